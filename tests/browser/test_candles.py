@@ -1,5 +1,6 @@
 """The chart shows the service's bars, also after the page was hidden or offline."""
 
+import re
 import socket
 import time
 from collections.abc import Callable, Iterator
@@ -7,11 +8,11 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
+from support.fast_market import fast_market
 from support.fault_proxy import FaultProxy
 from support.opened_page import DEADLINE_MS, open_page, wait_for_live, wait_for_price
-from support.servers import running_valkey
 from support.service import Service
 
 pytestmark = pytest.mark.browser
@@ -59,12 +60,7 @@ LEGENDS = """() => {
 @pytest.fixture(scope="module", params=[FAST])
 def fast_service(request: pytest.FixtureRequest) -> Iterator[Service]:
     """Runs a service whose market is that many times faster than the clock."""
-    settings = {
-        "QUOTECAST_SIMULATOR_SPEED": str(request.param),
-        "QUOTECAST_LIMIT_CRYPTO": "100000",
-    }
-    with running_valkey() as valkey, Service(valkey, settings) as running:
-        running.start("ingest", "api")
+    with fast_market(request.param) as running:
         yield running
 
 
@@ -87,10 +83,17 @@ def eventually(holds: Callable[[], bool], what: str) -> None:
         assert time.monotonic() < deadline, f"timed out: {what}"
 
 
+def price(value: float) -> str:
+    """Returns a price as the page writes it."""
+    most = 2 if value >= 100 else 4
+    text = f"{value:,.{most}f}"
+    return text.rstrip("0").ljust(text.index(".") + 3, "0")
+
+
 def legend(bar: dict[str, Any]) -> str:
-    """Returns the legend of a bar whose prices have two decimals."""
+    """Returns the legend of a bar."""
     names = {"O": "open", "H": "high", "L": "low", "C": "close"}
-    return "  ".join(f"{letter} {bar[name]:,.2f}" for letter, name in names.items())
+    return "  ".join(f"{letter} {price(bar[name])}" for letter, name in names.items())
 
 
 def whole_bars(service: Service, first: datetime, last: datetime) -> set[str]:
@@ -146,3 +149,34 @@ def test_a_days_bar_ends_with_its_day(browser: Browser, fast_service: Service) -
         eventually(lambda: len({*page.evaluate(LEGENDS)} - {*first}) > 1, "another day")
         opens = [text.split("  ")[0] for text in page.evaluate(LEGENDS)]
         assert first[-1].split("  ")[0] in opens[:-1]
+
+
+def show_currency(page: Page, timeframe: str) -> None:
+    """Shows the dollar's bars in the chart, by its row among the currencies."""
+    currencies = page.locator("[data-kind=doviz]")
+    currencies.scroll_into_view_if_needed()
+    currencies.get_by_role("button", name="ABD Doları").click()
+    chart = page.locator("[data-kind=chart]")
+    expect(chart.locator("h3")).to_have_text("USD")
+    chart.get_by_role("button", name=timeframe, exact=True).click()
+    expect(chart.locator(".plot .legend")).to_have_text(re.compile(r"C \d"))
+
+
+def own_minutes(service: Service, count: int) -> set[str]:
+    """Returns the dollar's newest final minutes."""
+    bars = service.get("/api/doviz/bars/USD?timeframe=1m&limit=100").json()
+    return {legend(bar) for bar in bars[-count - 1 : -1]}
+
+
+def test_a_currency_has_candles_that_come_over_the_feed(browser: Browser, fast_service: Service) -> None:
+    """A currency's row opens its chart; its minutes come as live bars and equal the service's."""
+    with open_page(browser, fast_service.url) as page:
+        wait_for_price(page)
+        show_currency(page, "1m")
+        requests: list[str] = []
+        page.on("request", lambda request: requests.append(request.url) if "/bars/" in request.url else None)
+        started = len({*page.evaluate(LEGENDS)})
+        eventually(lambda: len({*page.evaluate(LEGENDS)}) > started + 4, "minutes come")
+        eventually(lambda: own_minutes(fast_service, 3) <= {*page.evaluate(LEGENDS)}, "the minutes are equal")
+        # The first live bar may be newer than the first answer.
+        assert len(requests) <= 1

@@ -1,10 +1,11 @@
 """The terminal page follows three feeds over one WebSocket, each through outages of its own."""
 
 import contextlib
+import json
 import signal
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 import pytest
@@ -40,6 +41,17 @@ def line_to(service: Service) -> Iterator[FaultProxy]:
         yield line
 
 
+def open_tables(browser: Browser, line: FaultProxy) -> contextlib.AbstractContextManager[Page]:
+    """Returns the page with tables of all feeds, without a chart."""
+    url = f"http://127.0.0.1:{line.port}"
+    panes = [
+        {"id": kind, "kind": kind, "x": 4 * index, "y": 0, "w": 4, "h": 14}
+        for index, kind in enumerate(("watchlist", "crypto", "doviz"))
+    ]
+    layout = {"name": "quotecast.layout", "value": json.dumps({"panes": panes})}
+    return open_page(browser, url, storage_state={"origins": [{"origin": url, "localStorage": [layout]}]})
+
+
 def sockets(line: FaultProxy) -> list[bytes]:
     """Returns the handshakes of all WebSockets that the page has opened."""
     sent = (bytes(link.sent) for link in line.links)
@@ -55,13 +67,21 @@ def wait_for_updates(page: Page, *feeds: str) -> None:
         page.wait_for_function(HAS_MOVED, arg=[feed, cursor])
 
 
+def eventually(page: Page, holds: Callable[[], bool], trouble: str) -> None:
+    """Waits for a condition while the page goes on."""
+    deadline = time.monotonic() + DEADLINE_MS / 1000
+    while not holds():
+        assert time.monotonic() < deadline, trouble
+        page.wait_for_timeout(20)
+
+
 def wait_for_state(page: Page, feed: str, state: str) -> None:
     page.locator(f".feed[data-feed={feed}][data-state={state}]").wait_for()
 
 
 def test_three_feeds_share_a_socket(browser: Browser, service: Service) -> None:
     """The page follows all feeds over one WebSocket, in rows; a user who registers opens no other."""
-    with line_to(service) as line, open_page(browser, f"http://127.0.0.1:{line.port}") as page:
+    with line_to(service) as line, open_tables(browser, line) as page:
         wait_for_price(page)
         wait_for_updates(page, *FEEDS)
         register(page, address(browser, "socket"))
@@ -71,18 +91,31 @@ def test_three_feeds_share_a_socket(browser: Browser, service: Service) -> None:
         assert b"sec-websocket-protocol: quotecast.v1.rows\r\n" in handshake.lower()
 
 
+def test_a_chart_has_a_socket_of_its_own(browser: Browser, service: Service) -> None:
+    """The chart's live bars come over a second WebSocket, which closes with the chart."""
+
+    def is_open(number: int) -> bool:
+        links = [link for link in line.links if link.sent.startswith(b"GET /api/ws")]
+        return len(links) == 2 and links[number].client.fileno() != -1
+
+    with line_to(service) as line, open_page(browser, f"http://127.0.0.1:{line.port}") as page:
+        wait_for_updates(page, *FEEDS)
+        eventually(page, lambda: is_open(1), "the chart has no socket")
+        page.get_by_role("button", name="Close Chart").click()
+        eventually(page, lambda: not is_open(1), "the chart's socket stays open")
+        assert is_open(0)
+        wait_for_updates(page, *FEEDS)
+
+
 def test_all_feeds_resume_after_a_restart(browser: Browser, service: Service) -> None:
     """When its worker restarts, the page reconnects once, and all feeds go on."""
-    with line_to(service) as line, open_page(browser, f"http://127.0.0.1:{line.port}") as page:
+    with line_to(service) as line, open_tables(browser, line) as page:
         wait_for_updates(page, *FEEDS)
         before = service.processes[-1]
         service.start("api")
         before.send_signal(signal.SIGTERM)
         before.wait(30)
-        deadline = time.monotonic() + DEADLINE_MS / 1000
-        while len(sockets(line)) < 2:
-            assert time.monotonic() < deadline, "the page does not reconnect"
-            page.wait_for_timeout(20)
+        eventually(page, lambda: len(sockets(line)) == 2, "the page does not reconnect")
         wait_for_updates(page, *FEEDS)
         assert len(sockets(line)) == 2
 
@@ -93,7 +126,7 @@ def test_an_outage_of_one_feed_leaves_the_others_live(browser: Browser, valkey: 
         service.launch("ingest", ALL_BUT_CRYPTO)
         service.launch("api")
         service.until_ready(2)
-        with open_page(browser, f"http://127.0.0.1:{line.port}") as page:
+        with open_tables(browser, line) as page:
             wait_for_updates(page, "market", "doviz")
             wait_for_state(page, "crypto", "down")
             crypto = service.launch("ingest", ONLY_CRYPTO)
@@ -113,7 +146,7 @@ def test_a_feed_without_a_provider_is_refused_alone(browser: Browser, valkey: Va
     """The page says so, and goes on with the other feeds."""
     with Service(valkey, SETTINGS | {"QUOTECAST_DOVIZ": "none"}) as service, line_to(service) as line:
         service.start("ingest", "api")
-        with open_page(browser, f"http://127.0.0.1:{line.port}") as page:
+        with open_tables(browser, line) as page:
             wait_for_updates(page, "market", "crypto")
             wait_for_state(page, "doviz", "refused")
         assert len(sockets(line)) == 1

@@ -12,14 +12,15 @@ from support.bar_listener import BarListener
 from support.figures import Figures
 from support.whole_service import Whole
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 MINUTE: Final = 60
+FIVE_MINUTES: Final = 300
 #: Seconds of the minute in which a fault begins; a minute closes two seconds after its end.
 BEGINS_AT: Final = 56
 PATIENCE_SECONDS: Final = 90.0
 #: Seconds from the end of an outage until PostgreSQL has all bars.
-STORED_SECONDS: Final = 20.0
+STORED_SECONDS: Final = 15.0
 
 
 @pytest.fixture(scope="module")
@@ -103,6 +104,19 @@ def test_redis_dies_while_a_minute_ends(whole: Whole, bars: BarListener, figures
         (whole.redis.socket.parent / "dump.rdb").unlink(missing_ok=True)
         wait_for_minute(10)
         whole.redis.start()
+        check_bars(whole, bars, figures)
+
+
+def test_the_ingest_and_redis_die_together(whole: Whole, bars: BarListener, figures: Figures) -> None:
+    """The bars in progress are lost with both; coarser ones go on from the minutes in PostgreSQL."""
+    with whole.under_load():
+        time.sleep((FIVE_MINUTES - 40 - time.time()) % FIVE_MINUTES)
+        whole.ingests.pop().kill()
+        whole.redis.kill()
+        (whole.redis.socket.parent / "dump.rdb").unlink(missing_ok=True)
+        whole.redis.start()
+        whole.start_ingest()
+        wait_for_minute(1)
         check_bars(whole, bars, figures)
 
 

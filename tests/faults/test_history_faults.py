@@ -128,4 +128,4 @@ def test_a_full_disk_holds_up_no_quotes_and_recording_continues_with_a_keyframe(
     manifest = folder.manifest(FEED, folder.names(FEED)[-1])
     assert manifest is not None
     assert manifest.lost > 0
-    assert folder._path(FEED, manifest.segment, ".segment").stat().st_size == manifest.size
+    assert folder.path(FEED, manifest.segment, ".segment").stat().st_size == manifest.size

@@ -10,6 +10,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
+import httpx
 import pytest
 
 from support.account_outage import HOLDINGS, WritingUser, judge_outage
@@ -31,6 +32,33 @@ def test_postgres_is_away(whole: Whole, figures: Figures, how: str, seconds: flo
         judge_outage(whole, figures, whole.postgres.kill, whole.postgres.start, seconds)
     else:
         judge_outage(whole, figures, whole.postgres.freeze, whole.postgres.thaw, seconds)
+
+
+def test_own_bars_without_postgres(whole: Whole, figures: Figures) -> None:
+    """Bars that a worker has a copy of stay; others are 503 in time, and there again soon."""
+    path = f"{whole.service.url}/api/doviz/bars"
+    copied = httpx.get(f"{path}/USD?timeframe=1m", timeout=20)
+    assert copied.status_code == 200
+    whole.postgres.kill()
+    try:
+        again = httpx.get(f"{path}/USD?timeframe=1m", timeout=20)
+        assert (again.status_code, [bar["time"] for bar in again.json()][: len(copied.json())]) == (
+            200,
+            [bar["time"] for bar in copied.json()],
+        )
+        began = time.monotonic()
+        refused = httpx.get(f"{path}/EUR?timeframe=4h", timeout=20)
+        figures.at_most("bars without a copy are refused", time.monotonic() - began, 2.5)
+        assert (refused.status_code, int(refused.headers["retry-after"]) > 0) == (503, True)
+        lines = httpx.get(f"{whole.service.url}/api/doviz/sparklines?symbols=EUR", timeout=20)
+        assert (lines.status_code, len(lines.json()["EUR"]["closes"]) > 0) == (200, True)
+    finally:
+        whole.postgres.start()
+    began = time.monotonic()
+    while httpx.get(f"{path}/EUR?timeframe=4h", timeout=20).status_code != 200:
+        assert time.monotonic() - began < 60
+        time.sleep(0.1)
+    figures.at_most("bars are back", time.monotonic() - began, 10)
 
 
 def test_clients_cut_off_cost_no_connection(whole: Whole, figures: Figures) -> None:

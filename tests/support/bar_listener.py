@@ -5,6 +5,7 @@ The feeds are simulated.
 
 import asyncio
 import threading
+from collections.abc import Iterator
 from itertools import pairwise
 from types import TracebackType
 from typing import Final, Self
@@ -16,7 +17,16 @@ from quotecast.feed.mirror import Mirror
 from quotecast.feed.relay import Relay
 from quotecast.history.partitions import TABLES
 from quotecast.market.feeds import Feed
-from quotecast.market.own_bars import LIVE_INTERVALS, MINUTE, Closing, series_name
+from quotecast.market.own_bars import (
+    COARSE,
+    LIVE_INTERVALS,
+    MINUTE,
+    Closing,
+    LiveInterval,
+    OwnBar,
+    extend,
+    series_name,
+)
 from support.closings import rows_of, stored_rows
 from support.transactions import query_server
 
@@ -67,6 +77,7 @@ class BarListener:
             ends = sorted(closings)
             gaps = set(range(ends[0], ends[-1], MINUTE)) - set(ends)
             found += [f"{feed}: no closing of {each}" for each in sorted(gaps)]
+        found += self._wrong_folds()
         for interval in LIVE_INTERVALS:
             expected = {
                 row[:3]: row
@@ -83,6 +94,20 @@ class BarListener:
             ]
             found += [f"{TABLES[interval]} lacks {row}" for row in expected.values()]
         return found
+
+    def _wrong_folds(self) -> Iterator[str]:
+        """Yields the coarser bars that are not the fold of their one-minute bars."""
+        for feed, closings in self.closings.items():
+            folds: dict[tuple[LiveInterval, str, int], OwnBar] = {}
+            for _, closing in sorted(closings.items()):
+                for interval, (opened, _) in closing.slot.items():
+                    for symbol, bar in closing.bars["1m"].items():
+                        key = interval, symbol, opened
+                        folds[key] = extend(folds.get(key), bar, opened)
+                for interval in COARSE:
+                    for symbol, bar in closing.bars.get(interval, {}).items():
+                        if folds.get((interval, symbol, bar.opened)) != bar:
+                            yield f"{feed}: {interval} of {symbol} is no fold of its minutes: {bar}"
 
     def is_stored(self, url: str) -> bool:
         """Returns whether PostgreSQL has all closings that were seen until now."""

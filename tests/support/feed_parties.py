@@ -14,9 +14,11 @@ from quotecast.bus.redis import RedisBus
 from quotecast.feed.mirror import Mirror
 from quotecast.feed.relay import Relay
 from quotecast.market.feeds import Feed
+from quotecast.market.own_bars import LiveInterval
 from quotecast.stream.endpoint import Streams
 from quotecast.stream.hubs import hub_of
 from quotecast.stream.listeners import serve_feeds
+from support.bars_copy import BarsCopy, Read
 from support.merging_client import MergingClient
 
 INTERVAL: Final = 100
@@ -64,15 +66,25 @@ async def _nothing(_scope: Any, _receive: Any, _send: Any) -> None:
 class FeedParty:
     """A frontend that merges what it reads, drops what it unsubscribed, and may pause reading.
 
-    `among_feeds` says whether it follows the market on the socket of all feeds.
+    `among_feeds` says whether it follows the market on the socket of all feeds. With `bars` it has bars too,
+    and `read` is its REST.
     """
 
     def __init__(
-        self, subprotocol: str, *, among_feeds: bool = False, fields: Sequence[str] | None = None
+        self,
+        subprotocol: str,
+        *,
+        among_feeds: bool = False,
+        fields: Sequence[str] | None = None,
+        bars: LiveInterval | None = None,
+        read: Read = lambda _interval, _symbols: [],
     ) -> None:
         self.subprotocol = subprotocol
         self.among_feeds = among_feeds
         self.fields = fields
+        #: The interval of its bars, and its copy of them.
+        self.interval = bars
+        self.bars = BarsCopy(read)
         #: The fields of the last acknowledgement, and those of the copy: a snapshot brings them.
         self._acknowledged_fields: Sequence[str] | None = None
         self._copied_fields: Sequence[str] | None = None
@@ -81,6 +93,12 @@ class FeedParty:
         #: Set after each merged frame, and at the end of the connection.
         self.frame_arrived = asyncio.Event()
         self.acknowledged = False
+
+    @property
+    def symbols(self) -> frozenset[str] | None:
+        """The symbols of its list; None for all, and for groups, whose members it does not know."""
+        wanted = self.state.wanted
+        return None if wanted == "all" or any(":" in name for name in wanted) else wanted
 
     async def open(self, port: int, names: str, since: str | None = None) -> None:
         self.acknowledged = False
@@ -95,6 +113,10 @@ class FeedParty:
             query["fields"] = ",".join(fields)
         if since is not None:
             query["since"] = f"market:{since}" if self.among_feeds else since
+        if names and self.interval:
+            query["bars"] = self.interval
+            if since is not None and self.bars.since:
+                query["bars_since"] = f"market:{self.bars.since}" if self.among_feeds else self.bars.since
         path = "/api/ws" if self.among_feeds else "/api/ws/market"
         self.connection = await connect(
             f"ws://127.0.0.1:{port}{path}?{urlencode(query)}",
@@ -135,7 +157,7 @@ class FeedParty:
         feed = {"feed": "market"} if self.among_feeds else {}
         if action == "subscribe":
             # An address without lists sets neither on the socket of all feeds.
-            given |= {"interval": INTERVAL, "fields": self.fields or "all"}
+            given |= {"interval": INTERVAL, "fields": self.fields or "all", "bars": self.interval or "none"}
         await self.connection.send(json.dumps({"action": action, "id": 1, **feed, **given}))
         await self.until_acknowledged()
 
@@ -163,7 +185,11 @@ class FeedParty:
             self.frame_arrived.set()
 
     def _take(self, frame: dict[str, Any]) -> None:
+        if frame["type"] == "bars":
+            self.bars.take(frame, self.symbols)
         if frame["type"] == "subscribed":
+            if self.symbols is not None:
+                self.bars.retain(self.symbols)
             self._acknowledged_fields = frame.get("fields")
             self.state.drop_unwanted()
         if frame["type"] == "snapshot":

@@ -22,8 +22,9 @@ from quotecast.cache.base import Cache
 from quotecast.feed.documents import Documents
 from quotecast.feed.hub import Hub
 from quotecast.feed.mirror import Mirror
-from quotecast.history.folder import Folder
+from quotecast.history.opening import open_store
 from quotecast.history.reader import StoredBars
+from quotecast.history.segments import Store
 from quotecast.limits.window import Window
 from quotecast.market.feeds import Feed
 from quotecast.market.movers import Floors
@@ -101,9 +102,11 @@ def make_streams(http: App, hubs: Mapping[Feed, Hub], settings: Settings) -> Str
     )
 
 
-def history_store(settings: Settings) -> Folder | None:
+def history_store(settings: Settings) -> Store | None:
     """Returns the recorded segments; None where history is off."""
-    return Folder(history_folder(settings)) if settings.history != "off" else None
+    if settings.history == "off":
+        return None
+    return open_store(settings.history_store, history_folder(settings))
 
 
 def make_edge(app: App, private: tuple[str, ...], requests: Requests, settings: Settings) -> Edge:

@@ -11,9 +11,10 @@ from litestar.params import QueryParameter
 from quotecast.errors import Busy
 from quotecast.feed.mirror import Mirror
 from quotecast.feed.past import mirror_at
-from quotecast.history.folder import Folder
 from quotecast.history.moments import parse_moment
 from quotecast.history.playback import HistoryOff, Playback
+from quotecast.history.segments import Store
+from quotecast.history.threads import ReaderThreads
 from quotecast.market.feeds import Feed
 
 #: Moments that a worker reads at once, and those that may wait for their turn.
@@ -33,16 +34,17 @@ At = Annotated[
 class Past:
     """Reads recorded moments in worker threads; `store` is None where nothing is recorded."""
 
-    def __init__(self, store: Folder | None, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, store: Store | None, *, clock: Callable[[], float] = time.time) -> None:
         self._store = store
         self._clock = clock
         self._turn = asyncio.Semaphore(MAX_READS)
+        self._threads = ReaderThreads(MAX_READS)
         self._waiting = 0
 
     async def mirror(self, feed: Feed, at: str, now: float) -> Mirror:
         """Returns the state of a moment, as heard at `now` of the mirrors' clock.
 
-        Raises InvalidValue for a moment that is not kept, HistoryError, and Busy.
+        Raises InvalidValue for a moment that is not recorded, HistoryError, and Busy.
         """
         moment = parse_moment("at", at)
         if self._store is None:
@@ -52,13 +54,13 @@ class Past:
         self._waiting += 1
         try:
             async with self._turn:
-                mirror = await asyncio.to_thread(partial(self._read, self._store, feed, moment))
+                mirror = await self._threads.run(partial(self._read, self._store, feed, moment))
         finally:
             self._waiting -= 1
         mirror.heard_at = now
         return mirror
 
-    def _read(self, store: Folder, feed: Feed, at: float) -> Mirror:
+    def _read(self, store: Store, feed: Feed, at: float) -> Mirror:
         playback = Playback(store, feed, at, clock=self._clock)
         try:
             return mirror_at(playback, at)

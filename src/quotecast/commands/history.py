@@ -10,10 +10,10 @@ from typing import BinaryIO
 
 from quotecast.errors import InvalidValue, SettingsError
 from quotecast.history.export import CHUNK_ROWS, Format, Row, open_writer, rows_of
-from quotecast.history.folder import Folder
 from quotecast.history.moments import parse_moment
-from quotecast.history.playback import COVERED_SECONDS, NotKept, Playback, blocks_in, span_of
-from quotecast.history.segments import HistoryError
+from quotecast.history.opening import open_store
+from quotecast.history.playback import COVERED_SECONDS, NotRecorded, Playback, blocks_in, span_of
+from quotecast.history.segments import HistoryError, Store
 from quotecast.market.codec import iso_utc
 from quotecast.market.feeds import Feed
 from quotecast.settings.model import Settings, history_folder
@@ -21,7 +21,7 @@ from quotecast.settings.model import Settings, history_folder
 
 def run(settings: Settings, arguments: Namespace) -> int:
     """Runs the action that the arguments name. Raises SettingsError or HistoryError."""
-    store = Folder(history_folder(settings))
+    store = open_store(settings.history_store, history_folder(settings))
     try:
         if arguments.action == "list":
             sys.stdout.writelines(f"{line}\n" for line in _lines(store))
@@ -33,7 +33,7 @@ def run(settings: Settings, arguments: Namespace) -> int:
     return 0
 
 
-def _lines(store: Folder) -> Iterator[str]:
+def _lines(store: Store) -> Iterator[str]:
     """Yields a line for each feed: the recorded time, its segments, updates, bytes and lost batches."""
     yield f"{'feed':<8}{'from':<26}{'to':<26}segments      updates        bytes  lost"
     for feed in Feed:
@@ -47,7 +47,7 @@ def _lines(store: Folder) -> Iterator[str]:
         yield f"{feed:<8}{times}  {len(names):>8}  {updates:>11}  {size:>11}  {lost:>4}"
 
 
-def _counts(store: Folder, feed: Feed, name: str) -> tuple[int, int, int]:
+def _counts(store: Store, feed: Feed, name: str) -> tuple[int, int, int]:
     """Returns the updates, the bytes and the lost batches of a segment, finished or not."""
     if manifest := store.manifest(feed, name):
         return manifest.updates, manifest.size, manifest.lost
@@ -55,14 +55,14 @@ def _counts(store: Folder, feed: Feed, name: str) -> tuple[int, int, int]:
     return sum(block.updates for block in blocks), blocks[-1].end if blocks else 0, 0
 
 
-def _export(store: Folder, arguments: Namespace) -> None:
+def _export(store: Store, arguments: Namespace) -> None:
     feed = Feed(arguments.feed)
     start, end = parse_moment("from", arguments.start), parse_moment("to", arguments.end)
     if not start < end:
         raise InvalidValue("to", "Must be later than --from")
     span = span_of(store, feed)
     if span is None or end > span[1] + COVERED_SECONDS:
-        raise NotKept("The end is later than the last record", feed, span)
+        raise NotRecorded("The end is later than the last record", feed, span)
     path = Path(arguments.output)
     with closing(Playback(store, feed, start)) as playback:
         try:

@@ -32,14 +32,14 @@ class Folder:
     def open(self, feed: Feed, name: str) -> BinaryIO:
         """Opens a segment. Raises HistoryError, also for a segment that was deleted meanwhile."""
         try:
-            return self._path(feed, name, SUFFIX).open("rb")
+            return self.path(feed, name, SUFFIX).open("rb")
         except OSError as error:
             raise HistoryError(f"the segment {name} cannot be read: {error.strerror}") from error
 
     def manifest(self, feed: Feed, name: str) -> Manifest | None:
         """Returns the manifest of a finished segment; None for an open one, and one that a crash ended."""
         try:
-            return decode_manifest(self._path(feed, name, MANIFEST_SUFFIX).read_bytes())
+            return decode_manifest(self.path(feed, name, MANIFEST_SUFFIX).read_bytes())
         except OSError:
             return None
 
@@ -47,9 +47,10 @@ class Folder:
         """Deletes a segment and its manifest."""
         for suffix in (MANIFEST_SUFFIX, SUFFIX):
             with contextlib.suppress(OSError):
-                self._path(feed, name, suffix).unlink()
+                self.path(feed, name, suffix).unlink()
 
-    def _path(self, feed: Feed, name: str, suffix: str) -> Path:
+    def path(self, feed: Feed, name: str, suffix: str) -> Path:
+        """Returns the path of a file of a segment. Raises HistoryError for another name."""
         if not is_segment_name(name):
             raise HistoryError("this is no name of a segment")
         return self._root / feed / f"{name}{suffix}"

@@ -6,7 +6,7 @@ from typing import Final
 
 from quotecast.errors import InvalidValue
 
-_SECONDS: Final = re.compile(r"\d{1,11}(\.\d{1,6})?")
+_SECONDS: Final = re.compile(r"\d{1,11}(\.\d{1,6})?", re.ASCII)
 _MAX_LENGTH: Final = 40
 _RULE: Final = "Must be ISO 8601 with a time zone, such as 2026-11-20T14:31:00Z, or Unix seconds"
 

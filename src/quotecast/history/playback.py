@@ -14,8 +14,7 @@ from quotecast.bus.base import Batch, Beat, Snapshot
 from quotecast.bus.wire import decode_message
 from quotecast.errors import InvalidValue, UnreadableState
 from quotecast.history.blocks import Block, Damaged, GroupDecoder, Kind, Record, blocks_of
-from quotecast.history.folder import Folder
-from quotecast.history.segments import begin_of
+from quotecast.history.segments import Store, begin_of
 from quotecast.market.codec import iso_utc
 from quotecast.market.feeds import Feed
 
@@ -27,14 +26,14 @@ Played = Batch | Beat | Snapshot
 _snapshots: Final = msgspec.msgpack.Decoder(Snapshot)
 
 
-class NotKept(InvalidValue):
+class NotRecorded(InvalidValue):
     """A moment is in the future, or nothing is recorded of it; the message says what there is."""
 
-    code = "not_kept"
+    code = "not_recorded"
 
     def __init__(self, problem: str, feed: Feed, span: tuple[float, float] | None) -> None:
-        kept = f"from {iso_utc(span[0])} to {iso_utc(span[1])}" if span else "nothing"
-        super().__init__("at", f"{problem}; the history of {feed.spec.name} has {kept}")
+        recorded = f"from {iso_utc(span[0])} to {iso_utc(span[1])}" if span else "nothing"
+        super().__init__("at", f"{problem}; the history of {feed.spec.name} has {recorded}")
 
 
 class HistoryOff(InvalidValue):
@@ -49,11 +48,11 @@ class HistoryOff(InvalidValue):
 class Playback:
     """The past of a feed from the keyframe before `at` (Unix time) on.
 
-    Raises NotKept for a moment of which nothing is recorded, and HistoryError for files that cannot be read.
+    Raises NotRecorded for a moment without a record, and HistoryError for files that cannot be read.
     """
 
     def __init__(
-        self, store: Folder, feed: Feed, at: float, *, clock: Callable[[], float] = time.time
+        self, store: Store, feed: Feed, at: float, *, clock: Callable[[], float] = time.time
     ) -> None:
         self._store = store
         self._feed = feed
@@ -116,7 +115,7 @@ class Playback:
         return next((each for each in self._store.names(self._feed) if each > name), name)
 
 
-def span_of(store: Folder, feed: Feed) -> tuple[float, float] | None:
+def span_of(store: Store, feed: Feed) -> tuple[float, float] | None:
     """Returns the Unix times of a feed's first and last record; None without any."""
     names = store.names(feed)
     for name in reversed(names):
@@ -125,16 +124,16 @@ def span_of(store: Folder, feed: Feed) -> tuple[float, float] | None:
     return None
 
 
-def blocks_in(store: Folder, feed: Feed, name: str) -> list[Block]:
+def blocks_in(store: Store, feed: Feed, name: str) -> list[Block]:
     """Returns the headers of a segment's blocks."""
     with closing(store.open(feed, name)) as file:
         return list(blocks_of(file, 0))
 
 
-def _place_of(store: Folder, feed: Feed, at: float, now: float) -> tuple[str, int]:
-    """Returns the segment and the offset of the group that a moment belongs to. Raises NotKept."""
+def _place_of(store: Store, feed: Feed, at: float, now: float) -> tuple[str, int]:
+    """Returns the segment and the offset of the group that a moment belongs to. Raises NotRecorded."""
     if at > now:
-        raise NotKept("This moment is in the future", feed, span_of(store, feed))
+        raise NotRecorded("This moment is in the future", feed, span_of(store, feed))
     names = store.names(feed)
     begun = sum(begin_of(name) <= at for name in names)
     following = next(iter(blocks_in(store, feed, names[begun])), None) if begun < len(names) else None
@@ -146,7 +145,7 @@ def _place_of(store: Folder, feed: Feed, at: float, now: float) -> tuple[str, in
             if not _is_covered(before[-1], following, at):
                 break
             return name, next(block for block in reversed(before) if block.begins_group).offset
-    raise NotKept("Nothing is recorded of this moment", feed, span_of(store, feed))
+    raise NotRecorded("Nothing is recorded of this moment", feed, span_of(store, feed))
 
 
 def _is_covered(block: Block, following: Block | None, at: float) -> bool:

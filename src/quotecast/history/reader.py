@@ -43,7 +43,7 @@ async def _fetch(connection: Any, query: str, values: tuple[Any, ...]) -> list[A
 def _query(interval: LiveInterval) -> str:
     """Returns a query that reads each symbol by the primary key, and only the partitions of the span."""
     return (
-        "SELECT wanted.symbol, extract(epoch FROM opened)::bigint, open, high, low, close, volume, updates"  # noqa: S608 - names of ours
+        "SELECT wanted.symbol, extract(epoch FROM opened)::bigint, open, high, low, close, volume, updates"  # noqa: S608 - names of ours  # nosec B608
         " FROM unnest($2::text[]) AS wanted (symbol) CROSS JOIN LATERAL"
         f" (SELECT * FROM {TABLES[interval]} WHERE feed = $1 AND symbol = wanted.symbol"
         f" AND opened >= $3 AND opened < $4 ORDER BY opened) AS found"

@@ -30,12 +30,13 @@ MAX_WAITING: Final = 50_000
 #: Seconds between two beats in a segment, and between two tries to write after a failure.
 BEAT_SECONDS: Final = 10.0
 RETRY_SECONDS: Final = 5.0
+STOP_SECONDS: Final = 10.0
 
 
 class FeedRecorder:
     """One feed's side of the recorder, in the event loop: it decides which batch a keyframe follows.
 
-    `clock` is Unix time. All times of a feed's records are those of this clock, which never go back.
+    `clock` is Unix time.
     """
 
     def __init__(self, recorder: "Recorder", feed: Feed, clock: Callable[[], float]) -> None:
@@ -44,6 +45,7 @@ class FeedRecorder:
         self._dropped = self._unwritten = 0
         self._recorder = recorder
         self._clock = clock
+        self._newest = 0.0
         self._since_keyframe = GROUP_UPDATES
         self._slot = 0
         self._lost_in_a_row = 0
@@ -69,16 +71,16 @@ class FeedRecorder:
             self._recover(state)
             return
         count = len(batch.changes) + len(batch.removed)
-        if not self._recorder.put((self, self._clock(), batch, 0), count):
+        if not self._recorder.put((self, self._now(), batch, 0), count):
             self._lose()
             return
         self._since_keyframe += count
-        if self._since_keyframe >= GROUP_UPDATES or slot_of(self._clock()) != self._slot:
+        if self._since_keyframe >= GROUP_UPDATES or slot_of(self._now()) != self._slot:
             self._keyframe(state())
 
     def beat(self, beat: Beat, state: Callable[[], Snapshot]) -> None:
         """Records that the feed was alive, every ten seconds and whenever its state changes."""
-        now = self._clock()
+        now = self._now()
         if self.failed or self._lost_in_a_row:
             self._recover(state)
         elif slot_of(now) != self._slot:
@@ -92,10 +94,15 @@ class FeedRecorder:
         """Counts batches that could not be written; called in the thread."""
         self._unwritten += batches
 
+    def _now(self) -> float:
+        """Returns Unix time that never goes back, as names and times of segments need."""
+        self._newest = max(self._newest, self._clock())
+        return self._newest
+
     def _keyframe(self, snapshot: Snapshot) -> None:
-        now = self._clock()
+        now, lost = self._now(), self._lost_in_a_row or int(self.failed)
         self.failed = False
-        if not self._recorder.put((self, now, snapshot, self._lost_in_a_row), len(snapshot.entries)):
+        if not self._recorder.put((self, now, snapshot, lost), len(snapshot.entries)):
             self._lost_in_a_row = max(1, self._lost_in_a_row)
             return
         self._since_keyframe, self._lost_in_a_row, self._slot = 0, 0, slot_of(now)
@@ -105,8 +112,8 @@ class FeedRecorder:
         self._lost_in_a_row += 1
 
     def _recover(self, state: Callable[[], Snapshot]) -> None:
-        if self._clock() >= self._retry_at:
-            self._retry_at = self._clock() + RETRY_SECONDS
+        if self._now() >= self._retry_at:
+            self._retry_at = self._now() + RETRY_SECONDS
             self._lost_in_a_row = max(1, self._lost_in_a_row)
             self._keyframe(state())
 
@@ -131,7 +138,8 @@ class Recorder:
         self._finished = finished
         self._max_waiting = max_waiting
         self._queue: deque[tuple[_Item, int]] = deque()
-        self._waiting = 0
+        #: Weights of queued and of taken messages; the event loop writes the one, the thread the other.
+        self._queued = self._taken = 0
         self._token = secrets.token_hex(4)
         self._writers: dict[FeedRecorder, SegmentWriter] = {}
         self._wake = threading.Event()
@@ -148,23 +156,23 @@ class Recorder:
     @property
     def waiting(self) -> int:
         """The number of changes that wait for the thread."""
-        return self._waiting
+        return self._queued - self._taken
 
     def start(self) -> None:
         """Starts the thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Writes what waits, and ends the thread."""
+        """Writes what waits, and ends the thread; gives up on a disk that hangs."""
         self._stopping = True
         self._wake.set()
-        self._thread.join()
+        self._thread.join(STOP_SECONDS)
 
     def put(self, item: _Item, weight: int) -> bool:
         """Queues a message; returns False if the queue is full. An empty queue takes any message."""
-        if self._waiting and self._waiting + weight > self._max_waiting:
+        if self.waiting and self.waiting + weight > self._max_waiting:
             return False
-        self._waiting += weight
+        self._queued += weight
         self._queue.append((item, weight))
         return True
 
@@ -172,7 +180,7 @@ class Recorder:
         """Writes all queued messages, a block for each feed; the thread calls it once a second."""
         while self._queue:
             item, weight = self._queue.popleft()
-            self._waiting -= weight
+            self._taken += weight
             self._attempt(item[0], self._write, *item)
         for feed in [*self._writers]:
             self._attempt(feed, self._flush, feed)
@@ -189,7 +197,7 @@ class Recorder:
         """Runs a step; after a failure the feed waits for its next keyframe, in a new segment."""
         try:
             step(*arguments)
-        except OSError as error:
+        except Exception as error:  # noqa: BLE001 - whatever fails, the thread records on in a new segment
             self._outage.log_failure("history is not recorded", feed=feed.feed, error=str(error))
             feed.failed = True
             if writer := self._writers.pop(feed, None):
@@ -202,14 +210,15 @@ class Recorder:
         writer = self._writers.get(feed)
         match message:
             case Snapshot():
-                if writer is None or writer.slot != slot_of(at):
+                if writer is None or (writer.slot, writer.epoch) != (slot_of(at), message.epoch):
                     self._finish(feed)
-                    writer = SegmentWriter(self._folder / feed.feed, feed.feed, at, self._token)
+                    folder = self._folder / feed.feed
+                    writer = SegmentWriter(folder, feed.feed, at, message.epoch, self._token)
                     self._writers[feed] = writer
-                writer.add_keyframe(at, encode(message), message.epoch, message.seq, lost=lost)
+                writer.add_keyframe(at, encode(message), message.seq, lost=lost)
             case Batch() if writer:
                 count = len(message.changes) + len(message.removed)
-                writer.add_batch(at, encode(message), message.epoch, message.seq, count)
+                writer.add_batch(at, encode(message), message.seq, count)
             case Batch():
                 feed.note_unwritten(1)
             case Beat() if writer:

@@ -3,12 +3,11 @@
 from collections.abc import Iterable
 from itertools import pairwise
 
-from quotecast.history.folder import Folder
-from quotecast.history.segments import begin_of
+from quotecast.history.segments import Deletable, begin_of
 from quotecast.market.feeds import Feed
 
 
-def delete_expired(store: Folder, feeds: Iterable[Feed], before: float) -> int:
+def delete_expired(store: Deletable, feeds: Iterable[Feed], before: float) -> int:
     """Deletes segments that another one follows before that Unix time; returns their number."""
     expired = [
         (feed, name)

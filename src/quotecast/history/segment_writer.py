@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from quotecast.history.blocks import GroupEncoder, Kind
-from quotecast.history.segments import MANIFEST_SUFFIX, SUFFIX, Manifest, Run, segment_name, slot_of
+from quotecast.history.segments import MANIFEST_SUFFIX, SUFFIX, Manifest, segment_name, slot_of
 from quotecast.market.feeds import Feed
 
 #: Seconds after which written blocks survive a loss of power. A kill loses only what waits for a block.
@@ -19,12 +19,16 @@ MAX_WAITING_BYTES: Final = 8 << 20
 
 
 class SegmentWriter:
-    """The open segment of one feed. It begins with a keyframe; every method may raise OSError."""
+    """The open segment of one feed and epoch. It begins with a keyframe; every method may raise OSError.
 
-    def __init__(self, folder: Path, feed: Feed, first: float, token: str) -> None:
+    Another epoch has a segment of its own: between the two another ingest may have led the feed.
+    """
+
+    def __init__(self, folder: Path, feed: Feed, first: float, epoch: str, token: str) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.name = segment_name(first, token)
         self.slot = slot_of(first)
+        self.epoch = epoch
         #: Bytes written.
         self.size = 0
         #: Batches that wait for a block.
@@ -35,25 +39,25 @@ class SegmentWriter:
         self._synced_at = time.monotonic()
         self._group = GroupEncoder()
         self._kind = Kind.KEYFRAME
-        self._runs: list[Run] = []
+        self._seqs = 0, 0
         #: Unix time of the newest record.
         self.last = first
         self._first = first
         self._keyframes = self._updates = self._lost = 0
 
-    def add_keyframe(self, at: float, message: bytes, epoch: str, seq: int, *, lost: int) -> None:
+    def add_keyframe(self, at: float, message: bytes, seq: int, *, lost: int) -> None:
         """Begins a group; `lost` counts the batches that are missing before it."""
         self.flush()
         self._group = GroupEncoder()
         self._kind = Kind.KEYFRAME_AFTER_LOSS if lost else Kind.KEYFRAME
         self._keyframes += 1
         self._lost += lost
-        self._note(epoch, seq)
+        self._seqs = self._seqs[0] or seq, seq
         self._add(at, message, 0)
 
-    def add_batch(self, at: float, message: bytes, epoch: str, seq: int, updates: int) -> None:
+    def add_batch(self, at: float, message: bytes, seq: int, updates: int) -> None:
         """Adds a batch, with the number of its updates."""
-        self._note(epoch, seq)
+        self._seqs = self._seqs[0] or seq, seq
         self.waiting += 1
         self._add(at, message, updates)
 
@@ -82,7 +86,9 @@ class SegmentWriter:
             segment=self.name,
             first=self._first,
             last=self.last,
-            epochs=self._runs,
+            epoch=self.epoch,
+            first_seq=self._seqs[0],
+            last_seq=self._seqs[1],
             keyframes=self._keyframes,
             updates=self._updates,
             size=self.size,
@@ -104,12 +110,6 @@ class SegmentWriter:
         self._updates += updates
         if self._group.raw_length > MAX_WAITING_BYTES:
             self.flush()
-
-    def _note(self, epoch: str, seq: int) -> None:
-        if self._runs and self._runs[-1].epoch == epoch:
-            self._runs[-1] = Run(epoch, self._runs[-1].first_seq, seq)
-        else:
-            self._runs.append(Run(epoch, seq, seq))
 
     def _write(self, data: bytes) -> None:
         """Appends a block; cuts off what a full disk took of it."""

@@ -1,4 +1,4 @@
-"""Segments: files with ten minutes of one feed each, and what their names and manifests say.
+"""Segments: files with at most ten minutes of one feed and epoch, and what their names and manifests say.
 
 `<feed>/20261120T143000.012Z-1f0c9ae2.segment` begins with a keyframe at that time. The token belongs to one
 ingest, so two of them never write one file. A finished segment has a manifest beside it.
@@ -6,7 +6,7 @@ ingest, so two of them never write one file. A finished segment has a manifest b
 
 import re
 from datetime import UTC, datetime
-from typing import Final
+from typing import BinaryIO, Final, Protocol
 
 import msgspec
 from msgspec import Struct
@@ -28,14 +28,6 @@ class HistoryError(QuotecastError):
     code = "history"
 
 
-class Run(Struct, frozen=True):
-    """The batches of one epoch in a segment."""
-
-    epoch: str
-    first_seq: int
-    last_seq: int
-
-
 class Manifest(Struct, frozen=True, kw_only=True):
     """The contents of a finished segment."""
 
@@ -44,12 +36,42 @@ class Manifest(Struct, frozen=True, kw_only=True):
     #: Unix times of the first and the last record.
     first: float
     last: float
-    epochs: list[Run]
+    epoch: str
+    first_seq: int
+    last_seq: int
     keyframes: int
     updates: int
     size: int
     #: Batches that the recorder lost just before a keyframe of this segment.
     lost: int = 0
+
+
+class Store(Protocol):
+    """Segments in a folder, or in a bucket too. Reading raises HistoryError."""
+
+    def names(self, feed: Feed) -> list[str]:
+        """Returns the names of a feed's segments, in the order of time."""
+        ...
+
+    def open(self, feed: Feed, name: str) -> BinaryIO:
+        """Opens a segment."""
+        ...
+
+    def manifest(self, feed: Feed, name: str) -> Manifest | None:
+        """Returns the manifest of a finished segment; None without one."""
+        ...
+
+
+class Deletable(Protocol):
+    """Segments of one place, which may be deleted."""
+
+    def names(self, feed: Feed) -> list[str]:
+        """Returns the names of a feed's segments, in the order of time."""
+        ...
+
+    def delete(self, feed: Feed, name: str) -> None:
+        """Deletes a segment and its manifest."""
+        ...
 
 
 _decoder: Final = msgspec.json.Decoder(Manifest)

@@ -87,7 +87,7 @@ async def drop_partition(connection: Any, name: str) -> None:
 async def _insert(connection: Any, interval: LiveInterval) -> int:
     """Moves the arrived bars of an interval to its table; returns the number of new ones."""
     status: str = await connection.execute(
-        f"INSERT INTO {TABLES[interval]} (feed, {_COLUMNS})"  # noqa: S608 - names of ours
+        f"INSERT INTO {TABLES[interval]} (feed, {_COLUMNS})"  # noqa: S608 - names of ours  # nosec B608
         f" SELECT feed, {_COLUMNS} FROM pg_temp.bars_arriving WHERE length = $1 ON CONFLICT DO NOTHING",
         interval,
     )

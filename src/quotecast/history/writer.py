@@ -19,7 +19,9 @@ from quotecast.backoff import Backoff
 from quotecast.bus.base import BusWriter
 from quotecast.errors import BusError, DatabaseAway
 from quotecast.history import storage
+from quotecast.history.recall import Recalled, recall
 from quotecast.history.statistics import BarStatistics
+from quotecast.market.calendars import Calendar
 from quotecast.market.feeds import Feed
 from quotecast.market.own_bars import LiveInterval, series_name
 from quotecast.observe.outages import OutageLog
@@ -66,6 +68,14 @@ class BarWriter:
         self._drop_at = clock()
         #: Unix time up to which PostgreSQL has all closings; None until it says so.
         self._through: int | None = None
+
+    async def recall(self, calendar: Calendar, now: float) -> Recalled | None:
+        """Returns the feed's bars in progress as PostgreSQL has them; None without any or an answer."""
+        try:
+            return await recall(self._database, series=self._series, calendar=calendar, now=now)
+        except Exception as error:  # noqa: BLE001 - quotes do not wait for bars
+            log.warning("bars in progress not recalled", feed=self._feed, error=str(error))
+            return None
 
     async def run(self) -> None:
         """Writes without end; the caller leads the feed meanwhile."""

@@ -140,7 +140,13 @@ async def _lead(
     while True:
         await lease.acquire(bus, provider.feed, owner, report=statistics.set_standing)
         publisher = FeedPublisher(
-            provider, bus, owner, statistics=statistics, spacing_seconds=spacing_seconds, recorder=recorder
+            provider,
+            bus,
+            owner,
+            statistics=statistics,
+            spacing_seconds=spacing_seconds,
+            recorder=recorder,
+            recall=bars.recall if bars else None,
         )
         async with publish_documents(own, bus, owner), write_bars(bars, publisher.begun):
             # A task of its own: before Python 3.13 a failing TaskGroup loses a cancellation.

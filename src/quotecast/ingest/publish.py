@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -11,6 +11,7 @@ import structlog
 
 from quotecast.bus.base import Beat, BusWriter, FeedInfo, Snapshot
 from quotecast.errors import BusError, UnreadableState
+from quotecast.history.recall import Recalled
 from quotecast.history.recorder import FeedRecorder
 from quotecast.history.statistics import BarStatistics
 from quotecast.ingest import lease
@@ -19,6 +20,7 @@ from quotecast.ingest.lease import LeaseLostError
 from quotecast.ingest.ledger import Ledger, new_epoch
 from quotecast.ingest.spacing import Spacing
 from quotecast.ingest.supervise import pump
+from quotecast.market.calendars import Calendar
 from quotecast.market.codec import iso_utc
 from quotecast.market.feeds import Feed, calendar_of
 from quotecast.market.sessions import Unscheduled
@@ -29,6 +31,9 @@ BEAT_SECONDS: Final = 1.0
 #: Seconds between two batches of a feed that changes all the time.
 SPACING_SECONDS: Final = 0.02
 RETRY_SECONDS: Final = 0.2
+
+#: Returns the bars in progress that PostgreSQL has, by the venue's calendar and Unix time.
+Recall = Callable[[Calendar, float], Awaitable[Recalled | None]]
 
 log = structlog.get_logger()
 
@@ -75,6 +80,7 @@ class FeedPublisher:
         statistics: IngestStatistics | None = None,
         spacing_seconds: float = SPACING_SECONDS,
         recorder: FeedRecorder | None = None,
+        recall: Recall | None = None,
     ) -> None:
         self._provider = provider
         self._feed: Feed = provider.feed
@@ -91,6 +97,7 @@ class FeedPublisher:
         self._unscheduled: Unscheduled | None = None
         self._outage = OutageLog()
         self._recorder = recorder
+        self._recall = recall
         #: Set once the bus has this leader's state.
         self.begun = asyncio.Event()
 
@@ -117,19 +124,9 @@ class FeedPublisher:
 
         Bars of two markets never mix, nor quotes of two providers.
         """
-        while True:
-            try:
-                old = await self._bus.load(self._feed)
-                break
-            except UnreadableState as error:
-                log.warning("last state unreadable; starting without it", error=str(error))
-                return
-            except BusError as error:
-                self._outage.log_failure("cannot load the last state", feed=self._feed, error=str(error))
-                await asyncio.sleep(RETRY_SECONDS)
-        if old is None:
-            return
-        if old.info.market != self._info().market:
+        old = await self._load()
+        if old is None or old.info.market != self._info().market:
+            await self._recall_bars()
             return
         same = old.info.provider == self._provider.name
         self._ledger.inherit(old, same_provider=same)
@@ -139,6 +136,24 @@ class FeedPublisher:
             if isinstance(self._provider, Resumable):
                 self._provider.resume(self._unscheduled)
             self._wake.set()
+
+    async def _load(self) -> Snapshot | None:
+        """Returns the last leader's state; None if the bus has none, or none that is readable."""
+        while True:
+            try:
+                return await self._bus.load(self._feed)
+            except UnreadableState as error:
+                log.warning("last state unreadable; starting without it", error=str(error))
+                return None
+            except BusError as error:
+                self._outage.log_failure("cannot load the last state", feed=self._feed, error=str(error))
+                await asyncio.sleep(RETRY_SECONDS)
+
+    async def _recall_bars(self) -> None:
+        """Continues coarser bars from PostgreSQL: the last leader died together with Redis."""
+        recalled = await self._recall(self._calendar(), self._clock()) if self._recall else None
+        if recalled is not None:
+            self._ledger.bars.inherit({}, recalled.parts, recalled.through)
 
     def _take(self, update: Update) -> None:
         self._heard_at = self._statistics.heard_at = self._clock()
@@ -226,10 +241,11 @@ class FeedPublisher:
     def _state(self) -> Snapshot:
         return self._ledger.snapshot(self._info())
 
+    def _calendar(self) -> Calendar:
+        return calendar_of(self._feed, always_open=self._provider.always_open, unscheduled=self._unscheduled)
+
     def _use_calendar(self) -> None:
-        self._ledger.bars.use(
-            calendar_of(self._feed, always_open=self._provider.always_open, unscheduled=self._unscheduled)
-        )
+        self._ledger.bars.use(self._calendar())
 
     def _info(self) -> FeedInfo:
         provider = self._provider

@@ -7,12 +7,14 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 
 from prometheus_client import Metric
 
+from quotecast.history.bucket import Bucket
 from quotecast.history.folder import Folder
 from quotecast.history.recorder import Recorder
 from quotecast.history.retention import delete_expired
+from quotecast.history.upload import Uploader
 from quotecast.market.feeds import Feed
 from quotecast.observe.metrics import counter, gauge
-from quotecast.settings.model import Settings, history_folder, history_seconds
+from quotecast.settings.model import Settings, history_bucket, history_folder, history_seconds
 
 
 @contextlib.asynccontextmanager
@@ -28,11 +30,17 @@ async def recording(settings: Settings) -> AsyncIterator[Recorder | None]:
 
     await asyncio.to_thread(expire)
     recorder = Recorder(path, finished=expire)
-    recorder.start()
+    bucket = history_bucket(settings)
+    threads: list[Recorder | Uploader] = [recorder]
+    if bucket:
+        threads.append(Uploader(Folder(path), Bucket(bucket), seconds))
+    for thread in threads:
+        thread.start()
     try:
         yield recorder
     finally:
-        await asyncio.to_thread(recorder.stop)
+        for thread in threads:
+            await asyncio.to_thread(thread.stop)
 
 
 def families(recorder: Recorder | None) -> Iterator[Metric]:

@@ -105,7 +105,13 @@ class Settings(ProviderSettings, frozen=True, kw_only=True):
         ),
     ] = "off"
     history_store: Annotated[
-        str, Meta(description="Folder of the recorded segments; empty: `history` in the data folder")
+        str,
+        Meta(
+            pattern=r"^(?!s3:)|^s3://[a-z0-9.-]+(/[A-Za-z0-9_./-]*)?$",
+            description="Folder of the recorded segments, or `s3://bucket/prefix`; empty: `history` in the "
+            "data folder",
+            extra={DEMAND: "be a folder or s3://bucket/prefix"},
+        ),
     ] = ""
     log_level: Annotated[
         Literal["debug", "info", "warning", "error"], Meta(description="Lowest level of logged events")
@@ -219,8 +225,14 @@ def history_seconds(settings: Settings) -> int:
 
 
 def history_folder(settings: Settings) -> Path:
-    """Returns the folder of the segments."""
-    return Path(settings.history_store) if settings.history_store else settings.data_dir / "history"
+    """Returns the folder of the segments; of those that are not in the bucket yet, if there is one."""
+    location = settings.history_store
+    return settings.data_dir / "history" if not location or history_bucket(settings) else Path(location)
+
+
+def history_bucket(settings: Settings) -> str:
+    """Returns the URL of the segments' bucket; empty if they stay in a folder."""
+    return settings.history_store if settings.history_store.startswith("s3://") else ""
 
 
 def all_variables() -> list[Variable]:

@@ -132,7 +132,7 @@ class Streams:
             player, hub = await self._replays.open(feed, asked)
         except QuotecastError as refusal:
             scope["extensions"][WRITER].write(encoding.write(error(refusal.status, reason_of(refusal))))
-            code = CloseCode.NOT_KEPT
+            code = CloseCode.NOT_RECORDED
             self.closes[REPLAY, code] += 1
             await send({"type": "websocket.close", "code": int(code), "reason": code.name.lower()})
             return

@@ -3,11 +3,13 @@
 import asyncio
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from quotecast.feed.mirror import Mirror
 from quotecast.feed.past import apply_message, mirror_at
 from quotecast.history.playback import COVERED_SECONDS, Playback, Played
+from quotecast.history.threads import ReaderThreads
 
 #: Seconds between two looks for messages that are due.
 STEP_SECONDS: Final = 0.05
@@ -24,6 +26,7 @@ class Player:
         mirror: Mirror,
         at: float,
         speed: float,
+        threads: ReaderThreads,
         *,
         clock: Callable[[], float] = time.monotonic,
         wall_clock: Callable[[], float] = time.time,
@@ -32,6 +35,7 @@ class Player:
         self._playback = playback
         self._at = self._heard_until = at
         self._speed = speed
+        self._threads = threads
         self._clock = clock
         self._wall_clock = wall_clock
         self._began = clock()
@@ -39,14 +43,16 @@ class Player:
         self._mark_moment(at)
 
     @classmethod
-    async def open(cls, make: Callable[[], Playback], at: float, speed: float) -> "Player":
-        """Returns a player whose mirror has the state of the moment. Raises NotKept or HistoryError."""
+    async def open(
+        cls, make: Callable[[], Playback], at: float, speed: float, threads: ReaderThreads
+    ) -> "Player":
+        """Returns a player whose mirror has the state of the moment. Raises NotRecorded or HistoryError."""
 
         def load() -> tuple[Playback, Mirror]:
             playback = make()
             return playback, mirror_at(playback, at)
 
-        return cls(*await asyncio.to_thread(load), at, speed)
+        return cls(*await threads.run(load), at, speed, threads)
 
     def moment(self) -> float:
         """Returns the Unix time that the replay has reached."""
@@ -60,7 +66,7 @@ class Player:
     async def step(self) -> bool:
         """Applies the messages that are due; returns whether the replay is at its end."""
         moment = self.moment()
-        self._reading = asyncio.create_task(asyncio.to_thread(self._read, moment))
+        self._reading = asyncio.create_task(self._threads.run(partial(self._read, moment)))
         # Who cancels this step cannot stop the thread: `close` waits for it.
         messages, following = await asyncio.shield(self._reading)
         for _, message in messages:

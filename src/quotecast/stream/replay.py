@@ -11,9 +11,10 @@ import structlog
 
 from quotecast.errors import InvalidValue, QuotecastError
 from quotecast.feed.hub import Hub
-from quotecast.history.folder import Folder
 from quotecast.history.moments import parse_moment
 from quotecast.history.playback import HistoryOff, Playback
+from quotecast.history.segments import Store
+from quotecast.history.threads import ReaderThreads
 from quotecast.market.feeds import Feed
 from quotecast.stream import ticker
 from quotecast.stream.hubs import market_of
@@ -22,8 +23,8 @@ from quotecast.stream.queries import Replay
 
 MIN_SPEED: Final = 0.1
 MAX_SPEED: Final = 100.0
-#: Replays that open at once: each decodes thousands of updates, and the live feeds share the processor.
-MAX_OPENING: Final = 2
+#: Threads that read for all replays of a worker: more of them, decoding, would delay the live feeds.
+THREADS: Final = 2
 
 log = structlog.get_logger()
 
@@ -31,13 +32,13 @@ log = structlog.get_logger()
 class Replays:
     """Opens replays, at most so many at once; `store` is None where nothing is recorded."""
 
-    def __init__(self, store: Folder | None, *, per_address: int, per_worker: int, heartbeat_ms: int) -> None:
+    def __init__(self, store: Store | None, *, per_address: int, per_worker: int, heartbeat_ms: int) -> None:
         self._store = store
         self._per_address = per_address
         self._per_worker = per_worker
         self._heartbeat_ms = heartbeat_ms
         self._by_address: Counter[str] = Counter()
-        self._turn = asyncio.Semaphore(MAX_OPENING)
+        self._threads = ReaderThreads(THREADS)
 
     def take_place(self, address: str) -> bool:
         """Counts one more replay of an address; returns False, and counts nothing, if there is no room."""
@@ -59,8 +60,7 @@ class Replays:
         if self._store is None:
             raise HistoryOff
         store, at, speed = self._store, parse_moment("at", asked.at), parse_speed(asked.speed)
-        async with self._turn:
-            player = await Player.open(lambda: Playback(store, feed, at), at, speed)
+        player = await Player.open(lambda: Playback(store, feed, at), at, speed, self._threads)
         hub = Hub(
             player.mirror,
             heartbeat_seconds=self._heartbeat_ms / 1000,

@@ -26,12 +26,13 @@ OWN = {"up"}
 
 
 @pytest.fixture(scope="module")
-def measured() -> Iterator[Measured]:
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Measured]:
     """Shared by tests that look at differences made by their own requests."""
+    history = {"QUOTECAST_HISTORY": "1h", "QUOTECAST_HISTORY_STORE": str(tmp_path_factory.mktemp("history"))}
     with (
         running_valkey() as valkey,
         running_postgres() as postgres,
-        Service(valkey, {**SETTINGS, "QUOTECAST_DATABASE_URL": postgres.url}) as service,
+        Service(valkey, {**SETTINGS, **history, "QUOTECAST_DATABASE_URL": postgres.url}) as service,
     ):
         asyncio.run(migrations.apply(postgres.url))
         yield Measured(service)

@@ -72,7 +72,7 @@ async def test_every_feed_has_a_past(api: httpx.AsyncClient) -> None:
         ("2026-11-20T14:31:00", "Must be ISO 8601 with a time zone"),
     ],
 )
-async def test_a_moment_that_is_not_kept_is_422_and_says_what_is(
+async def test_a_moment_that_is_not_recorded_is_422_and_says_what_is(
     api: httpx.AsyncClient, path: str, at: str, message: str
 ) -> None:
     """With the earliest and the latest moment."""

@@ -164,6 +164,12 @@ async def test_openapi_describes_the_header_where_it_is_sent() -> None:
         "/api/doviz/quotes",
         "/api/doviz/quotes/{symbol}",
         "/api/doviz/symbols",
+        "/api/doviz/bars/{symbol}",
+        *(
+            f"/api/{feed}/{batch}"
+            for feed in ("market", "crypto", "doviz")
+            for batch in ("bars", "sparklines")
+        ),
         "/api/portfolio/holdings",
         "/api/watchlist",
     }

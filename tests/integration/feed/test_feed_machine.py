@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Iterable
 from typing import Any, ClassVar, Final, NamedTuple
 
 import redis
@@ -15,18 +15,28 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
+from msgspec.structs import replace
 
+from quotecast.bus.base import FeedInfo
 from quotecast.bus.redis import RedisBus
+from quotecast.feed.bar_styles import bar_style_of
 from quotecast.feed.projection import moving_fields
 from quotecast.ingest.ledger import Ledger, new_epoch
-from quotecast.market.codec import encode_json
+from quotecast.market.codec import encode_json, iso_utc
 from quotecast.market.feeds import Feed
+from quotecast.market.own_bars import Closing, LiveInterval
 from quotecast.market.quotes import StockQuote
 from quotecast.providers.base import Update
 from support.feed_parties import INTERVAL, PATIENCE_SECONDS, FeedParty, Worker
-from support.market_made import INFO, stock
+from support.market_made import stock
 from support.merging_client import READERS
 
+#: Five minutes before midnight in New York, at which days of bars end.
+START: Final = 1_795_237_500.0
+SECONDS_PER_CHANGE: Final = 25
+#: The finest has the most closings.
+INTERVALS: Final[list[LiveInterval | None]] = ["1m", "1m", "1m", "5m", "D", None, None]
+INFO: Final = FeedInfo(provider="test", always_open=True)
 #: Large enough to fill the buffers of a client that does not read.
 LONG: Final = "n" * 100_000
 symbols = st.sampled_from("ABCDE")
@@ -71,7 +81,7 @@ BOUNDED = settings(
 
 
 class Feeds(RuleBasedStateMachine):
-    """Ingests one after the other, two workers, and a client that changes workers."""
+    """Ingests one after the other, two workers, and a client that changes workers; it may have bars."""
 
     url: ClassVar[str]
 
@@ -83,24 +93,32 @@ class Feeds(RuleBasedStateMachine):
         #: The ingest's state, as published.
         self.published: dict[str, StockQuote] = {}
         self.epochs = 0
+        self.now = START
+        self.ledger.bars.use(Feed.STOCKS.spec.always_open)
+        self.closings: list[Closing] = []
 
     @initialize(
         wanted=st.just("all") | name_lists.map(",".join),
         subprotocol=st.sampled_from(sorted(READERS)),
         among_feeds=st.booleans(),
         fields=selections,
+        bars=st.sampled_from(INTERVALS),
     )
     def start(
         self,
+        *,
         wanted: str,
         subprotocol: str,
-        among_feeds: bool,  # noqa: FBT001 - drawn by hypothesis
+        among_feeds: bool,
         fields: list[str] | None,
+        bars: LiveInterval | None,
     ) -> None:
         self.admin = redis.Redis.from_url(self.url)
         self.admin.flushall()
         self.say([Describe(symbol, long=False, sector="Energy") for symbol in "ABC"])
-        self.client = FeedParty(subprotocol, among_feeds=among_feeds, fields=fields)
+        self.client = FeedParty(
+            subprotocol, among_feeds=among_feeds, fields=fields, bars=bars, read=self._read
+        )
         self.run(self._start(wanted))
 
     @rule(changes=changes)
@@ -178,6 +196,7 @@ class Feeds(RuleBasedStateMachine):
 
     def say(self, changes: list[Change]) -> None:
         for change in changes:
+            self.now += SECONDS_PER_CHANGE
             match change:
                 case Move(symbol, price) if before := self.said.get(symbol):
                     self._quote(stock(symbol, price, name=before.name, sector=before.sector))
@@ -185,11 +204,39 @@ class Feeds(RuleBasedStateMachine):
                     self._quote(stock(symbol, 5.0, name=LONG if long else "Short", sector=sector))
                 case Remove(symbol):
                     self.said.pop(symbol, None)
-                    self.ledger.take(Update(removed=[symbol]), 0.0)
+                    self.ledger.take(Update(removed=[symbol]), self.now)
 
     def _quote(self, quote: StockQuote) -> None:
+        quote = replace(quote, timestamp=iso_utc(self.now))
         self.said[quote.ticker] = quote
-        self.ledger.take(Update([quote]), 0.0)
+        self.ledger.take(Update([quote]), self.now)
+
+    def _note(self, closings: Iterable[Closing]) -> None:
+        last = self.closings[-1].through if self.closings else 0
+        self.closings += [closing for closing in closings if closing.through > last]
+
+    def _read(self, interval: LiveInterval, symbols: Iterable[str] | None) -> list[dict[str, Any]]:
+        """Returns the final bars of some symbols, as REST does."""
+        style = bar_style_of(Feed.STOCKS, "json", interval, rows=False)
+        return [
+            json.loads(style.encode(key, bar, True))
+            for closing in self.closings
+            for key, bar in closing.bars.get(interval, {}).items()
+            if symbols is None or key in symbols
+        ]
+
+    def _has_bars(self) -> bool:
+        """Returns whether the client has all final bars of its list; it knows no members of groups."""
+        interval, wanted = self.client.interval, self.client.state.wanted
+        if interval is None:
+            return True
+        assert self.client.bars.repeated == 0
+        names = None if wanted == "all" else wanted
+        made: dict[str, dict[str, Any]] = {}
+        for bar in self._read(interval, names):
+            made.setdefault(bar["ticker"], {})[bar["time"]] = bar
+        final = {key: bars for key, bars in self.client.bars.final.items() if names is None or key in names}
+        return {key: bars for key, bars in final.items() if bars} == made
 
     def _is_told(self) -> bool:
         fields = moving_fields(Feed.STOCKS)
@@ -223,17 +270,20 @@ class Feeds(RuleBasedStateMachine):
         assert await self.bus.hold(Feed.STOCKS, f"ingest {self.epochs}", 600_000)
         snapshot = self.ledger.begin(new_epoch(self.epochs), INFO)
         assert await self.bus.begin(f"ingest {self.epochs}", snapshot)
+        self._note(each.closing for each in snapshot.closings)
         self.published = dict(self.said)
 
     async def _publish(self, changes: list[Change]) -> None:
         self.say(changes)
         if self.ledger.waiting:
-            assert await self.bus.publish(f"ingest {self.epochs}", *self.ledger.next_batch(0.0))
+            batch, entries, parts = self.ledger.next_batch(0.0)
+            assert await self.bus.publish(f"ingest {self.epochs}", batch, entries, parts)
+            self._note(batch.closings)
         self.published = dict(self.said)
 
     async def _settle(self) -> None:
         async with asyncio.timeout(PATIENCE_SECONDS):
-            while not self._is_told():
+            while not (self._is_told() and self._has_bars()):
                 self.tick()
                 await self.client.wait_for_frame()
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.typing import Subprotocol
@@ -21,9 +22,9 @@ from quotecast.stream.endpoint import Streams
 from quotecast.stream.hubs import hub_of
 from quotecast.stream.listeners import serve_feeds
 from quotecast.stream.replay import Replays
-from support.factories import STOCKS, mirror_of
-from support.history_made import Clock, RecordedLeader
-from support.market_made import stock, wire_epoch
+from support.factories import full_mirrors
+from support.history_made import Clock, RecordedLeader, batches
+from support.market_made import pair, stock, wire_epoch
 from support.merging_client import MergingClient
 
 PATIENCE_SECONDS = 30.0
@@ -53,10 +54,10 @@ async def running(tmp_path: Path) -> AsyncIterator[Running]:
         leader.clock.now += 1
         leader.publish([stock("AAPL", 100.0 + number)], ["OLD"] if number == 30 else [])
     leader.stop()
-    hub = hub_of(mirror_of(Feed.STOCKS, STOCKS), 15_000)
+    hubs = {feed: hub_of(mirror, 15_000) for feed, mirror in full_mirrors().items()}
     streams = Streams(
         _nothing,
-        {Feed.STOCKS: hub},
+        hubs,
         heartbeat_ms=100,
         sockets_per_address=0,
         address_of=lambda scope: scope["client"][0],
@@ -108,6 +109,39 @@ async def test_what_is_replayed_equals_what_was_published(running: Running, subp
                     merged.take(await client.recv())
     assert merged.quotes == {"AAPL": json.loads(encode_json(stock("AAPL", 140.0)))}
     assert (merged.epoch, merged.seq) == (wire_epoch("e0"), RECORDED + 1)
+
+
+async def test_replayed_bars_equal_those_that_were_published(running: Running, tmp_path: Path) -> None:
+    """Final ones exactly once, in order of time."""
+    begin = running.begin - running.begin % 60
+    leader = RecordedLeader(tmp_path, Feed.CRYPTO, Clock(begin))
+    leader.begin("e0", [pair("BTC/USDT", 1.0)])
+    for number in range(90):
+        leader.clock.now += 3
+        quote = structs.replace(pair("BTC/USDT", 2.0 + number), timestamp=iso_utc(leader.clock.now))
+        leader.publish([quote])
+    leader.stop()
+    async with connect(
+        f"{running.url}/api/ws/crypto?symbols=all&interval=100&bars=1m&at={begin}&speed=100"
+    ) as client:
+        frames = await frames_of(client)
+    replayed = [
+        (bar["time"], bar["open"], bar["high"], bar["low"], bar["close"], bar["updates"])
+        for frame in frames
+        if frame["type"] == "bars"
+        for bar in frame["data"]
+        if bar["final"]
+    ]
+    published = [
+        (iso_utc(bar.opened), bar.open, bar.high, bar.low, bar.close, bar.updates)
+        for batch in batches(leader.published)
+        for closing in batch.closings
+        for bar in closing.bars.get("1m", {}).values()
+    ]
+    assert len(published) == 4
+    assert [(at[:19], *values) for at, *values in replayed] == [
+        (at[:19], *values) for at, *values in published
+    ]
 
 
 @pytest.mark.parametrize(

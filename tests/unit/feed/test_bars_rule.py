@@ -12,21 +12,15 @@ from msgspec.structs import replace
 
 from quotecast.bus.base import Batch, FeedInfo, NumberedClosing, Snapshot
 from quotecast.feed.bar_styles import bar_style_of
-from quotecast.feed.commands import Query
 from quotecast.feed.encoding import ENCODINGS, JSON, Encoding
-from quotecast.feed.framing import Frame
-from quotecast.feed.hub import Connection, Hub
-from quotecast.feed.mirror import Mirror
 from quotecast.feed.session import is_ahead
 from quotecast.ingest.ledger import Ledger
 from quotecast.market.codec import iso_utc
 from quotecast.market.feeds import Feed
 from quotecast.market.own_bars import LIVE_INTERVALS, LiveInterval
 from quotecast.providers.base import Update
-from support.bars_copy import BarsCopy
-from support.feed_session import MarketSession
+from support.bars_party import ENDLESS, BarsParty, BarsWorker
 from support.market_made import stock
-from support.merging_client import MergingClient
 
 #: Five minutes before a day of the always open market ends: midnight in New York.
 START: Final = 1_795_237_500.0
@@ -41,95 +35,6 @@ which = st.integers(0, 1)
 Moves = list[tuple[str, int, int]]
 moves = st.lists(st.tuples(symbols, st.integers(1, 9), st.integers(20, 90)), max_size=5)
 hearing = st.lists(st.booleans(), min_size=2, max_size=2)
-
-
-class Client:
-    """A client that may lose its connection after some frames, and may resume with `bars_since`."""
-
-    def __init__(
-        self, world: "Bars", worker: "Worker", encoding: Encoding, interval: LiveInterval, *, exact: bool
-    ) -> None:
-        self.world = world
-        self.worker = worker
-        self.encoding = encoding
-        self.interval = interval
-        #: Whether the client names the time of its bars when it resumes.
-        self.exact = exact
-        self.ready = True
-        self.paused_at = 0.0
-        #: How many frames arrive before the connection breaks.
-        self.remaining = 1_000_000
-        self.was_cut = False
-        self.copy = MergingClient(subprotocol=encoding.subprotocol)
-        self.bars = BarsCopy(self.read)
-
-    @property
-    def symbols(self) -> Iterable[str] | None:
-        return None if self.copy.wanted == "all" else self.copy.wanted
-
-    def read(self, interval: LiveInterval, symbols: Iterable[str] | None) -> list[dict[str, Any]]:
-        """Returns final bars as REST does: those of the worker, or newer ones from the database."""
-        through = self.worker.mirror.bars.through if self.exact else 2**40
-        made = self.world.made(interval, symbols, through)
-        return [bar for bars in made.values() for bar in bars.values()]
-
-    def write(self, frame: Frame) -> None:
-        if self.remaining <= 0:
-            self.was_cut = True
-            return
-        self.remaining -= 1
-        merged = self.copy.take(frame.payload)
-        if merged["type"] == "subscribed" and self.symbols is not None:
-            self.bars.retain(self.symbols)
-        if merged["type"] == "bars":
-            self.bars.take(merged, self.symbols)
-
-    def open(self, wanted: str, since: str | None = None) -> None:
-        self.session = MarketSession(self.worker.mirror, self.encoding)
-        self.connection = Connection(self.session.feed, self, lambda _: True)
-        bars_since = self.bars.since if self.exact and since else None
-        query = Query(wanted, since=since, bars=self.interval, bars_since=bars_since)
-        for frame in self.session.greet(query):
-            self.write(frame)
-        self.worker.hub.join(self.connection)
-
-    def command(self, **command: Any) -> None:
-        self.worker.hub.leave(self.connection)
-        for frame in self.session.receive(json.dumps(command), 0.0):
-            self.write(frame)
-        self.worker.hub.enter(self.connection)
-        self.copy.drop_unwanted()
-
-    def reconnect(self, worker: "Worker", frames: int) -> None:
-        """Reconnects with the names that its cursor covers, and subscribes the others again."""
-        wanted = self.copy.wanted
-        self.worker.hub.leave(self.connection)
-        self.worker, self.ready = worker, True
-        self.remaining = frames
-        self.open(self.copy.names_to_resume, self.copy.since)
-        if self.remaining <= 0:  # broken again
-            self.copy.wanted = wanted
-            self.reconnect(worker, 1_000_000)
-            return
-        self.remaining = 1_000_000
-        self.copy.drop_unwanted()
-        if missing := self.copy.names_to_subscribe(wanted):
-            self.command(action="subscribe", symbols=missing)
-
-    def catch_up(self) -> None:
-        self.worker.hub.tick(self.session.feed.interval)
-
-
-class Worker:
-    def __init__(self) -> None:
-        self.mirror = Mirror(Feed.STOCKS)
-        self.hub = Hub(
-            self.mirror,
-            heartbeat_seconds=15,
-            clock=lambda: 0.0,
-            wall_clock=lambda: 0.0,
-            market=lambda: "open",
-        )
 
 
 class Bars(RuleBasedStateMachine):
@@ -156,9 +61,11 @@ class Bars(RuleBasedStateMachine):
         self.epochs = 0
         self.move("A", 1, 0)
         self.move("B", 1, 0)
-        self.workers = [Worker(), Worker()]
+        self.workers = [BarsWorker(), BarsWorker()]
         self.take_over()
-        self.clients = [Client(self, self.workers[0], JSON, "1m", exact=exact) for exact in (True, False)]
+        self.clients = [
+            BarsParty(self.workers[0], JSON, "1m", self.made, exact=exact) for exact in (True, False)
+        ]
         for client in self.clients:
             client.open("all")
 
@@ -219,11 +126,11 @@ class Bars(RuleBasedStateMachine):
     def restart(self, number: int) -> None:
         """Replaces a worker, which then knows the newest closings only."""
         old = self.workers[number]
-        self.workers[number] = worker = Worker()
+        self.workers[number] = worker = BarsWorker()
         worker.mirror.load(self.stored)
         for client in self.clients:
             if client.worker is old:
-                client.reconnect(worker, 1_000_000)
+                client.reconnect(worker, ENDLESS)
 
     @rule(
         which=which,
@@ -242,7 +149,7 @@ class Bars(RuleBasedStateMachine):
     ) -> None:
         old = self.clients[which]
         old.worker.hub.leave(old.connection)
-        self.clients[which] = Client(self, old.worker, encoding, interval, exact=exact)
+        self.clients[which] = BarsParty(old.worker, encoding, interval, self.made, exact=exact)
         self.clients[which].open(wanted)
 
     @rule(
@@ -250,9 +157,9 @@ class Bars(RuleBasedStateMachine):
         worker=st.integers(0, 1),
         moves=moves,
         heard=hearing,
-        received=st.integers(0, 4) | st.just(1_000_000),
+        received=st.integers(0, 4) | st.just(ENDLESS),
         missed=moves,
-        greeted=st.integers(1, 5) | st.just(1_000_000),
+        greeted=st.integers(1, 5) | st.just(ENDLESS),
     )
     def reconnect(
         self,
@@ -317,7 +224,7 @@ class Bars(RuleBasedStateMachine):
                 client.catch_up()
                 self._check(client)
 
-    def _check(self, client: Client) -> None:
+    def _check(self, client: BarsParty) -> None:
         if client.exact or not client.was_cut:
             assert client.bars.repeated == 0
         book = client.worker.mirror.bars
@@ -366,5 +273,5 @@ class Bars(RuleBasedStateMachine):
         return Snapshot(Feed.STOCKS, f"{self.epochs:020x}", seq, INFO, entries, parts, newest)
 
 
-Bars.TestCase.settings = settings(max_examples=200, stateful_step_count=40, deadline=None)
+Bars.TestCase.settings = settings(max_examples=120, stateful_step_count=40, deadline=None)
 TestBars = Bars.TestCase

@@ -35,7 +35,7 @@ def export(*more: str, start: float = BEGIN, end: float = BEGIN + 61) -> int:
     return __main__.main(["history", "export", "--feed", "stocks", *times, *more])
 
 
-def test_list_says_what_is_kept(recorded: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_list_says_what_is_recorded(recorded: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A line for each feed."""
     assert __main__.main(["history", "list"]) == 0
     _, stocks, crypto, _ = capsys.readouterr().out.splitlines()
@@ -95,7 +95,7 @@ def test_parquet_without_the_extra_names_it(
     ],
 )
 @pytest.mark.usefixtures("recorded")
-def test_times_that_are_not_kept_are_refused_with_what_is(
+def test_times_that_are_not_recorded_are_refused_with_what_is(
     start: float, end: float, problem: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The exit code is that of wrong arguments."""

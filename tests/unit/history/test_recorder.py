@@ -9,11 +9,12 @@ import pytest
 from structlog.testing import capture_logs
 
 from quotecast.bus.base import Snapshot
+from quotecast.feed.past import mirror_at
 from quotecast.history import recorder as recorders
 from quotecast.history.folder import Folder
-from quotecast.history.playback import NotKept, Playback
+from quotecast.history.playback import NotRecorded, Playback
 from quotecast.history.retention import delete_expired
-from quotecast.history.segments import SUFFIX
+from quotecast.history.segments import SUFFIX, HistoryError
 from quotecast.market.feeds import Feed
 from support.history_made import BEGIN, Clock, RecordedLeader, all_played, batches
 from support.market_made import stock
@@ -45,7 +46,7 @@ def test_a_full_queue_loses_batches_and_goes_on_from_a_keyframe(tmp_path: Path) 
     now = leader.clock.now
     assert side.lost == 5
     assert played_seqs(tmp_path, BEGIN, now) == [2, 3, 9, 10, 11]
-    with pytest.raises(NotKept):
+    with pytest.raises(NotRecorded):
         Playback(Folder(tmp_path), Feed.STOCKS, BEGIN + 4, clock=leader.clock)
     after = all_played(tmp_path, Feed.STOCKS, now, now)
     assert isinstance(after[0], Snapshot)
@@ -97,6 +98,56 @@ def test_two_ingests_never_write_one_file(tmp_path: Path) -> None:
         leader.stop()
     names = Folder(tmp_path).names(Feed.STOCKS)
     assert len(names) == len(set(names)) == 2
+
+
+def test_an_ingest_that_leads_again_has_a_segment_of_its_own(tmp_path: Path) -> None:
+    """So moments before, between and after have the state of whoever led then."""
+    clock = Clock()
+    first, second = (RecordedLeader(tmp_path, clock=clock) for _ in range(2))
+    for number, leader in enumerate((first, second, first)):
+        leader.begin(f"e{number}", [stock("AAPL", 10.0 * number + 1)])
+        prices_from(leader, 10 * number + 2, 4)
+        leader.write()
+    for at, price in ((2.5, 3.0), (4.5, 11.0), (9.5, 22.0), (12.0, 25.0)):
+        playback = Playback(Folder(tmp_path), Feed.STOCKS, BEGIN + at, clock=clock)
+        mirror = mirror_at(playback, BEGIN + at)
+        playback.close()
+        assert mirror.quotes() == {"AAPL": stock("AAPL", price)}
+
+
+def test_a_clock_that_goes_back_does_not_disorder_segments(tmp_path: Path) -> None:
+    """Records keep the order in which they were published."""
+    leader = RecordedLeader(tmp_path)
+    leader.begin("e0", [stock("AAPL", 1.0)])
+    leader.clock.now += 650
+    prices_from(leader, 2, 2)
+    leader.clock.now -= 100
+    prices_from(leader, 4, 2)
+    leader.begin("e1", [stock("AAPL", 7.0)])
+    leader.stop()
+    played = all_played(tmp_path, Feed.STOCKS, BEGIN, BEGIN + 1000)
+    assert [batch.seq for batch in batches(played)] == [2, 3, 4, 5]
+    assert isinstance(played[-1], Snapshot)
+    assert played[-1].epoch == "e1"
+
+
+def test_a_failure_of_any_kind_does_not_end_the_recorder(tmp_path: Path) -> None:
+    """Such as one of the retention."""
+
+    def fail(_: object) -> None:
+        raise HistoryError("the folder cannot be read")
+
+    leader = RecordedLeader(tmp_path, finished=fail)
+    leader.begin("e0", [stock("AAPL", 1.0)])
+    leader.clock.now += 600
+    prices_from(leader, 2, 1)
+    leader.write()
+    leader.clock.now += recorders.RETRY_SECONDS
+    prices_from(leader, 3, 1)
+    leader.write()
+    prices_from(leader, 4, 1)
+    leader.write()
+    assert played_seqs(tmp_path, leader.clock.now, leader.clock.now) == [4]
 
 
 def test_a_segment_holds_ten_minutes_even_of_a_quiet_feed(tmp_path: Path) -> None:

@@ -24,6 +24,8 @@ export type Welcome = {
   seq: number;
   heartbeatMs: number;
   limits: Limits;
+  replayed?: boolean;
+  at?: string;
 };
 
 export type Limits = {
@@ -65,6 +67,8 @@ export type Heartbeat = {
   timestamp: string;
   feed: "down" | "live" | "stale";
   market: string;
+  replayed?: boolean;
+  at?: string;
 };
 
 export type FeedHeartbeat = {

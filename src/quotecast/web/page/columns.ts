@@ -1,4 +1,6 @@
+import type { ComponentChildren } from "preact";
 import { compact, difference, percent, price } from "./formats.ts";
+import type { Instrument } from "./instruments.ts";
 import type { AnyQuote } from "./live.ts";
 import type { Word } from "./words.ts";
 
@@ -10,6 +12,8 @@ export interface Column {
   /** The number whose sign colours the cell. */
   readonly sign?: (quote: AnyQuote) => number | null | undefined;
   readonly lights?: boolean;
+  /** A picture in place of the text, and its width in pixels. */
+  readonly drawing?: { readonly width: number; readonly draw: (row: Instrument) => ComponentChildren };
   readonly className?: string;
   /** A narrow table drops the columns of the highest rank first; a column without a rank always stays. */
   readonly rank?: number;

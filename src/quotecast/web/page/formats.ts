@@ -74,6 +74,11 @@ export function moment(iso: string): string {
   return new Intl.DateTimeFormat(locale(), { dateStyle: "medium", timeStyle: "short" }).format(then);
 }
 
+/** A moment (Unix milliseconds), to the second. */
+export function dateAndClock(at: number): string {
+  return new Intl.DateTimeFormat(locale(), { dateStyle: "medium", timeStyle: "medium" }).format(at);
+}
+
 /** The month and year of a date; dates have no time zone. */
 export function month(day: string): string {
   const options = { month: "short", year: "2-digit", timeZone: "UTC" } as const;

@@ -1,6 +1,7 @@
 import { logOut } from "./account.ts";
 import { arrange, places } from "./arrangement.ts";
 import { addPlace, DEFAULT, KINDS, type Kind } from "./layout.ts";
+import { RewindButton } from "./rewind-dialog.tsx";
 import { Search } from "./search.tsx";
 import { session } from "./session.ts";
 import { openSignIn } from "./sign-in.tsx";
@@ -17,6 +18,7 @@ export function Header() {
       </h1>
       <Search />
       <span class="grow" />
+      <RewindButton />
       <AddPane />
       <Settings />
       <Account />

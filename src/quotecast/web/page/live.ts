@@ -1,8 +1,15 @@
 import { type Change, Connection, type Feed, type FeedName, type FeedState, type QuoteOf } from "../client/index.ts";
 
 export type AnyQuote = QuoteOf[FeedName];
-/** Paints a quote; `continues` says that no update is missing since the last call. */
-export type Painter = (quote: AnyQuote, continues: boolean) => void;
+export type Painter = (quote: AnyQuote) => void;
+
+/** Quotes for a table: live or recorded ones. */
+export interface QuoteSource {
+  /** Returns the last quote; undefined for a symbol that the source does not follow. */
+  quote(feed: FeedName, key: string): AnyQuote | undefined;
+  /** Paints a quote now and at every change; the returned function ends that. */
+  watch(feed: FeedName, key: string, painter: Painter): () => void;
+}
 
 export const FEEDS: readonly FeedName[] = ["market", "crypto", "doviz"];
 
@@ -31,12 +38,10 @@ export interface FeedFigures {
  * A component watches the quotes that it shows; the page subscribes to no others. A flush paints the changes
  * since the last one: each quote once, in its newest form. A hidden page has no frames and does no work.
  */
-export class Live {
+export class Live implements QuoteSource {
   readonly figures = {} as Record<FeedName, FeedFigures>;
   readonly #painters = {} as Record<FeedName, Map<string, Set<Painter>>>;
   readonly #dirty = {} as Record<FeedName, Set<string>>;
-  /** Keys that came with a snapshot since the last flush: updates before it may be missing. */
-  readonly #jumped = {} as Record<FeedName, Set<string>>;
   /** The newest timestamp among the updates of the next flush. */
   readonly #newest: Partial<Record<FeedName, string>> = {};
   readonly #lit = new Map<Element, number>();
@@ -61,11 +66,8 @@ export class Live {
       this.figures[name] = { feed, delay: null };
       this.#painters[name] = new Map();
       this.#dirty[name] = new Set();
-      this.#jumped[name] = new Set();
     }
-    const check = () => this.#connection.check();
-    for (const event of ["online", "offline"]) addEventListener(event, check);
-    document.addEventListener("visibilitychange", () => document.hidden || check());
+    checkWithBrowser(this.#connection);
   }
 
   /** Milliseconds by which the service's clock is ahead of this machine's. */
@@ -73,18 +75,16 @@ export class Live {
     return this.#connection.clockOffset;
   }
 
-  /** Returns the last quote; undefined for a symbol that the page does not follow. */
   quote(feed: FeedName, key: string): AnyQuote | undefined {
     return this.figures[feed].feed.copy.quotes.get(key);
   }
 
-  /** Paints a quote now and at every change; the returned function ends that. */
   watch(feed: FeedName, key: string, painter: Painter): () => void {
     const painters = this.#painters[feed];
     const known = painters.get(key) ?? new Set();
     painters.set(key, known.add(painter));
     const quote = this.quote(feed, key);
-    if (quote) painter(quote, false);
+    if (quote) painter(quote);
     this.#followSoon();
     return () => {
       known.delete(painter);
@@ -114,9 +114,7 @@ export class Live {
 
   #noteChange(feed: FeedName, change: Change): void {
     for (const key of change.keys) this.#dirty[feed].add(key);
-    for (const key of change.keys)
-      if (change.isUpdate) this.#noteTime(feed, this.quote(feed, key)?.timestamp ?? "");
-      else this.#jumped[feed].add(key);
+    if (change.isUpdate) for (const key of change.keys) this.#noteTime(feed, this.quote(feed, key)?.timestamp ?? "");
     this.#flushSoon(feed === this.#leader ? 0 : LEADER_LATE_MS);
   }
 
@@ -156,14 +154,13 @@ export class Live {
   }
 
   #paint(feed: FeedName): void {
-    const [dirty, jumped, painters] = [this.#dirty[feed], this.#jumped[feed], this.#painters[feed]];
+    const [dirty, painters] = [this.#dirty[feed], this.#painters[feed]];
     for (const key of dirty) {
       const quote = this.quote(feed, key);
       if (!quote) continue;
-      for (const painter of painters.get(key) ?? []) painter(quote, !jumped.has(key));
+      for (const painter of painters.get(key) ?? []) painter(quote);
     }
     dirty.clear();
-    jumped.clear();
     const newest = this.#newest[feed];
     if (newest) this.#measure(this.figures[feed], newest);
     delete this.#newest[feed];
@@ -199,4 +196,13 @@ export class Live {
     const whole = wanted.length > NAMES_AT_MOST || (name !== "market" && wanted.length > 0);
     this.figures[name].feed.follow(whole ? "all" : wanted);
   }
+}
+
+/** Checks a connection when the network may have changed; the returned function ends that. */
+export function checkWithBrowser(connection: Connection): () => void {
+  const end = new AbortController();
+  const check = () => connection.check();
+  for (const event of ["online", "offline"]) addEventListener(event, check, { signal: end.signal });
+  document.addEventListener("visibilitychange", () => document.hidden || check(), { signal: end.signal });
+  return () => end.abort();
 }

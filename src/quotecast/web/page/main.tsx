@@ -5,6 +5,7 @@ import { loadArrangement } from "./arrangement.ts";
 import { Boundary } from "./boundary.tsx";
 import { Header } from "./header.tsx";
 import { Notice } from "./notices.tsx";
+import { RewindDialog } from "./rewind-dialog.tsx";
 import { session } from "./session.ts";
 import { SignIn } from "./sign-in.tsx";
 import { Status } from "./status.tsx";
@@ -19,6 +20,7 @@ function Terminal() {
       <Workspace />
       <Status />
       <SignIn />
+      <RewindDialog />
       <Notice />
     </Boundary>
   );

@@ -4,7 +4,6 @@ import { savedAt } from "./arrangement.ts";
 import { Banner } from "./banner.tsx";
 import { age, dayAndTime, milliseconds } from "./formats.ts";
 import { FEEDS } from "./live.ts";
-import { marketStatus } from "./market-hours.ts";
 import { type FeedView, outageOf } from "./outages.ts";
 import { feedStates, limit, live, rest, useAnswer } from "./service.ts";
 import { say, type Word } from "./words.ts";
@@ -24,9 +23,6 @@ const PROVIDERS: Record<string, string> = { genelpara: "GenelPara", tcmb: "TCMB"
 export function Status() {
   const now = useNow();
   const answer = useAnswer(() => rest.call("GET /api/market/status"), "status", { everyMs: STATUS_EVERY_MS });
-  useEffect(() => {
-    if (answer.data) marketStatus.value = answer.data;
-  }, [answer.data]);
   const left = limit.value;
   const saved = now - savedAt.value < SAVED_FOR_MS;
   return (

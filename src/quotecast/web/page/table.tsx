@@ -4,6 +4,7 @@ import type { Column } from "./columns.ts";
 import { tone } from "./formats.ts";
 import type { Instrument } from "./instruments.ts";
 import { same } from "./instruments.ts";
+import type { QuoteSource } from "./live.ts";
 import { useVisible } from "./pane.tsx";
 import { select, selected } from "./selection.ts";
 import { live } from "./service.ts";
@@ -21,6 +22,7 @@ interface Props {
   readonly columns: readonly Column[];
   readonly heading?: (row: Instrument) => ComponentChildren;
   readonly action?: (row: Instrument) => ComponentChildren;
+  readonly source?: QuoteSource;
 }
 
 const ROW_HEIGHT = 28;
@@ -28,11 +30,11 @@ const ROW_HEIGHT = 28;
 const MARGIN_ROWS = 4;
 const SORT_EVERY_MS = 2000;
 
-/** A table of live quotes, which renders and paints only the rows in view. */
-export function LiveTable({ label, rows, columns, heading, action }: Props) {
+/** A table of quotes that move, which renders and paints only the rows in view. */
+export function LiveTable({ label, rows, columns, heading, action, source = live }: Props) {
   const frame = useRef<HTMLDivElement>(null);
   const [sorting, setSorting] = useState<Sorting | null>(null);
-  const sorted = useSorted(rows, columns, sorting);
+  const sorted = useSorted(rows, columns, sorting, source);
   const [from, to] = useWindow(frame, sorted.length);
   const shown = sorted.slice(from, to);
   const keys = useMemo(() => rows.map((row) => row.key), [rows]);
@@ -81,6 +83,7 @@ export function LiveTable({ label, rows, columns, heading, action }: Props) {
               number={from + index}
               heading={heading}
               action={action}
+              source={source}
             />
           ))}
           <tr class="space" aria-hidden="true" style={{ height: `${(sorted.length - to) * ROW_HEIGHT}px` }} />
@@ -122,15 +125,16 @@ interface RowProps extends Pick<Props, "heading" | "action"> {
   readonly row: Instrument;
   readonly fit: Fit;
   readonly number: number;
+  readonly source: QuoteSource;
 }
 
-function Row({ row, fit: { columns, note }, number, heading, action }: RowProps) {
+function Row({ row, fit: { columns, note }, number, heading, action, source }: RowProps) {
   const element = useRef<HTMLTableRowElement>(null);
   const words = language.value;
   const current = same(selected.value, row);
   useLayoutEffect(
-    () => watchRow(element.current as HTMLTableRowElement, row, columns, note),
-    [row.feed, row.key, columns, words],
+    () => watchRow(element.current as HTMLTableRowElement, row, columns, note, source),
+    [row.feed, row.key, columns, words, source],
   );
   return (
     <tr
@@ -148,7 +152,9 @@ function Row({ row, fit: { columns, note }, number, heading, action }: RowProps)
             </button>
           </th>
         ) : (
-          <td key={column.title} class={column.className} />
+          <td key={column.title} class={column.className}>
+            {column.drawing?.draw(row)}
+          </td>
         ),
       )}
       {action && <td class="action">{action(row)}</td>}
@@ -162,12 +168,15 @@ function watchRow(
   row: Instrument,
   columns: readonly Column[],
   note: Fit["note"],
+  source: QuoteSource,
 ): () => void {
   const before: (number | string | null | undefined)[] = [];
-  return live.watch(row.feed, row.key, (quote) => {
+  return source.watch(row.feed, row.key, (quote) => {
     for (let index = 1; index < columns.length; index += 1) {
       const column = columns[index] as Column;
       const cell = element.cells[index] as HTMLTableCellElement;
+      if (column.sign) cell.dataset.tone = tone(column.sign(quote));
+      if (column.drawing) continue;
       const text = column.text(quote);
       const value = column.value?.(quote);
       if (cell.firstChild?.nodeValue !== text) {
@@ -179,7 +188,6 @@ function watchRow(
           live.lightUp(cell, value > old ? "lit-rise" : "lit-fall");
       }
       before[index] = value;
-      if (column.sign) cell.dataset.tone = tone(column.sign(quote));
     }
   });
 }
@@ -213,6 +221,7 @@ function useSorted(
   rows: readonly Instrument[],
   columns: readonly Column[],
   sorting: Sorting | null,
+  source: QuoteSource,
 ): readonly Instrument[] {
   const [, setTick] = useState(0);
   useEffect(() => {
@@ -223,7 +232,7 @@ function useSorted(
   if (!sorting) return rows;
   const value = columns[sorting.column]?.value ?? (() => null);
   const keyed = rows.map((row) => {
-    const quote = live.quote(row.feed, row.key);
+    const quote = source.quote(row.feed, row.key);
     return { row, value: quote ? value(quote) : null };
   });
   keyed.sort((one, other) => compareValues(one.value, other.value) * (sorting.descending ? -1 : 1));

@@ -91,7 +91,8 @@ export function useFit(
   }, []);
   const width = (column: Column) => {
     const heading = HEADING_SCALE * (widthOf(say(column.title)) + ARROW);
-    return Math.ceil(Math.max(heading, widthOf(column.text(TYPICAL)), widest.get(column) ?? 0) * fontSize) + PADDING;
+    const text = Math.max(heading, widthOf(column.text(TYPICAL)), widest.get(column) ?? 0) * fontSize;
+    return Math.ceil(Math.max(text, column.drawing?.width ?? 0)) + PADDING;
   };
   const longest = useMemo(() => Math.max(0, ...keys.map(widthOf)), [keys]);
   const first = (most: number) =>

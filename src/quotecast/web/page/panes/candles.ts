@@ -8,22 +8,28 @@ import {
   type UTCTimestamp,
 } from "lightweight-charts";
 
-import { type Bar, type FeedName, type Interval, isDaily } from "../../client/index.ts";
+import type { FeedName } from "../../client/index.ts";
 import { price } from "../formats.ts";
 import { colour } from "../theme.ts";
 import { locale } from "../words.ts";
+import { at, type Candle, type Interval, isDaily } from "./chart-bars.ts";
 
 interface Options {
   readonly interval: Interval;
   readonly feed: FeedName;
   /** Called with the bar under the crosshair, or with the last bar. */
-  readonly onPoint: (bar: Bar | null) => void;
+  readonly onPoint: (bar: Candle | null) => void;
 }
 
-const at = (bar: Bar): UTCTimestamp => (Date.parse(bar.time) / 1000) as UTCTimestamp;
+/** Bars for which the chart has room at least. */
+const LEAST_SHOWN = 60;
+/** The time zones of days. */
+const ZONES: Record<FeedName, string> = { market: "America/New_York", crypto: "UTC", doviz: "Europe/Istanbul" };
 
-/** Draws bars into an element. `update` replaces the last bar or appends one; `replace` replaces all. */
-export function drawCandles(element: HTMLElement, bars: readonly Bar[], { interval, feed, onPoint }: Options) {
+const timeOf = (bar: Candle): UTCTimestamp => (at(bar) / 1000) as UTCTimestamp;
+
+/** Draws bars into an element. `update` replaces the bar of its time or appends one; `replace` replaces all. */
+export function drawCandles(element: HTMLElement, bars: readonly Candle[], { interval, feed, onPoint }: Options) {
   const chart = createChart(element, { ...appearance(), ...times(interval, feed), autoSize: true });
   const candles = chart.addSeries(CandlestickSeries, candleColours());
   const volume = chart.addSeries(HistogramSeries, {
@@ -34,33 +40,46 @@ export function drawCandles(element: HTMLElement, bars: readonly Bar[], { interv
   });
   volume.priceScale().applyOptions({ scaleMargins: { top: 0.82, bottom: 0 } });
   const [rise, fall] = [colour("volume-rise"), colour("volume-fall")];
-  const column = (bar: Bar) => ({ time: at(bar), value: bar.volume, color: bar.close >= bar.open ? rise : fall });
-  const candle = (bar: Bar) => ({ time: at(bar), open: bar.open, high: bar.high, low: bar.low, close: bar.close });
-  const byTime = new Map<Time, Bar>();
-  let last: Bar | null = null;
+  const column = (bar: Candle) => ({
+    time: timeOf(bar),
+    value: bar.volume ?? 0,
+    color: bar.close >= bar.open ? rise : fall,
+  });
+  const candle = (bar: Candle) => ({
+    time: timeOf(bar),
+    open: bar.open,
+    high: bar.high,
+    low: bar.low,
+    close: bar.close,
+  });
+  const byTime = new Map<Time, Candle>();
+  let last: Candle | null = null;
   let pointed = false;
-  const replace = (all: readonly Bar[]) => {
+  const replace = (all: readonly Candle[]) => {
     candles.setData(all.map(candle));
     volume.setData(all.map(column));
     byTime.clear();
-    for (const bar of all) byTime.set(at(bar), bar);
+    for (const bar of all) byTime.set(timeOf(bar), bar);
     last = all.at(-1) ?? null;
     if (!pointed) onPoint(last);
   };
   replace(bars);
-  chart.timeScale().fitContent();
+  // A few bars alone would fill the width, and each new one would push one out.
+  if (bars.length >= LEAST_SHOWN) chart.timeScale().fitContent();
+  else chart.timeScale().setVisibleLogicalRange({ from: bars.length - LEAST_SHOWN, to: bars.length });
 
   chart.subscribeCrosshairMove(({ time }) => {
     const bar = time === undefined ? undefined : byTime.get(time);
     pointed = bar !== undefined;
     onPoint(bar ?? last);
   });
-  const update = (bar: Bar) => {
-    last = bar;
-    byTime.set(at(bar), bar);
-    candles.update(candle(bar));
-    volume.update(column(bar));
-    if (!pointed) onPoint(bar);
+  const update = (bar: Candle) => {
+    const isOlder = last !== null && at(bar) < at(last);
+    if (!isOlder) last = bar;
+    byTime.set(timeOf(bar), bar);
+    candles.update(candle(bar), isOlder);
+    volume.update(column(bar), isOlder);
+    if (!pointed) onPoint(last);
   };
   return { update, replace, remove: () => chart.remove() };
 }
@@ -92,7 +111,7 @@ function candleColours() {
 /** Options of the time axis: times in the reader's zone, days in the exchange's. */
 function times(interval: Interval, feed: FeedName) {
   const isDay = isDaily(interval);
-  const zone = isDay ? { timeZone: feed === "market" ? "America/New_York" : "UTC" } : {};
+  const zone = isDay ? { timeZone: ZONES[feed] } : {};
   const clock = new Intl.DateTimeFormat(locale(), { hour: "2-digit", minute: "2-digit", ...zone });
   const day = new Intl.DateTimeFormat(locale(), { day: "numeric", month: "short", ...zone });
   const year = new Intl.DateTimeFormat(locale(), { month: "short", year: "numeric", ...zone });

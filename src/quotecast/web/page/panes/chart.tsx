@@ -1,22 +1,27 @@
-import { useEffect, useMemo, useRef } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
+import type { CryptoQuote } from "../../client/index.ts";
 import { toggleWatched, watched } from "../account.ts";
 import { difference, percent, price, tone } from "../formats.ts";
 import { type EntryType, type Instrument, instrumentOf, same, typeOf } from "../instruments.ts";
 import { AnswerView, Choice, type Memory, useVisible } from "../pane.tsx";
 import { useQuotes } from "../quotes.ts";
 import { selected } from "../selection.ts";
-import { rest, useAnswer } from "../service.ts";
+import { type Answer, live, rest, useAnswer } from "../service.ts";
 import { say } from "../words.ts";
+import type { Candle } from "./chart-bars.ts";
 import { Plot } from "./plot.tsx";
 
 const RANGES = ["1D", "5D", "1M", "3M", "6M", "YTD", "1Y", "5Y"] as const;
 const INTERVALS = ["1m", "5m", "15m", "1h", "4h", "D", "W", "M"] as const;
 const TIMEFRAMES = ["1m", "5m", "15m", "30m", "1h", "4h", "D", "W", "M"] as const;
-/** Minimum milliseconds between reloads: a stock that rarely trades misses bars with each trade. */
-const RELOAD_EVERY_MS = 5000;
+/** Number of bars of the charts that have no range. */
+const NEWEST = 300;
+/** Minimum milliseconds between two requests for bars, which the browser caches for five seconds. */
+const RELOAD_EVERY_MS = 6000;
 type Range = (typeof RANGES)[number];
 type Interval = (typeof INTERVALS)[number];
+type Timeframe = (typeof TIMEFRAMES)[number];
 
 /** By range: the finest interval that the service has, and the default interval. */
 const FINEST: Record<Range, Interval> = {
@@ -50,7 +55,7 @@ export function Chart({ memory, remember }: Memory) {
       <Heading shown={shown} pinned={pinned !== null} onPin={pin} />
       {shown.feed === "market" && <Stock ticker={shown.key} memory={memory} remember={remember} />}
       {shown.feed === "crypto" && <Pair ticker={shown.key} memory={memory} remember={remember} />}
-      {shown.feed === "doviz" && <NoHistory symbol={shown.key} />}
+      {shown.feed === "doviz" && <Currency symbol={shown.key} memory={memory} remember={remember} />}
     </>
   );
 }
@@ -142,10 +147,35 @@ function Stock({ ticker, memory, remember }: Memory & { readonly ticker: string 
 function Pair({ ticker, memory, remember }: Memory & { readonly ticker: string }) {
   const timeframe = TIMEFRAMES.find((each) => each === memory.timeframe) ?? "1h";
   const answer = useAnswer(
-    () => rest.call("GET /api/crypto/bars/{symbol}", { path: { symbol: ticker }, query: { timeframe, limit: 300 } }),
-    `${ticker} ${timeframe}`,
+    () => rest.call("GET /api/crypto/bars/{symbol}", { path: { symbol: ticker }, query: { timeframe, limit: NEWEST } }),
+    `${ticker} ${timeframe} ${useVenueChanges(ticker)}`,
     { active: useVisible() },
   );
+  return (
+    <Timeframes answer={answer} instrument={instrumentOf("crypto", ticker)} value={timeframe} remember={remember} />
+  );
+}
+
+/** Bars of currencies and metals are the service's own, made from its quotes. */
+function Currency({ symbol, memory, remember }: Memory & { readonly symbol: string }) {
+  const timeframe = TIMEFRAMES.find((each) => each === memory.timeframe) ?? "15m";
+  const answer = useAnswer(
+    () => rest.call("GET /api/doviz/bars/{symbol}", { path: { symbol }, query: { timeframe, limit: NEWEST } }),
+    `${symbol} ${timeframe}`,
+    { active: useVisible() },
+  );
+  return (
+    <Timeframes answer={answer} instrument={instrumentOf("doviz", symbol)} value={timeframe} remember={remember} />
+  );
+}
+
+interface TimeframesProps extends Pick<Memory, "remember"> {
+  readonly answer: Answer<readonly Candle[]>;
+  readonly instrument: Instrument;
+  readonly value: Timeframe;
+}
+
+function Timeframes({ answer, instrument, value, remember }: TimeframesProps) {
   const reload = useReload(answer.again);
   return (
     <>
@@ -153,36 +183,53 @@ function Pair({ ticker, memory, remember }: Memory & { readonly ticker: string }
         <Choice
           label={say("interval")}
           options={TIMEFRAMES}
-          value={timeframe}
+          value={value}
           onChoose={(each) => remember({ timeframe: each })}
         />
       </div>
       <AnswerView answer={answer}>
-        {(bars) => <Plot bars={bars} instrument={instrumentOf("crypto", ticker)} interval={timeframe} onGap={reload} />}
+        {(bars) => <Plot bars={bars} instrument={instrument} interval={value} onGap={reload} />}
       </AnswerView>
     </>
   );
 }
 
-/** Calls `again` when the page becomes visible; returns a throttled `again`. */
+/** Returns how often the pair's venue has changed: all bars of a chart are of one venue. */
+function useVenueChanges(ticker: string): number {
+  const [count, setCount] = useState(0);
+  useEffect(() => {
+    let venue: string | undefined;
+    return live.watch("crypto", ticker, (quote) => {
+      const { exchange } = quote as CryptoQuote;
+      if (venue !== undefined && exchange !== venue) setCount((changes) => changes + 1);
+      venue = exchange;
+    });
+  }, [ticker]);
+  return count;
+}
+
+/** Calls `again` when the page becomes visible; returns an `again` that waits until the next request is due. */
 function useReload(again: () => void): () => void {
-  const askedAt = useRef(-Infinity);
+  const latest = useRef(again);
+  latest.current = again;
+  const askedAt = useRef(performance.now());
+  const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   const ask = () => {
+    timer.current = undefined;
     askedAt.current = performance.now();
-    again();
+    latest.current();
   };
   useEffect(() => {
     const look = () => {
       if (!document.hidden) ask();
     };
     document.addEventListener("visibilitychange", look);
-    return () => document.removeEventListener("visibilitychange", look);
+    return () => {
+      document.removeEventListener("visibilitychange", look);
+      clearTimeout(timer.current);
+    };
   }, []);
   return () => {
-    if (performance.now() - askedAt.current > RELOAD_EVERY_MS) ask();
+    timer.current ??= setTimeout(ask, askedAt.current + RELOAD_EVERY_MS - performance.now());
   };
-}
-
-function NoHistory({ symbol }: { readonly symbol: string }) {
-  return <p class="quiet">{say("noHistory", { symbol })}</p>;
 }

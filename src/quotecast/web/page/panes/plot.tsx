@@ -1,34 +1,35 @@
 import { useEffect, useMemo, useRef } from "preact/hooks";
 
-import { type Bar, Bars, type Interval } from "../../client/index.ts";
+import type { BarsChange } from "../../client/index.ts";
 import { compact, price } from "../formats.ts";
 import type { Instrument } from "../instruments.ts";
-import { marketTrades } from "../market-hours.ts";
+import { watchBars } from "../live-bars.ts";
 import { useVisible } from "../pane.tsx";
 import { live } from "../service.ts";
 import { shade } from "../theme.ts";
 import { language, say } from "../words.ts";
+import { at, type Candle, ChartBars, type Interval, LIVE_INTERVAL } from "./chart-bars.ts";
 
 const RETRY_MS = 2000;
 
 interface Props {
-  readonly bars: readonly Bar[];
+  readonly bars: readonly Candle[];
   readonly instrument: Instrument;
   readonly interval: Interval;
-  /** Called when ticks are missing: the bars must be loaded again. */
+  /** Called when bars are missing: they must be loaded again. */
   readonly onGap: () => void;
 }
 
 type CandleChart = ReturnType<typeof import("./candles.ts").drawCandles>;
 
-/** Candles with volume; the last one moves with the feed. */
+/** Candles with volume, continued by the feed's live bars. */
 export function Plot({ bars, instrument, interval, onGap }: Props) {
   const element = useRef<HTMLDivElement>(null);
   const legend = useRef<HTMLParagraphElement>(null);
   const shown = shade.value;
   const words = language.value;
   const visible = useVisible();
-  const held = useMemo(() => barsOf(instrument, interval), [instrument.feed, instrument.key, interval]);
+  const held = useMemo(() => new ChartBars(interval), [instrument.feed, instrument.key, interval]);
   const chart = useRef<CandleChart | null>(null);
   const gap = useRef(onGap);
   gap.current = onGap;
@@ -48,9 +49,7 @@ export function Plot({ bars, instrument, interval, onGap }: Props) {
         onPoint: (bar) => describe(legend.current, bar),
       });
       chart.current = made;
-      const unwatch = addTicks(held, instrument, made.update, () => gap.current());
       end = () => {
-        unwatch();
         made.remove();
         chart.current = null;
       };
@@ -60,6 +59,11 @@ export function Plot({ bars, instrument, interval, onGap }: Props) {
       end();
     };
   }, [held, bars.length > 0, shown, words, visible]);
+  useEffect(() => {
+    const update = (bar: Candle) => chart.current?.update(bar);
+    return visible ? followBars(held, instrument, interval, update, () => gap.current()) : undefined;
+  }, [held, visible]);
+  if (!bars.length) return <p class="quiet">{say("noHistory", { symbol: instrument.key })}</p>;
   return (
     <div class="plot">
       <p class="legend" ref={legend} aria-live="off" />
@@ -77,34 +81,41 @@ function library(): Promise<typeof import("./candles.ts")> {
 }
 
 /** Returns the chart's content as text, for screen readers. */
-function summary(symbol: string, bars: readonly Bar[]): string {
+function summary(symbol: string, bars: readonly Candle[]): string {
   const [first, last] = [bars[0], bars.at(-1)];
   if (!first || !last) return symbol;
   const [high, low] = [Math.max(...bars.map((each) => each.high)), Math.min(...bars.map((each) => each.low))];
   return `${symbol}: ${price(first.open)} → ${price(last.close)} (${price(low)} – ${price(high)})`;
 }
 
-function describe(element: HTMLElement | null, bar: Bar | null): void {
+function describe(element: HTMLElement | null, bar: Candle | null): void {
   if (!element) return;
+  const volume = bar?.volume != null ? `  V ${compact(bar.volume)}` : "";
   element.textContent = bar
-    ? `O ${price(bar.open)}  H ${price(bar.high)}  L ${price(bar.low)}  C ${price(bar.close)}  V ${compact(bar.volume)}`
+    ? `O ${price(bar.open)}  H ${price(bar.high)}  L ${price(bar.low)}  C ${price(bar.close)}${volume}`
     : "";
 }
 
-function barsOf({ feed }: Instrument, interval: Interval): Bars {
-  return feed === "market"
-    ? new Bars({ interval, zone: "America/New_York", trades: marketTrades })
-    : new Bars({ interval, zone: "UTC" });
-}
-
-/** Adds each tick to the bars; the returned function ends that. */
-function addTicks(bars: Bars, { feed, key }: Instrument, update: (bar: Bar) => void, onGap: () => void): () => void {
-  return live.watch(feed, key, (quote, continues) => {
-    const volume = "volume" in quote && quote.volume !== null ? Number(quote.volume) : null;
-    const at = quote.timestamp ? Date.parse(quote.timestamp) : Date.now() + live.clockOffset;
-    const venue = "exchange" in quote ? quote.exchange : undefined;
-    const bar = bars.take({ price: quote.price, at, volume, continues, venue });
-    if (bar) update(bar);
+/** Continues the bars with the feed's, drawn with the next prices; the returned function ends that. */
+function followBars(
+  bars: ChartBars,
+  instrument: Instrument,
+  interval: Interval,
+  update: (bar: Candle) => void,
+  onGap: () => void,
+): () => void {
+  let changedFrom = Infinity;
+  const paint = () => {
+    for (const bar of bars.all) if (at(bar) >= changedFrom) update(bar);
+    changedFrom = Infinity;
+  };
+  const take = ({ bars: taken, missing }: BarsChange) => {
+    for (const each of taken) {
+      const bar = bars.take(each, missing !== null);
+      if (bar) changedFrom = Math.min(changedFrom, at(bar));
+    }
+    if (changedFrom < Infinity) live.onNextFlush(paint);
     if (bars.isIncomplete) onGap();
-  });
+  };
+  return watchBars(instrument, LIVE_INTERVAL[interval], take, onGap);
 }

@@ -3,24 +3,33 @@ import { useEffect, useState } from "preact/hooks";
 import { toggleWatched, watched } from "../account.ts";
 import { CHANGE, PERCENT, PRICE, SYMBOL, VOLUME } from "../columns.ts";
 import type { Instrument } from "../instruments.ts";
+import type { QuoteSource } from "../live.ts";
+import { rewind } from "../replay.ts";
 import { live } from "../service.ts";
+import { DAY_LINE, useSparklines } from "../sparklines.tsx";
 import { LiveTable } from "../table.tsx";
 import { say } from "../words.ts";
+import { Replayed } from "./replayed.tsx";
 
-const COLUMNS = [SYMBOL, PRICE, CHANGE, PERCENT, VOLUME];
+/** The line of the day outlives the volume and the change in a narrow pane. */
+const COLUMNS = [SYMBOL, DAY_LINE, PRICE, { ...CHANGE, rank: 4 }, PERCENT, { ...VOLUME, rank: 3 }];
+/** Recorded quotes have no line: it is of the present day. */
+const REPLAYED_COLUMNS = COLUMNS.filter((column) => column !== DAY_LINE);
 
 export function Watchlist() {
   const rows = watched.value;
+  useSparklines(rows);
   if (!rows.length) return <p class="quiet">{say("emptyWatchlist")}</p>;
   const remove = (row: (typeof rows)[number]) => (event: Event) => {
     event.stopPropagation();
     void toggleWatched(row);
   };
-  return (
+  const table = (shown: readonly Instrument[], source: QuoteSource) => (
     <LiveTable
+      source={source}
       label={say("watchlist")}
-      rows={rows}
-      columns={COLUMNS}
+      rows={shown}
+      columns={source === live ? COLUMNS : REPLAYED_COLUMNS}
       heading={(row) => (isCode(row.key) ? row.key : <Name row={row} />)}
       action={(row) => (
         <button type="button" class="icon" aria-label={say("remove", { symbol: row.key })} onClick={remove(row)}>
@@ -28,6 +37,14 @@ export function Watchlist() {
         </button>
       )}
     />
+  );
+  const start = rewind.value;
+  return start ? (
+    <Replayed rows={rows} start={start}>
+      {table}
+    </Replayed>
+  ) : (
+    table(rows, live)
   );
 }
 

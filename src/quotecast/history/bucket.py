@@ -1,0 +1,154 @@
+"""The segments in an S3-compatible bucket: finished ones, each an object beside its manifest.
+
+The client is `obstore`, an extra. Its credentials, region and endpoint are the usual variables `AWS_*`.
+"""
+
+import contextlib
+import os
+import shutil
+import tempfile
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from quotecast.history.folder import Folder
+from quotecast.history.segments import (
+    MANIFEST_SUFFIX,
+    SUFFIX,
+    HistoryError,
+    Manifest,
+    decode_manifest,
+    is_segment_name,
+)
+from quotecast.market.feeds import Feed
+
+SCHEME: Final = "s3://"
+EXTRA: Final = "history-s3"
+#: Seconds for one request, and for one with all its retries.
+REQUEST_SECONDS: Final = 10
+RETRY_SECONDS: Final = 20
+#: Seconds for which a list of names holds.
+NAMES_SECONDS: Final = 10.0
+#: Downloaded segments that stay on the disk.
+CACHED_SEGMENTS: Final = 16
+
+
+class Bucket:
+    """Reads, uploads and deletes segments below `s3://bucket/prefix`.
+
+    It downloads a segment at its first use. Every method may raise HistoryError.
+    """
+
+    def __init__(self, url: str, *, clock: Callable[[], float] = time.monotonic) -> None:
+        try:
+            from obstore.store import S3Store  # noqa: PLC0415 - an extra
+        except ImportError:
+            raise HistoryError(f"{SCHEME} needs the extra: pip install 'quotecast[{EXTRA}]'") from None
+        with _explained("cannot be used"):
+            self._store = S3Store.from_url(
+                url,
+                # Plain HTTP only where the operator's AWS_ENDPOINT says so.
+                client_options={"timeout": timedelta(seconds=REQUEST_SECONDS), "allow_http": True},
+                retry_config={"max_retries": 3, "retry_timeout": timedelta(seconds=RETRY_SECONDS)},
+            )
+        self._clock = clock
+        self._names: dict[Feed, tuple[float, list[str]]] = {}
+        self._cache = Path(tempfile.mkdtemp(prefix="quotecast-segments-"))
+        weakref.finalize(self, shutil.rmtree, self._cache, ignore_errors=True)
+        self._downloads = threading.Lock()
+
+    def names(self, feed: Feed) -> list[str]:
+        """Returns the names of a feed's segments, in the order of time; at most ten seconds old."""
+        listed_at, names = self._names.get(feed, (float("-inf"), []))
+        if self._clock() - listed_at > NAMES_SECONDS:
+            with _explained("cannot be listed"):
+                keys = [Path(each["path"]).name for page in self._store.list(f"{feed}/") for each in page]
+            found = (key.removesuffix(SUFFIX) for key in keys if key.endswith(SUFFIX))
+            names = sorted(name for name in found if is_segment_name(name))
+            self._names[feed] = self._clock(), names
+        return names
+
+    def open(self, feed: Feed, name: str) -> BinaryIO:
+        """Opens a segment, downloaded at most once while it is among the last ones used."""
+        path = self._cache / f"{feed}-{name}"
+        with self._downloads:
+            if not path.exists():
+                part = path.with_suffix(".part")
+                with _explained("cannot be read"), part.open("wb") as file:
+                    for chunk in self._store.get(_key(feed, name, SUFFIX)).stream():
+                        file.write(chunk)
+                part.rename(path)
+                self._evict()
+            os.utime(path)
+            return path.open("rb")
+
+    def manifest(self, feed: Feed, name: str) -> Manifest | None:
+        """Returns the manifest of a segment; None without one."""
+        try:
+            with _explained("cannot be read"):
+                return decode_manifest(bytes(self._store.get(_key(feed, name, MANIFEST_SUFFIX)).bytes()))
+        except HistoryError:
+            return None
+
+    def upload(self, feed: Feed, name: str, folder: Folder) -> None:
+        """Uploads a segment, and its manifest last."""
+        for suffix in (SUFFIX, MANIFEST_SUFFIX):
+            path = folder.path(feed, name, suffix)
+            if path.exists():
+                with _explained("cannot be written"):
+                    self._store.put(_key(feed, name, suffix), path)
+
+    def delete(self, feed: Feed, name: str) -> None:
+        """Deletes a segment and its manifest."""
+        with _explained("cannot be written"):
+            self._store.delete([_key(feed, name, MANIFEST_SUFFIX), _key(feed, name, SUFFIX)])
+        self._names.pop(feed, None)
+
+    def _evict(self) -> None:
+        used = sorted(self._cache.iterdir(), key=lambda path: path.stat().st_mtime)
+        for path in used[:-CACHED_SEGMENTS]:
+            path.unlink()
+
+
+class Joined:
+    """The segments of a folder, which has the newest ones, and of a bucket."""
+
+    def __init__(self, folder: Folder, bucket: Bucket) -> None:
+        self._folder = folder
+        self._bucket = bucket
+
+    def names(self, feed: Feed) -> list[str]:
+        """Returns the names of a feed's segments in either, in the order of time."""
+        return sorted({*self._folder.names(feed), *self._bucket.names(feed)})
+
+    def open(self, feed: Feed, name: str) -> BinaryIO:
+        """Opens a segment."""
+        try:
+            return self._folder.open(feed, name)
+        except HistoryError:
+            return self._bucket.open(feed, name)
+
+    def manifest(self, feed: Feed, name: str) -> Manifest | None:
+        """Returns the manifest of a finished segment."""
+        return self._folder.manifest(feed, name) or self._bucket.manifest(feed, name)
+
+
+def _key(feed: Feed, name: str, suffix: str) -> str:
+    if not is_segment_name(name):
+        raise HistoryError("this is no name of a segment")
+    return f"{feed}/{name}{suffix}"
+
+
+@contextlib.contextmanager
+def _explained(problem: str) -> Iterator[None]:
+    """Turns failures of the client to HistoryError, without the address, which may hold a secret."""
+    try:
+        yield
+    except HistoryError:
+        raise
+    except Exception as error:
+        raise HistoryError(f"the bucket of segments {problem}: {type(error).__name__}") from error

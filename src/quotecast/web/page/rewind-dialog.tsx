@@ -1,0 +1,103 @@
+import { signal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+
+import type { FeedName } from "../client/index.ts";
+import { FEEDS } from "./live.ts";
+import { rewind } from "./replay.ts";
+import { say } from "./words.ts";
+
+const isOpen = signal(false);
+const SPEEDS = [1, 10, 60] as const;
+const [MINUTE_MS, FIRST_AGE_MS] = [60_000, 600_000];
+
+/** Button of the header that opens the dialog. */
+export function RewindButton() {
+  return (
+    <button
+      type="button"
+      class="button"
+      aria-label={say("rewind")}
+      title={say("rewind")}
+      onClick={() => {
+        isOpen.value = true;
+      }}
+    >
+      ↺
+    </button>
+  );
+}
+
+/** Asks for the moment from which the watchlist plays. */
+export function RewindDialog() {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    if (isOpen.value) dialog.current?.showModal();
+    else dialog.current?.close();
+  }, [isOpen.value]);
+  const close = () => {
+    isOpen.value = false;
+  };
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    const given = new FormData(event.currentTarget as HTMLFormElement);
+    rewind.value = {
+      feed: given.get("feed") as FeedName,
+      at: new Date(String(given.get("at"))).toISOString(),
+      speed: Number(given.get("speed")),
+    };
+    close();
+  };
+  return (
+    <dialog ref={dialog} aria-label={say("rewind")} onClose={close}>
+      {isOpen.value && (
+        <form onSubmit={submit}>
+          <label>
+            {say("watchlist")}
+            <select name="feed">
+              {FEEDS.map((feed) => (
+                <option key={feed} value={feed}>
+                  {say(feed)}
+                </option>
+              ))}
+            </select>
+          </label>
+          <label>
+            {say("playFrom")}
+            <input
+              name="at"
+              type="datetime-local"
+              step="1"
+              required
+              max={localTime(Date.now())}
+              defaultValue={localTime(Date.now() - FIRST_AGE_MS)}
+            />
+          </label>
+          <label>
+            {say("speed")}
+            <select name="speed">
+              {SPEEDS.map((speed) => (
+                <option key={speed} value={speed}>
+                  {speed}×
+                </option>
+              ))}
+            </select>
+          </label>
+          <div class="row">
+            <button type="button" onClick={close}>
+              {say("close")}
+            </button>
+            <button class="main" type="submit">
+              {say("play")}
+            </button>
+          </div>
+        </form>
+      )}
+    </dialog>
+  );
+}
+
+/** Returns a time as the value of a `datetime-local` field. */
+function localTime(at: number): string {
+  const offset = new Date(at).getTimezoneOffset() * MINUTE_MS;
+  return new Date(at - offset).toISOString().slice(0, "2026-11-22T10:00:00".length);
+}

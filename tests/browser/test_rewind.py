@@ -1,0 +1,98 @@
+"""The watchlist plays recorded quotes."""
+
+import signal
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from support.opened_page import DEADLINE_MS, open_page, wait_for_price
+from support.servers import running_valkey
+from support.service import Service
+from support.web_files import AXE
+
+pytestmark = pytest.mark.browser
+
+PRICES = """() => Object.fromEntries([...document.querySelectorAll('[data-kind=watchlist] tbody tr')]
+    .filter((row) => row.querySelector('.symbol'))
+    .map((row) => [row.querySelector('.symbol').textContent, row.querySelector('td.price').textContent]))"""
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """Runs a service that records."""
+    folder: Path = tmp_path_factory.mktemp("history")
+    settings = {
+        "QUOTECAST_HISTORY": "1h",
+        "QUOTECAST_HISTORY_STORE": str(folder),
+        "QUOTECAST_LIMITS": "off",
+    }
+    with running_valkey() as valkey, Service(valkey, settings) as running:
+        running.start("api", "ingest")
+        yield running
+
+
+def recorded_moment(service: Service) -> datetime:
+    """Waits for a whole second that is recorded, and returns it."""
+    deadline = time.monotonic() + DEADLINE_MS / 1000
+    while True:
+        moment = datetime.now(UTC).replace(microsecond=0) - timedelta(seconds=2)
+        if service.get(f"/api/market/quotes?symbols=AAPL&at={moment:%Y-%m-%dT%H:%M:%SZ}").is_success:
+            return moment
+        assert time.monotonic() < deadline, "nothing is recorded"
+
+
+def violations(page: Page) -> list[str]:
+    """Returns what axe finds."""
+    return [each["id"] for each in page.evaluate("axe.run()")["violations"]]
+
+
+def play(page: Page, moment: datetime) -> None:
+    """Plays the stocks of the watchlist from a moment."""
+    page.get_by_role("button", name="Time machine").click()
+    dialog = page.get_by_role("dialog", name="Time machine")
+    dialog.get_by_label("Play from").fill(f"{moment:%Y-%m-%dT%H:%M:%S}")
+    dialog.get_by_label("Speed").select_option("10")
+    dialog.get_by_role("button", name="Play").click()
+
+
+def test_the_watchlist_plays_what_was_recorded(browser: Browser, service: Service) -> None:
+    """A banner says that quotes are replayed; at the end of the recording they are the last ones."""
+    moment = recorded_moment(service)
+    with open_page(browser, service.url, timezone_id="UTC") as page:
+        wait_for_price(page)
+        play(page, moment)
+        banner = page.locator(".replayed")
+        expect(banner).to_contain_text("Replayed, not live:")
+        expect(banner.locator("time")).to_contain_text(f"{moment:%b} {moment.day}, {moment.year}")
+        wait_for_price(page)
+        assert "BTC/USDT" not in page.evaluate(PRICES)
+        ingest = service.processes[-1]
+        ingest.send_signal(signal.SIGTERM)
+        ingest.wait(30)
+        expect(banner).to_contain_text("The recording has ended.", timeout=DEADLINE_MS)
+        quotes = service.get("/api/market/quotes?symbols=AAPL,MSFT,NVDA").json()
+        shown = page.evaluate(PRICES)
+        assert {key: float(shown[key].replace(",", "")) for key in quotes} == {
+            key: quote["price"] for key, quote in quotes.items()
+        }
+        page.get_by_role("button", name="Back to live").click()
+        expect(banner).to_have_count(0)
+        assert "BTC/USDT" in page.evaluate(PRICES)
+        service.start("ingest")
+
+
+def test_a_moment_that_is_not_recorded_has_an_explanation(browser: Browser, service: Service) -> None:
+    """The banner says what is recorded; axe finds no violation in it nor in the dialog."""
+    with open_page(browser, service.url, timezone_id="UTC") as page:
+        wait_for_price(page)
+        page.evaluate(AXE.read_text())
+        page.get_by_role("button", name="Time machine").click()
+        assert violations(page) == []
+        page.keyboard.press("Escape")
+        play(page, datetime.now(UTC) - timedelta(days=400))
+        expect(page.locator(".replayed")).to_contain_text("The replay has stopped. at: ")
+        assert violations(page) == []

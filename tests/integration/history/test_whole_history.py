@@ -1,0 +1,80 @@
+"""A running service with history: what its clients saw, seen again through its own worker."""
+
+import json
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from quotecast.market.codec import iso_utc
+from support.servers import running_valkey
+from support.service import Service
+
+PATIENCE_SECONDS = 30.0
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """Runs an ingest that records and a worker that replays, in processes of their own."""
+    settings = {
+        "QUOTECAST_HISTORY": "1h",
+        "QUOTECAST_HISTORY_STORE": str(tmp_path_factory.mktemp("history")),
+        "QUOTECAST_LOG_LEVEL": "error",
+        "QUOTECAST_HEARTBEAT_MS": "1000",
+    }
+    with running_valkey() as valkey, Service(valkey, settings) as running:
+        running.start("ingest", "api")
+        yield running
+
+
+@pytest.fixture(scope="module")
+def seen(service: Service) -> tuple[float, dict[str, Any]]:
+    """Returns a moment, and the quotes that a live client had then; both are recorded by now."""
+    with service.feed("/api/ws/market?symbols=all&interval=100") as client:
+        for _ in range(20):
+            client.next_of("update")
+    # Between two ticks of the simulator, which come ten times a second.
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        before = service.get("/api/market/quotes?symbols=all")
+        at = time.time()
+        after = service.get("/api/market/quotes?symbols=all")
+        if before.content == after.content:
+            break
+        assert time.monotonic() < deadline, "the market never rests"
+    while service.get(f"/api/market/quotes?symbols=all&at={at:.3f}").json() != before.json():
+        assert time.monotonic() < deadline, "the moment is not recorded"
+        time.sleep(0.2)
+    return at, before.json()
+
+
+def test_a_replay_has_the_quotes_that_a_client_had(
+    service: Service, seen: tuple[float, dict[str, Any]]
+) -> None:
+    """Over HTTP (the fixture waits for it) and over WebSocket, which continues from there."""
+    at, quotes = seen
+    with service.feed(f"/api/ws/market?symbols=all&at={iso_utc(at)}&speed=0.1&interval=5000") as client:
+        welcome = client.next_of("welcome")
+        assert (welcome["replayed"], welcome["at"][:19]) == (True, iso_utc(at)[:19])
+        snapshot = client.next_of("snapshot")
+        assert {item["ticker"]: item for item in snapshot["data"]} == quotes
+        beat = client.next_of("heartbeat")
+        assert (beat["replayed"], beat["feed"]) == (True, "live")
+
+
+def test_a_replay_ends_in_the_present(service: Service, seen: tuple[float, dict[str, Any]]) -> None:
+    """With its own close code."""
+    with service.feed(f"/api/ws/market?symbols=all&at={seen[0]:.3f}&speed=100") as client:
+        assert client.closed(PATIENCE_SECONDS) == 4410
+
+
+def test_a_moment_that_is_not_recorded_is_refused(service: Service) -> None:
+    """Over both, with what there is."""
+    answer = service.get("/api/market/quotes?symbols=all&at=1000000000")
+    assert answer.status_code == 422
+    assert "the history of market has from" in answer.text
+    with service.feed("/api/ws/market?symbols=all&at=1000000000") as client:
+        refusal = client.next_of("error")
+        assert (refusal["code"], client.closed()) == (422, 4422)
+    assert "the history of market has from" in json.dumps(refusal)
