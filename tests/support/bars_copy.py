@@ -19,7 +19,7 @@ class BarsCopy:
     def __init__(self, read: Read, key: str = "ticker") -> None:
         self.final: dict[str, dict[str, Bar]] = {}
         self.progress: dict[str, Bar] = {}
-        #: The time of the last marker; before the first one, and after a resync, nothing.
+        #: The time of the last marker, or of the newest bars that `read` returned.
         self.since: str | None = None
         self.reasons: list[str] = []
         #: Final bars and markers that came twice since the last resync.
@@ -67,6 +67,8 @@ class BarsCopy:
         self._columns = frame.get("columns", [])
         if frame["reason"] == "resync":
             self.forget()
+        if frame["reason"] == "resume":  # another worker may be behind the one before
+            self.progress.clear()
         if frame["reason"] in {"subscribe", "resync"}:
             for bar in self._read(frame["interval"], symbols):
                 self.final.setdefault(bar[self._key], {}).setdefault(bar["time"], bar)

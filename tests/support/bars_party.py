@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
 from typing import Any
 
 from quotecast.feed.commands import Query
@@ -9,6 +10,7 @@ from quotecast.feed.encoding import Encoding
 from quotecast.feed.framing import Frame
 from quotecast.feed.hub import Connection, Hub
 from quotecast.feed.mirror import Mirror
+from quotecast.market.bars import bar_time
 from quotecast.market.feeds import Feed
 from quotecast.market.own_bars import LiveInterval
 from support.bars_copy import BarsCopy
@@ -63,6 +65,8 @@ class BarsParty:
         """Returns final bars as REST does: those of the worker, or newer ones from the database."""
         through = self.worker.mirror.bars.through if self.exact else 2**40
         made = self._made(interval, symbols, through)
+        if self.exact and through:
+            self.bars.since = bar_time(datetime.fromtimestamp(through, UTC))
         return [bar for bars in made.values() for bar in bars.values()]
 
     def write(self, frame: Frame) -> None:
