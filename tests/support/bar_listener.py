@@ -82,7 +82,7 @@ class BarListener:
             expected = {
                 row[:3]: row
                 for feed, closings in self.closings.items()
-                for row in rows_of(closings.values(), interval, series_name(feed, simulated=True))
+                for row in rows_of(closings.values(), interval, series_name(feed, "simulator"))
             }
             # A list, because a bar may be there twice.
             stored = await stored_rows(url, interval)
@@ -113,7 +113,7 @@ class BarListener:
         """Returns whether PostgreSQL has all closings that were seen until now."""
         query = "SELECT feed, extract(epoch FROM through)::bigint AS through FROM bars_written"
         written = {row["feed"]: row["through"] for row in asyncio.run(query_server(url, query))}
-        return all(written.get(series_name(feed, simulated=True), 0) >= self.newest(feed) for feed in Feed)
+        return all(written.get(series_name(feed, "simulator"), 0) >= self.newest(feed) for feed in Feed)
 
     def _run(self) -> None:
         with asyncio.Runner(loop_factory=lambda: self._loop) as runner:

@@ -23,4 +23,4 @@ class StoredBars(Protocol):
 
 def series_of(mirror: Mirror) -> str:
     """Returns the name of the stored bars that belong to a mirror's quotes."""
-    return series_name(mirror.feed, simulated=mirror.info is not None and mirror.info.simulated)
+    return series_name(mirror.feed, mirror.info.market if mirror.info is not None else "")

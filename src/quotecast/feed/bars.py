@@ -84,7 +84,9 @@ class BarBook:
         return max(len(new), int(changes_market))
 
     def close(self, known: KnownClosing) -> None:
-        """Takes a closing of a batch, which follows the last one."""
+        """Takes a closing of a batch; ignores one that is known."""
+        if known.closing.through <= self.through:
+            return
         close_parts(self._parts, known.closing)
         self._remember(known)
 

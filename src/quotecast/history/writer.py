@@ -50,13 +50,13 @@ class BarWriter:
         database: Database,
         days: Mapping[LiveInterval, int],
         *,
-        simulated: bool = False,
+        market: str = "",
         statistics: BarStatistics | None = None,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._feed = feed
-        self._series = series_name(feed, simulated=simulated)
+        self._series = series_name(feed, market)
         self._bus = bus
         self._database = database
         self._days = days

@@ -34,7 +34,9 @@ async def bar_writers(
     ) as database:
         writer = partial(BarWriter, bus=bus, database=database, days=retention_days(settings))
         yield {
-            each.feed: writer(each.feed, simulated=each.simulated, statistics=statistics[each.feed].stored)
+            each.feed: writer(
+                each.feed, market=each.name if each.simulated else "", statistics=statistics[each.feed].stored
+            )
             for each in providers
         }
 

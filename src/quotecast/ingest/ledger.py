@@ -6,7 +6,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from quotecast.bus.base import Batch, FeedInfo, NumberedClosing, Snapshot, StoredQuote
+from quotecast.bus.base import MAX_CLOSINGS, Batch, FeedInfo, NumberedClosing, Snapshot, StoredQuote
 from quotecast.bus.wire import encode_change
 from quotecast.market.bar_making import BarMaker
 from quotecast.market.feeds import Feed
@@ -38,7 +38,7 @@ class Ledger:
         self.bars = BarMaker(feed.spec.calendar)
         #: Closings that the bus does not have yet, and the newest that were published.
         self._closings: list[Closing] = []
-        self._remembered: deque[NumberedClosing] = deque(maxlen=REMEMBERED_CLOSINGS)
+        self._remembered: deque[NumberedClosing] = deque(maxlen=MAX_CLOSINGS)
         #: The parts of coarser bars that were published; those of the maker may have closings that wait.
         self._parts: dict[str, Parts] = {}
 
@@ -107,6 +107,9 @@ class Ledger:
         """Returns all waiting changes as the next batch, and the entries and parts to store with it."""
         waiting, self._waiting = self._waiting, {}
         self.seq += 1
+        # The bus has what was remembered so far: the epoch began with it.
+        while len(self._remembered) > REMEMBERED_CLOSINGS:
+            self._remembered.popleft()
         closings = self._remember()
         closed = {key for closing in closings for bars in closing.bars.values() for key in bars}
         parts = {key: dict(self.bars.parts.get(key, {})) for key in closed}

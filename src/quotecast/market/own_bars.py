@@ -73,9 +73,9 @@ class Closing(Struct, frozen=True, gc=False, array_like=True):
     slot: dict[LiveInterval, tuple[int, int]]
 
 
-def series_name(feed: str, *, simulated: bool) -> str:
-    """Returns the name of a feed's stored bars: those of simulated upstreams never mix with real ones."""
-    return f"{feed}.simulated" if simulated else feed
+def series_name(feed: str, market: str) -> str:
+    """Returns the name of a feed's stored bars: those of two markets never mix. The real market is ""."""
+    return f"{feed}.{market}" if market else feed
 
 
 def extend(bar: OwnBar | None, piece: OwnBar, opened: int) -> OwnBar:

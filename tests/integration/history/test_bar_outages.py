@@ -217,12 +217,12 @@ async def test_simulated_bars_never_mix_with_real_ones(
     """An operator who tried the simulator first gets the upstream's bars of the same minutes, too."""
     closings = made_closings(4)
     await put(bus, closings[:2])
-    await write_all(writer_of(bus, database, simulated=True))
+    await write_all(writer_of(bus, database, market="simulator"))
     with redis.Redis.from_url(redis_url) as client:
         client.flushall()
     await put(bus, closings)
     await write_all(writer_of(bus, database))
-    expected = sorted([*rows_of(closings[:2], feed="stocks.simulated"), *rows_of(closings)])
+    expected = sorted([*rows_of(closings[:2], feed="stocks.simulator"), *rows_of(closings)])
     assert await stored_rows(own_accounts_url) == expected
 
 

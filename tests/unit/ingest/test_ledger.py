@@ -1,11 +1,19 @@
 """What the leader of a feed knows and has yet to tell."""
 
+from typing import Final
+
+from msgspec.structs import replace
+
 from quotecast.bus.base import Snapshot, StoredQuote
 from quotecast.bus.wire import encode_change
-from quotecast.ingest.ledger import Ledger, new_epoch
+from quotecast.ingest.ledger import REMEMBERED_CLOSINGS, Ledger, new_epoch
+from quotecast.market.codec import iso_utc
 from quotecast.market.feeds import Feed
 from quotecast.providers.base import Update
 from support.market_made import INFO, stock
+
+#: 2026-11-20T15:00:00Z, when the exchange is open.
+NOON: Final = 1_795_186_800.0
 
 
 def begun(*tickers: str) -> Ledger:
@@ -90,3 +98,17 @@ def test_epochs_sort_by_time_and_never_repeat() -> None:
     assert early < late
     assert new_epoch(5.0) != new_epoch(5.0)
     assert "-" not in early
+
+
+def test_closings_wait_for_a_bus_that_is_away() -> None:
+    """Each try to begin an epoch fails, and none of their closings is lost."""
+    ledger = begun("AAPL")
+    minutes = 3 * REMEMBERED_CLOSINGS
+    for minute in range(minutes):
+        now = NOON + 60 * minute
+        quote = replace(stock("AAPL", 1.0 + minute), timestamp=iso_utc(now))
+        ledger.take(Update([quote]), now)
+        state = ledger.begin("e2", INFO)
+    assert len(state.closings) == minutes - 2
+    ledger.next_batch(0.0)
+    assert len(ledger.snapshot(INFO).closings) == REMEMBERED_CLOSINGS
