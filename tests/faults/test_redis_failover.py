@@ -87,6 +87,7 @@ def test_the_master_dies(sentinels: SentinelSet, figures: Figures, clients: int)
     sentinels.restart()
 
 
+@pytest.mark.slow
 def test_the_master_freezes(sentinels: SentinelSet, figures: Figures) -> None:
     """The master's connections stay open without answers; clients leave it."""
     with Service(sentinels, SETTINGS) as service, under_load(service, 50) as load:

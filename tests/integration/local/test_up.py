@@ -97,7 +97,8 @@ def test_a_worker_that_dies_is_replaced(start: Callable[..., Up]) -> None:
     assert up.get("/api/health") == {"status": "ok"}
 
 
-@pytest.mark.parametrize("part", ["postgres", pytest.param("valkey", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("part", ["postgres", "valkey"])
 def test_the_market_goes_on_while_a_server_cannot_start(
     start: Callable[..., Up], tmp_path: Path, part: str
 ) -> None:
