@@ -70,6 +70,7 @@ def test_the_ingest_dies_while_a_minute_ends(whole: Whole, bars: BarListener, fi
         check_bars(whole, bars, figures)
 
 
+@pytest.mark.minutes
 @pytest.mark.parametrize("how", ["killed", "frozen"])
 def test_postgres_is_away_while_a_minute_ends(
     whole: Whole, bars: BarListener, figures: Figures, how: str
@@ -88,6 +89,7 @@ def test_postgres_is_away_while_a_minute_ends(
         check_bars(whole, bars, figures)
 
 
+@pytest.mark.minutes
 def test_redis_forgets_while_a_minute_ends(whole: Whole, bars: BarListener, figures: Figures) -> None:
     with whole.under_load(), redis.Redis.from_url(whole.redis.url) as client:
         wait_for_minute(BEGINS_AT)
@@ -97,6 +99,7 @@ def test_redis_forgets_while_a_minute_ends(whole: Whole, bars: BarListener, figu
         check_bars(whole, bars, figures)
 
 
+@pytest.mark.minutes
 def test_redis_dies_while_a_minute_ends(whole: Whole, bars: BarListener, figures: Figures) -> None:
     with whole.under_load():
         wait_for_minute(BEGINS_AT)
@@ -107,6 +110,7 @@ def test_redis_dies_while_a_minute_ends(whole: Whole, bars: BarListener, figures
         check_bars(whole, bars, figures)
 
 
+@pytest.mark.minutes
 def test_the_ingest_and_redis_die_together(whole: Whole, bars: BarListener, figures: Figures) -> None:
     """The bars in progress are lost with both; coarser ones go on from the minutes in PostgreSQL."""
     with whole.under_load():
@@ -120,6 +124,7 @@ def test_the_ingest_and_redis_die_together(whole: Whole, bars: BarListener, figu
         check_bars(whole, bars, figures)
 
 
+@pytest.mark.minutes
 def test_postgres_is_away_while_redis_forgets_and_the_ingest_dies(
     whole: Whole, bars: BarListener, figures: Figures
 ) -> None:

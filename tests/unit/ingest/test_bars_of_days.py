@@ -1,10 +1,11 @@
-"""Bars of generated days: those of the leader, of two workers and of the database agree bit for bit.
+"""Bars of generated days: those of the leader, two workers, the database and a replay agree bit for bit.
 
 One worker hears every batch, the other one loses some. The database takes closings from the bus, some of them
-twice.
+twice. The replay reads the blocks that a recorder writes.
 """
 
 from collections.abc import Sequence
+from io import BytesIO
 from typing import Final
 
 import pytest
@@ -13,6 +14,9 @@ from msgspec.structs import replace
 from quotecast.bus import wire
 from quotecast.bus.base import Batch, NumberedClosing, Snapshot
 from quotecast.feed.mirror import Mirror
+from quotecast.feed.past import apply_message
+from quotecast.history.blocks import GroupDecoder, GroupEncoder, Kind, blocks_of
+from quotecast.history.playback import _messages_of
 from quotecast.ingest.ledger import Ledger
 from quotecast.market.feeds import Feed
 from quotecast.market.own_bars import COARSE, LIVE_INTERVALS, Closing
@@ -21,12 +25,12 @@ from support.bar_days import Step, steps
 from support.bar_oracle import Bars, Oracle
 from support.market_made import INFO
 
-FAST: Final = 500
+FAST: Final = 250
 DAYS: Final = 100_000
 
 
 class Service:
-    """A leader, a Redis, a database, and two workers, the second of which loses batches."""
+    """A leader, a Redis, a database, a recording, and two workers, the second of which loses batches."""
 
     def __init__(self, feed: Feed) -> None:
         self.feed = feed
@@ -38,6 +42,7 @@ class Service:
         self.workers = [Mirror(feed), Mirror(feed)]
         self.received: list[Bars] = [{}, {}]
         self.marks = [0, 0]
+        self.recording = Recording()
         self.begin()
 
     def take(self, step: Step) -> None:
@@ -60,6 +65,7 @@ class Service:
         self.epochs += 1
         snapshot = self.ledger.begin(f"e{self.epochs}", INFO)
         self._keep([each.closing for each in snapshot.closings], snapshot.epoch, 1)
+        self.recording.begin(self.ledger.snapshot(INFO))
         self.stored = replace(snapshot, entries=dict(snapshot.entries), closings=self.stream[-30:])
         for number in range(2):
             self.workers[number].load(self._loaded())
@@ -71,6 +77,7 @@ class Service:
         assert self.stored is not None
         batch, entries, parts = self.ledger.next_batch(0.0)
         self._keep(batch.closings, batch.epoch, batch.seq)
+        self.recording.add(batch)
         self.stored = replace(
             self.stored,
             seq=batch.seq,
@@ -104,6 +111,37 @@ class Service:
         self.marks[number] = self.workers[number].mark.revision
 
 
+class Recording:
+    """The blocks of a feed's segments, in memory."""
+
+    def __init__(self) -> None:
+        self._file = BytesIO()
+        self._group: GroupEncoder | None = None
+
+    def begin(self, state: Snapshot) -> None:
+        self._group = GroupEncoder()
+        self._group.add(0.0, wire.encode(state), 0)
+        self._file.write(self._group.take_block(Kind.KEYFRAME))
+
+    def add(self, batch: Batch) -> None:
+        assert self._group is not None
+        self._group.add(0.0, wire.encode(batch), len(batch.changes))
+        self._file.write(self._group.take_block(Kind.CHANGES))
+
+    def replay(self, feed: Feed) -> tuple[Mirror, Bars]:
+        """Returns the mirror at the end, and every bar that became final on the way."""
+        mirror, bars, mark = Mirror(feed), Bars(), 0
+        decoder = GroupDecoder()
+        for block in blocks_of(self._file, 0):
+            decoder = GroupDecoder() if block.begins_group else decoder
+            for _, message in _messages_of(self._file, block, decoder) or []:
+                apply_message(mirror, message)
+                for known in mirror.bars.after(mark):
+                    _put(bars, known.closing, once=True)
+                mark = mirror.mark.revision
+        return mirror, bars
+
+
 def _put(bars: Bars, closing: Closing, *, once: bool) -> None:
     for interval, by_symbol in closing.bars.items():
         for key, bar in by_symbol.items():
@@ -125,8 +163,10 @@ def check_day(feed: Feed, seed: int) -> None:
     service.begin()
     final, every = oracle.final(), oracle.bars()
     assert service.database == final
-    for number, worker in enumerate(service.workers):
-        assert service.received[number] == final
+    replayed, in_replay = service.recording.replay(feed)
+    received = [*service.received, in_replay]
+    for number, worker in enumerate([*service.workers, replayed]):
+        assert received[number] == final
         book = worker.bars
         for entry in worker.live():
             for interval in LIVE_INTERVALS:
