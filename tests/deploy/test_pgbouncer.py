@@ -16,7 +16,7 @@ import pytest
 import structlog
 
 from quotecast.accounts import migrations, users
-from quotecast.accounts.database import Run
+from quotecast.accounts.database import DEADLINE_SECONDS, Run, _begin
 from quotecast.accounts.tables import User
 from quotecast.bus.redis import RedisBus
 from quotecast.commands import doctor
@@ -114,6 +114,7 @@ async def test_a_statement_ends_in_time(pooled: tuple[PgBouncer, int]) -> None:
     """PostgreSQL ends a statement at its time-out, which applies to no other client."""
     pooler, cache = pooled
     async with open_database(pooler.url, statement_cache=cache, deadline_seconds=30) as database:
+        database._begin = _begin(DEADLINE_SECONDS)  # the server's time-outs, without the client's
         began = time.monotonic()
         with pytest.raises(DatabaseAway) as raised:
             await database.transaction(statement_work("SELECT pg_sleep(30)"))
@@ -130,6 +131,7 @@ async def test_a_statement_ends_in_time_though_its_worker_is_gone(
     """PostgreSQL ends the statement of a dead worker and frees its session."""
     pooler, cache = pooled
     async with open_database(pooler.url, statement_cache=cache, deadline_seconds=30) as database:
+        database._begin = _begin(DEADLINE_SECONDS)  # the server's time-outs, without the client's
         working = asyncio.create_task(database.transaction(statement_work("SELECT pg_sleep(30)")))
         await sleeping(own_postgres.url, 1, within=5)
         database._pool.terminate()
