@@ -79,7 +79,7 @@ def quote(number: int, turn: int) -> StockQuote:
         volume=str(1_000_000 + turn),
         sector="Information Technology",
         industry="Semiconductors",
-        timestamp="0",
+        timestamp="2026-11-20T15:30:00.000Z",
     )
 
 
