@@ -1,0 +1,159 @@
+"""A simulated Binance: REST and streams on one port."""
+
+import asyncio
+from collections.abc import Collection
+from typing import Any, Final
+
+import msgspec
+from msgspec.structs import replace
+from websockets.asyncio.server import ServerConnection
+from websockets.http11 import Response
+
+from quotecast.providers.simulator.scenarios.base import Refusal
+from quotecast.simulate.binance import commands
+from quotecast.simulate.binance.answers import MAX_ROWS, Call
+from quotecast.simulate.binance.commands import Refused
+from quotecast.simulate.binance.errors import ELSEWHERE, IN_MAINTENANCE, MAINTENANCE, NO_PATH, Problem
+from quotecast.simulate.binance.events import server_shutdown
+from quotecast.simulate.binance.limits import Weights
+from quotecast.simulate.binance.parameters import Parameters
+from quotecast.simulate.binance.publisher import Publisher
+from quotecast.simulate.binance.rest import LISTING, LISTING_PARAMETERS, PATHS, SYSTEM_STATUS, Path
+from quotecast.simulate.binance.sessions import COMBINED, Sessions, is_stream_path, session_of
+from quotecast.simulate.binance.source import MarketSource, Source
+from quotecast.simulate.binance.streams import ARRAYS
+from quotecast.simulate.clock import MarketClock
+from quotecast.simulate.http import Answer, HttpRequest, Row, response_of
+from quotecast.simulate.market import DAY, Market, Price
+from quotecast.simulate.server import Client, VendorServer
+
+#: Milliseconds before the end of a connection at which Binance announces it.
+_NOTICE: Final = 600_000
+#: Parameters of signed requests, which public paths ignore.
+_IGNORED: Final = frozenset({"timestamp", "recvWindow", "signature"})
+
+
+class BinanceServer(VendorServer):
+    """A simulated Binance; with `restricted` it answers every request with 451, as in some countries."""
+
+    def __init__(
+        self,
+        market: Market,
+        clock: MarketClock,
+        *,
+        source: Source | None = None,
+        restricted: bool = False,
+        **options: Any,
+    ) -> None:
+        super().__init__(market, clock, **options)
+        self.source = source or MarketSource(market)
+        self.restricted = restricted
+        self.weights = Weights(clock.moment())
+        #: Parameters that `exchangeInfo` accepts; Binance.US accepts fewer.
+        self.listing_parameters: Collection[str] = LISTING_PARAMETERS
+        self.rows_per_call = MAX_ROWS
+        self.publisher = Publisher(market, self.source, self.deliver)
+        self.sessions = Sessions(self, self.source, self.publisher)
+        self._closing: set[asyncio.Task[None]] = set()
+
+    async def handle(self, connection: ServerConnection, request: HttpRequest) -> Response | None:
+        """See Server; streams have paths of their own."""
+        if self.restricted:
+            return response_of(ELSEWHERE)
+        if "Upgrade" in request.headers and not is_stream_path(request.path):
+            return response_of(NO_PATH)
+        return await super().handle(connection, request)
+
+    def respond(self, request: HttpRequest) -> Answer:
+        """See VendorServer; the status of the system has an answer during maintenance too."""
+        refusal = self.market.schedule.refusal(self.clock.moment())
+        if request.path == SYSTEM_STATUS and refusal == "maintenance":
+            return IN_MAINTENANCE
+        return super().respond(request)
+
+    def route(self, request: HttpRequest) -> Answer:
+        """See VendorServer; each answer has the weight that this minute's requests have used."""
+        path = PATHS.get(request.path)
+        if path is None:
+            return NO_PATH
+        moment = self.clock.moment()
+        refused = self.weights.spend(path.weight(request.query), moment)
+        answer = refused or self._answer(path, request, moment)
+        used = str(self.weights.used)
+        weights = {"X-MBX-USED-WEIGHT": used, "X-MBX-USED-WEIGHT-1M": used}
+        return replace(answer, headers={**answer.headers, **weights})
+
+    def refuse(self, refusal: Refusal) -> Answer:
+        """See VendorServer."""
+        return MAINTENANCE if refusal == "maintenance" else self.weights.refuse(self.clock.moment())
+
+    def greet(self, client: Client) -> None:
+        """See VendorServer; nothing comes first, and the path may name streams."""
+        request = client.connection.request
+        self.sessions.open(client, request.path if request else "/ws", self.clock.moment())
+
+    async def obey(self, client: Client, command: str | bytes) -> None:
+        """See VendorServer."""
+        if self.sessions.is_too_fast(client):
+            await client.connection.close(1008, "Too many requests")
+        else:
+            client.answer(msgspec.json.encode(self.reply(client, command)))
+
+    def reply(self, client: Client, text: str | bytes) -> Row:
+        """Returns the answer to a command."""
+        number = None
+        try:
+            command = commands.decode(text)
+            number = command.get("id")
+            return {"result": commands.carry_out(self.sessions, client, command), "id": number}
+        except Refused as error:
+            problem = {"code": error.code, "msg": error.text}
+            is_limit = error.code == commands.TOO_MANY
+            return {"error": problem, "id": number} if is_limit else {**problem, "id": number}
+
+    def forget(self, client: Client) -> None:
+        """See VendorServer."""
+        self.sessions.leave(client, self.sessions.names(client))
+        super().forget(client)
+
+    def publish(self, price: Price) -> None:
+        """See VendorServer."""
+        self.publisher.publish(price)
+
+    def deliver(self, name: str, price: Price, event: Any) -> None:
+        """Sends an event to the clients of a stream, encoded once."""
+        payload, combined = msgspec.json.encode(event), COMBINED + name
+        if name in self.topics:
+            self.send(name, price, payload)
+        if combined in self.topics:
+            self.send(combined, price, b'{"stream":"%b","data":%b}' % (name.encode(), payload))
+
+    def beat(self, moment: int) -> None:
+        """See VendorServer."""
+        arrays = {name for name in ARRAYS if name in self.topics or COMBINED + name in self.topics}
+        if arrays:
+            self.publisher.publish_arrays(arrays, moment)
+        for client in self.clients:
+            self._age(client, moment)
+
+    def _age(self, client: Client, moment: int) -> None:
+        """Announces the end of a connection ten minutes before its 24 hours are over, and then closes it."""
+        session = session_of(client)
+        if moment >= session.opened + DAY - _NOTICE and not session.warned:
+            session.warned = True
+            event = server_shutdown(moment)
+            shown = {"stream": "!serverShutdown", "data": event} if session.combined else event
+            client.answer(msgspec.json.encode(shown))
+        if moment >= session.opened + DAY and not session.closed:
+            session.closed = True
+            task = asyncio.create_task(client.connection.close(1001, "24 hours"))
+            self._closing.add(task)
+            task.add_done_callback(self._closing.discard)
+
+    def _answer(self, path: Path, request: HttpRequest, moment: int) -> Answer:
+        legal = self.listing_parameters if request.path == LISTING else path.parameters
+        try:
+            parameters = Parameters(request.query, {*legal, *_IGNORED})
+            return Answer.of(path.answer(Call(self.source, parameters, moment, self.rows_per_call)))
+        except Problem as problem:
+            return problem.answer

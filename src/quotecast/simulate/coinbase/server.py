@@ -1,0 +1,222 @@
+"""The server of a simulated Coinbase Exchange: REST, and the WebSocket feed at `/`."""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from quotecast.providers.simulator.scenarios.base import Refusal
+from quotecast.simulate.clock import MarketClock
+from quotecast.simulate.coinbase import errors
+from quotecast.simulate.coinbase.commands import STATUS, Command, read_command
+from quotecast.simulate.coinbase.errors import CommandError
+from quotecast.simulate.coinbase.feed import ProductFeed
+from quotecast.simulate.coinbase.limits import (
+    COMMANDS_PER_SECOND,
+    REQUESTS_AT_ONCE,
+    REQUESTS_PER_SECOND,
+    Bucket,
+)
+from quotecast.simulate.coinbase.messages import Numbered
+from quotecast.simulate.coinbase.rest import CoinbaseRest
+from quotecast.simulate.coinbase.rows import product_of, symbol_of
+from quotecast.simulate.coinbase.session import Session
+from quotecast.simulate.coinbase.source import MarketSource
+from quotecast.simulate.http import Answer, HttpRequest
+from quotecast.simulate.market import Market, Price
+from quotecast.simulate.server import Client, VendorServer
+
+#: Seconds in which a client has to subscribe.
+SUBSCRIBE_SECONDS: Final = 5.0
+#: Milliseconds of market time between two heartbeats, messages of status and ticker_batch, and books.
+_HEARTBEAT_MS: Final = 1000
+_BATCH_MS: Final = 5000
+_BOOK_MS: Final = 50
+
+
+class CoinbaseServer(VendorServer):
+    """A Coinbase Exchange with the pairs of a market.
+
+    `requests_per_second` limits all requests together; None is no limit. `source` has the rows of the
+    answers, the market's by default; `options` are those of VendorServer.
+    """
+
+    def __init__(
+        self,
+        market: Market,
+        clock: MarketClock,
+        *,
+        requests_per_second: float | None = REQUESTS_PER_SECOND,
+        source: MarketSource | None = None,
+        **options: Any,
+    ) -> None:
+        super().__init__(market, clock, **options)
+        self.source = source or MarketSource(market, clock)
+        self.subscribe_seconds = SUBSCRIBE_SECONDS
+        self._rest = CoinbaseRest(self.source, self._sequence)
+        self._requests = (
+            Bucket(requests_per_second, REQUESTS_AT_ONCE, self._seconds) if requests_per_second else None
+        )
+        self._feeds: dict[str, ProductFeed] = {}
+        #: The last period of heartbeats, of batches and of books.
+        self._beats = [clock.moment() // every for every in (_HEARTBEAT_MS, _BATCH_MS, _BOOK_MS)]
+
+    def route(self, request: HttpRequest) -> Answer:
+        """See VendorServer."""
+        if "User-Agent" not in request.headers:
+            return errors.NO_USER_AGENT
+        if self._requests and not self._requests.take():
+            return errors.RATE_LIMITED
+        return self._rest.answer(request)
+
+    def refuse(self, refusal: Refusal) -> Answer:
+        """See VendorServer."""
+        return errors.MAINTENANCE if refusal == "maintenance" else errors.RATE_LIMITED
+
+    def greet(self, client: Client) -> None:
+        """Starts the time in which the client has to subscribe."""
+        deadline = asyncio.create_task(self._expect_subscription(client))
+        client.state = Session(deadline, Bucket(COMMANDS_PER_SECOND, COMMANDS_PER_SECOND, self._seconds))
+
+    def forget(self, client: Client) -> None:
+        """See VendorServer."""
+        super().forget(client)
+        if client.state is not None:
+            client.state.deadline.cancel()
+
+    async def obey(self, client: Client, command: str | bytes) -> None:
+        """See VendorServer; a command that it refuses ends the connection."""
+        try:
+            client.state.count_command()
+            self._carry_out(client, read_command(command))
+        except CommandError as error:
+            client.answer(error.payload())
+            await client.connection.close()
+
+    def publish(self, price: Price) -> None:
+        """See VendorServer."""
+        feed = self._feed(product_of(price.symbol))
+        # The first ticker may have shown it, and a scenario that has just begun undoes trades.
+        if feed.newest and price.number <= feed.newest.price.number:
+            return
+        newest, topics = feed.number(price), self.topics
+        if (topic := f"ticker:{feed.product}") in topics:
+            self.send(topic, price, feed.ticker(newest))
+        if (topic := f"matches:{feed.product}") in topics:
+            self.send(topic, price, feed.writer.match(newest))
+        if f"level2:{feed.product}" in topics:
+            self._send_book("level2", feed, newest)
+
+    def beat(self, moment: int) -> None:
+        """Sends heartbeats, and the channels that come in batches."""
+        if self._is_time(0, moment, _HEARTBEAT_MS):
+            for feed, newest in self._followed_feeds("heartbeat"):
+                payload = feed.writer.heartbeat(newest, moment)
+                self.send(f"heartbeat:{feed.product}", newest.price, payload)
+        if self._is_time(1, moment, _BATCH_MS):
+            self._send_status()
+            for feed, newest in self._followed_feeds("ticker_batch"):
+                if feed.is_due:
+                    feed.is_due = False
+                    self.send(f"ticker_batch:{feed.product}", newest.price, feed.ticker(newest))
+        if self._is_time(2, moment, _BOOK_MS):
+            for feed, newest in self._followed_feeds("level2_batch"):
+                self._send_book("level2_batch", feed, newest)
+
+    def acknowledge(self, client: Client) -> None:
+        """Sends the list of a client's subscriptions."""
+        client.answer(client.state.subscriptions())
+
+    def begin(self, client: Client, added: Sequence[tuple[str, str]]) -> None:
+        """Subscribes to channels of products, each of which begins with the newest price or book."""
+        is_silent = self.market.schedule.is_silent(self.clock.moment())
+        for channel, product in added:
+            topic, symbol, feed = f"{channel}:{product}", symbol_of(product), self._feed(product)
+            # The next prices are those after the last tick.
+            newest = feed.current(self._ticked_at, is_followed=symbol in self.followed())
+            first = feed.first(channel, newest, is_new=topic not in self.topics)
+            if first and not is_silent:
+                client.answer(first)
+            self.subscribe(client, topic, symbol)
+
+    def _carry_out(self, client: Client, command: Command) -> None:
+        if command.kind == "unsubscribe":
+            for channel, product in client.state.remove(command):
+                self.unsubscribe(client, f"{channel}:{product}")
+            self.acknowledge(client)
+            return
+        self._check_login(command)
+        self._check_products(command)
+        client.state.deadline.cancel()
+        added = client.state.add(command)
+        self.acknowledge(client)
+        if STATUS in command.channels and not self.market.schedule.is_silent(self.clock.moment()):
+            client.answer(self._status())
+        self.begin(client, added)
+
+    def _check_login(self, command: Command) -> None:
+        """Raises CommandError for a login that the server does not accept."""
+        login, secret = command.login, self._secret or ""
+        if login is None:
+            return
+        if (secret and not login.is_signed_with(secret)) or not self.accepts(login.key, secret):
+            raise CommandError('{"message":"Invalid API Key"}', "Authentication Failed")
+
+    def _check_products(self, command: Command) -> None:
+        """Raises CommandError for a product that cannot be followed, and for a channel without products."""
+        known = {row["id"]: row.get("status") for row in self.source.products()}
+        for channel, products in command.channels.items():
+            for product in products or ("",) * (channel != STATUS):
+                if product not in known:
+                    raise CommandError(f"{product} is not a valid product")
+                if known[product] == "delisted":
+                    raise CommandError(f"{product} is delisted")
+
+    async def _expect_subscription(self, client: Client) -> None:
+        await asyncio.sleep(self.subscribe_seconds)
+        await client.connection.close()
+
+    def _feed(self, product: str) -> ProductFeed:
+        if product not in self._feeds:
+            self._feeds[product] = ProductFeed(self.source, product)
+        return self._feeds[product]
+
+    def _followed_feeds(self, channel: str) -> Iterator[tuple[ProductFeed, Numbered]]:
+        for topic in [*self.topics]:
+            name, _, product = topic.partition(":")
+            feed = self._feeds.get(product)
+            if name == channel and feed and feed.newest:
+                yield feed, feed.newest
+
+    def _send_book(self, channel: str, feed: ProductFeed, newest: Numbered) -> None:
+        if payload := feed.update(channel, newest):
+            self.send(f"{channel}:{feed.product}", newest.price, payload)
+
+    def _send_status(self) -> None:
+        clients = [client for client in self.clients if STATUS in client.state.channels]
+        if clients:
+            payload = self._status()
+            for client in clients:
+                client.answer(payload)
+
+    def _status(self) -> bytes:
+        products = [{**row, "type": "spot"} for row in self.source.products()]
+        return msgspec.json.encode(
+            {"type": "status", "currencies": self.source.currencies(), "products": products}
+        )
+
+    def _sequence(self, product: str) -> int:
+        """Returns the newest number of a product's feed; that of its trade while nobody follows it."""
+        feed = self._feeds.get(product)
+        return feed.newest.sequence if feed and feed.newest else self.source.price(product).number
+
+    def _seconds(self) -> float:
+        """Returns the time of the machine, by the clock of the market."""
+        return self.clock.moment() / 1000 / self.clock.speed
+
+    def _is_time(self, kind: int, moment: int, every: int) -> bool:
+        """Returns whether a period has begun since the last one of a kind; it skips missed ones."""
+        period = moment // every
+        is_new, self._beats[kind] = period != self._beats[kind], period
+        return is_new

@@ -1,0 +1,135 @@
+"""A simulated Finnhub: REST below `/api/v1`, and a WebSocket of trades at `/`."""
+
+import re
+from typing import Any, Final
+
+import msgspec
+from websockets.asyncio.server import ServerConnection
+from websockets.http11 import Response
+
+from quotecast.providers.simulator.scenarios.base import Refusal
+from quotecast.simulate.clock import MarketClock
+from quotecast.simulate.finnhub.companies import Companies, SimulatedCompanies
+from quotecast.simulate.finnhub.errors import (
+    INVALID_MESSAGE,
+    NO_KEY,
+    TOO_MANY,
+    TOO_MANY_SYMBOLS,
+    UNAVAILABLE,
+    WRONG_KEY,
+)
+from quotecast.simulate.finnhub.exchange import Exchange
+from quotecast.simulate.finnhub.limits import FREE_CALLS, PAID_CALLS, CallLimits
+from quotecast.simulate.finnhub.rest import FinnhubRest
+from quotecast.simulate.finnhub.rows import trade_row
+from quotecast.simulate.finnhub.symbols import Symbols
+from quotecast.simulate.http import Answer, HttpRequest, response_of
+from quotecast.simulate.market import Market, Price
+from quotecast.simulate.server import Client, VendorServer
+
+#: Path prefix of the API.
+VERSION: Final = "/api/v1"
+#: Symbols of a connection, under the free plan and a paid one.
+FREE_SYMBOLS: Final = 50
+PAID_SYMBOLS: Final = 1000
+#: Market time between two pings, in milliseconds.
+_PING_EVERY: Final = 20_000
+_PING: Final = b'{"type":"ping"}'
+_SLASHES: Final = re.compile("/{2,}")
+
+
+class FinnhubServer(VendorServer):
+    """See VendorServer. `free` selects the free plan: fewer calls and symbols, and no premium paths."""
+
+    def __init__(
+        self,
+        market: Market,
+        clock: MarketClock,
+        *,
+        free: bool = False,
+        companies: Companies | None = None,
+        **options: Any,
+    ) -> None:
+        super().__init__(market, clock, **options)
+        self.limits = CallLimits(FREE_CALLS if free else PAID_CALLS)
+        self.rest = FinnhubRest(
+            companies or SimulatedCompanies(market, clock), Exchange(market, clock), premium=not free
+        )
+        self._most_symbols = FREE_SYMBOLS if free else PAID_SYMBOLS
+        self._symbols = Symbols(market)
+        self._pinged_at = clock.moment()
+
+    def route(self, request: HttpRequest) -> Answer:
+        """See VendorServer."""
+        refused = self._refused(request)
+        if refused:
+            return refused
+        now = self.clock.moment()
+        path = _SLASHES.sub("/", request.path)
+        if not self.limits.admit(now):
+            answer = TOO_MANY
+        elif path.startswith(VERSION):
+            answer = self.rest.answer(path.removeprefix(VERSION), request.query)
+        else:
+            answer = self.rest.answer("", {})
+        return Answer(answer.body, answer.status, answer.content_type, self.limits.headers(now))
+
+    def refuse(self, refusal: Refusal) -> Answer:
+        """See VendorServer."""
+        if refusal == "maintenance":
+            return UNAVAILABLE
+        spent = {**self.limits.headers(self.clock.moment()), "X-Ratelimit-Remaining": "0"}
+        return Answer(TOO_MANY.body, TOO_MANY.status, headers=spent)
+
+    async def handle(self, connection: ServerConnection, request: HttpRequest) -> Response | None:
+        """See Server; a handshake needs a key, too."""
+        refused = self._refused(request) if "Upgrade" in request.headers else None
+        return response_of(refused) if refused else await super().handle(connection, request)
+
+    async def obey(self, client: Client, command: str | bytes) -> None:
+        """See VendorServer; there is no answer to a command that succeeds."""
+        try:
+            request = msgspec.json.decode(command)
+        except (ValueError, RecursionError):
+            request = None
+        symbol = request.get("symbol") if isinstance(request, dict) else None
+        if not isinstance(request, dict) or not isinstance(symbol, str):
+            _complain(client, INVALID_MESSAGE)
+        elif request.get("type") == "subscribe":
+            self._follow(client, symbol)
+        elif request.get("type") == "unsubscribe":
+            self.unsubscribe(client, symbol)
+        else:
+            _complain(client, INVALID_MESSAGE)
+
+    def publish(self, price: Price) -> None:
+        """See VendorServer."""
+        symbol = self._symbols.symbol_of(price.symbol)
+        self.send(symbol, price, msgspec.json.encode({"data": [trade_row(symbol, price)], "type": "trade"}))
+
+    def beat(self, moment: int) -> None:
+        """See VendorServer."""
+        if moment - self._pinged_at >= _PING_EVERY:
+            self._pinged_at = moment
+            for client in self.clients:
+                client.answer(_PING)
+
+    def _follow(self, client: Client, symbol: str) -> None:
+        name = self._symbols.find(symbol, self.clock.moment())
+        if name is None:
+            _complain(client, f"Invalid symbol {symbol[:100]}")
+        elif symbol not in client.topics and len(client.topics) >= self._most_symbols:
+            _complain(client, TOO_MANY_SYMBOLS)
+        else:
+            self.subscribe(client, symbol, name)
+
+    def _refused(self, request: HttpRequest) -> Answer | None:
+        """Returns the refusal of a request without the right key."""
+        given = request.headers.get("X-Finnhub-Token") or request.query.get("token", "")
+        if self.accepts(given):
+            return None
+        return WRONG_KEY if given else NO_KEY
+
+
+def _complain(client: Client, problem: str) -> None:
+    client.answer(msgspec.json.encode({"msg": problem, "type": "error"}))

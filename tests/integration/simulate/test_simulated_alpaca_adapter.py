@@ -1,0 +1,86 @@
+"""Our own adapters against a simulated Alpaca."""
+
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from quotecast.market.bars import bar_time
+from quotecast.market.quotes import StockQuote
+from quotecast.providers.alpaca.assets import AlpacaAssets
+from quotecast.providers.alpaca.bar_requests import DataFeed
+from quotecast.providers.alpaca.client import AlpacaProvider
+from quotecast.providers.alpaca.history import AlpacaHistory
+from quotecast.providers.alpaca.hours import AlpacaClock
+from quotecast.providers.alpaca.news import AlpacaNews
+from quotecast.providers.simulator.hours import milliseconds
+from quotecast.simulate.market import utc
+from support.alpaca_simulated import START, SimulatedAlpaca, simulated_alpaca
+from support.following import until
+
+#: Half an hour after the opening.
+NOW = START + 1_810_000
+
+
+@pytest.fixture
+async def alpaca() -> AsyncIterator[SimulatedAlpaca]:
+    async with simulated_alpaca(always_open=False, start=NOW, rate=5000.0) as alpaca:
+        yield alpaca
+
+
+async def test_quotes_are_those_of_the_market(alpaca: SimulatedAlpaca) -> None:
+    """All stocks come by snapshot, and the stream's trades move the largest; nothing is refused."""
+    server, market = alpaca.server, alpaca.market
+    stocks = [*market.stocks.values()]
+    adapter = AlpacaProvider(
+        server.url,
+        server.websocket_url,
+        "key",
+        "secret",
+        stocks=stocks,
+        plan_feed="sip",
+        streamed=["AAPL"],
+        clock=lambda: alpaca.clock.moment() / 1000,
+    )
+    async with aclosing(adapter.updates()) as updates:
+        first = {quote.key: quote for quote in (await anext(updates)).quotes}
+        assert first.keys() == market.stocks.keys()
+        for ticker, quote in first.items():
+            price = market.price(ticker, NOW)
+            assert isinstance(quote, StockQuote)
+            assert (quote.price, quote.previous_close) == (price.price, price.previous)
+            assert (quote.high, quote.low) == (price.high, price.low)
+        await until(server.followed)
+        alpaca.run(100)
+        [moved] = (await anext(updates)).quotes
+        assert moved.key == "AAPL"
+        assert abs(moved.price / first["AAPL"].price - 1) < 0.01
+    assert adapter.statistics() == {}
+
+
+@pytest.mark.parametrize("plan_feed", ["iex", "sip"])
+async def test_history_is_that_of_the_market(alpaca: SimulatedAlpaca, plan_feed: DataFeed) -> None:
+    now, start = utc(NOW), utc(NOW) - timedelta(days=2)
+    history = AlpacaHistory(
+        alpaca.server.url, "key", "secret", plan_feed=plan_feed, clock=lambda: alpaca.clock.moment() / 1000
+    )
+    bars = await history.bars("AAPL", "1m", start, now)
+    expected = alpaca.market.bars("AAPL", "1m", milliseconds(start), NOW - 1)
+    wanted = [
+        (bar_time(datetime.fromtimestamp(each.start / 1000, UTC)), each.open, each.high, each.close)
+        for each in expected
+    ]
+    assert [(bar.time, bar.open, bar.high, bar.close) for bar in bars] == wanted[: len(bars)]
+    assert len(wanted) - len(bars) <= (16 if plan_feed == "iex" else 0)
+
+
+async def test_news_assets_and_clock_are_read(alpaca: SimulatedAlpaca) -> None:
+    url, clock = alpaca.server.url, lambda: alpaca.clock.moment() / 1000
+    articles = await AlpacaNews(url, "key", "secret", clock=clock).news()
+    assets = await AlpacaAssets(
+        url, "key", "secret", clock=clock, stocks=[*alpaca.market.stocks.values()]
+    ).assets()
+    assert len(articles) == 500
+    assert {asset.ticker for asset in assets} == set(alpaca.market.stocks)
+    assert (await AlpacaClock(url, "key", "secret", clock=clock).market_clock()).is_open
