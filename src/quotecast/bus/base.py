@@ -10,20 +10,25 @@ publishes a message when it changes.
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 from msgspec import Raw, Struct
 
+from quotecast.market.crossings import PAST_CLOSINGS, Crossing, CrossingId
 from quotecast.market.feeds import Feed
 from quotecast.market.own_bars import Closing, Parts, Progress
 from quotecast.market.quotes import Quote
 from quotecast.market.sessions import Unscheduled
 
 VERSION: Final = 1
-#: Closings that readers load, and that stay in Redis after they are in the database.
+#: Closings that readers load.
 RECENT_CLOSINGS: Final = 30
+#: Closings that stay in Redis after they are in the database: a leader loads them.
+STORED_CLOSINGS: Final = PAST_CLOSINGS
 #: Closings that Redis holds while the database is away: a day in which something changes every minute.
 MAX_CLOSINGS: Final = 1440
+#: Crossings of a feed that Redis holds while the database is away, and that a leader remembers.
+MAX_CROSSINGS: Final = 10_000
 
 NO_PARTS: Final[Mapping[str, Parts]] = {}
 #: Seconds in which a feed begins at most one new epoch at readers' request: a worker whose version cannot
@@ -147,13 +152,25 @@ class Document(Struct, frozen=True):
     content: bytes
 
 
+class Memory(Struct, frozen=True):
+    """What a leader remembers for a bus that loses its data, beside the feed's state."""
+
+    #: Closings before those of the state, and the newest crossings; the oldest first.
+    closings: Sequence[Closing] = ()
+    crossings: Sequence[Crossing] = ()
+
+
+NO_MEMORY: Final = Memory()
+
+
 class BusReader(Protocol):
     """The worker's side of the bus."""
 
-    async def load(self, feed: Feed) -> Snapshot | None:
+    async def load(self, feed: Feed, *, closings_after: int = 0) -> Snapshot | None:
         """Returns the state at one instant; None before the feed's first epoch.
 
-        Raises BusError, and UnreadableState for a state that no known version wrote.
+        It may lack closings up to a Unix time, which the reader has. Raises BusError, and UnreadableState for
+        a state that no known version wrote.
         """
         ...
 
@@ -187,6 +204,18 @@ class BusReader(Protocol):
         """
         ...
 
+    def announcements(self) -> AbstractAsyncContextManager[AsyncIterator[Sequence[str] | None]]:
+        """Subscribes to the ids of users with new events; see `listen`."""
+        ...
+
+
+class StateSource(BusReader, Protocol):
+    """A BusReader that also gives states as they are stored, for readers at other places."""
+
+    async def stored(self, feed: Feed, *, closings_after: int = 0) -> Sequence[Any]:
+        """Returns what `snapshot_of` reads; empty before the feed's first epoch. Raises BusError."""
+        ...
+
 
 class BusWriter(Protocol):
     """The ingest's side of the bus. Every call raises BusError when the bus cannot be reached."""
@@ -203,10 +232,11 @@ class BusWriter(Protocol):
         """Returns the last leader's state, as BusReader does. Raises UnreadableState too."""
         ...
 
-    async def begin(self, owner: str, snapshot: Snapshot) -> bool:
+    async def begin(self, owner: str, snapshot: Snapshot, memory: Memory = NO_MEMORY) -> bool:
         """Replaces the feed's state by a new epoch, atomically. Returns False without the lease.
 
-        Forgets the closings of another market.
+        A state of the present epoch may follow too, if it is no older: that of a followed feed. Forgets the
+        closings of another market. Stores the leader's memory as far as the bus lacks it.
         """
         ...
 
@@ -216,8 +246,11 @@ class BusWriter(Protocol):
         batch: Batch,
         entries: Mapping[str, StoredQuote],
         parts: Mapping[str, Parts] = NO_PARTS,
+        crossings: Sequence[Crossing] = (),
     ) -> bool:
         """Stores and publishes a batch, atomically; `parts` are those that its closings changed.
+
+        Stores the crossings of its quotes too, each once.
 
         Returns False, having done nothing, when the stored state is not (batch.epoch, batch.seq - 1): another
         leader took over, or the bus lost its data. The same while another owner holds the lease: that one may
@@ -240,7 +273,42 @@ class BusWriter(Protocol):
         ...
 
     async def trim_closings(self, feed: Feed, through: int) -> None:
-        """Forgets the closings up to the Unix time `through`, but for the newest RECENT_CLOSINGS."""
+        """Forgets the closings up to the Unix time `through`, but for the newest STORED_CLOSINGS."""
+        ...
+
+    async def newest_closings(self, feed: Feed, count: int) -> Sequence[Closing]:
+        """Returns at most `count` of the newest stored closings, the oldest first; see `closings_after`."""
+        ...
+
+    async def last_crossing(self, feed: Feed) -> CrossingId:
+        """Returns the id of the newest stored crossing; NO_CROSSING without any."""
+        ...
+
+    async def crossings_after(self, feed: Feed, last: CrossingId, count: int) -> Sequence[Crossing]:
+        """Returns at most `count` stored crossings after the one with this id, the oldest first.
+
+        Leaves out those that no known version wrote.
+        """
+        ...
+
+    async def count_crossings(self, feed: Feed) -> int:
+        """Returns the number of stored crossings; the last one that was written stays among them."""
+        ...
+
+    async def trim_crossings(self, feed: Feed, last: CrossingId) -> None:
+        """Forgets the crossings before the one with this id, but for the newest."""
+        ...
+
+    async def store_levels(self, feed: Feed, levels: bytes) -> None:
+        """Stores a copy of the thresholds of the feed's alerts."""
+        ...
+
+    async def levels(self, feed: Feed) -> bytes | None:
+        """Returns that copy; None if there is none."""
+        ...
+
+    async def announce(self, users: Sequence[str]) -> None:
+        """Sends the ids of users with new events to the listeners of `announcements`, at most once."""
         ...
 
     async def digest(self, feed: Feed, name: str) -> str | None:

@@ -5,30 +5,40 @@ The keys of one feed share a hash tag, so that they lie on one node of a cluster
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from importlib import resources
 from typing import Any, Final, TypeVar
 
 from redis.commands.core import AsyncScript
-from redis.exceptions import ResponseError
 
 from quotecast.bus import wire
+from quotecast.bus.answers import (
+    messages_of,
+    raise_bus_errors,
+    readable,
+    snapshot_of,
+    stored_values,
+    users_of,
+)
 from quotecast.bus.base import (
-    MAX_CLOSINGS,
+    NO_MEMORY,
     NO_PARTS,
     RECENT_CLOSINGS,
     REPORT_SECONDS,
+    STORED_CLOSINGS,
     Batch,
     Beat,
     Document,
     DocumentChanged,
+    Memory,
     Message,
     NumberedClosing,
     Snapshot,
     StoredQuote,
 )
-from quotecast.bus.subscription import PUBLISH, SHARDED_PUBLISH, Payloads, subscribe
-from quotecast.errors import BusError, UnreadableState
+from quotecast.bus.subscription import PUBLISH, SHARDED_PUBLISH, subscribe
+from quotecast.errors import BusError
+from quotecast.market.crossings import NO_CROSSING, Crossing, CrossingId
 from quotecast.market.feeds import Feed
 from quotecast.market.own_bars import Closing, Parts
 from quotecast.redis.client import check_writable, connect, drop_connections, script
@@ -40,6 +50,9 @@ from quotecast.redis.urls import is_cluster
 DEADLINE_SECONDS: Final = 2.0
 #: Seconds between two checks that the subscribed server still takes writes.
 CHECK_SECONDS: Final = 1.0
+
+#: The keys of a feed that change with its state, in the order of the scripts.
+_STATE_KEYS: Final = ("lease", "state", "quotes", "bars", "closings", "crossings")
 
 T = TypeVar("T")
 
@@ -90,23 +103,27 @@ class RedisBus:
         """See BusWriter."""
         await self._deadline(self._release(keys=[self._key(feed, "lease")], args=[owner]), "lease")
 
-    async def load(self, feed: Feed) -> Snapshot | None:
+    async def load(self, feed: Feed, *, closings_after: int = 0) -> Snapshot | None:
         """See BusReader."""
+        answer = await self.stored(feed, closings_after=closings_after)
+        return await snapshot_of(feed, answer) if answer else None
+
+    async def stored(self, feed: Feed, *, closings_after: int = 0) -> Sequence[Any]:
+        """See StateSource."""
         keys = [self._key(feed, name) for name in ("state", "quotes", "bars", "closings")]
-        answer: list[Any] = await self._deadline(self._load(keys=keys, args=[RECENT_CLOSINGS]))
-        if not answer:
-            return None
-        return _snapshot(feed, answer)
+        args = [RECENT_CLOSINGS, closings_after]
+        answer: list[Any] = await self._deadline(self._load(keys=keys, args=args))
+        return answer
 
     async def report(self, feed: Feed) -> None:
         """See BusReader."""
         await self._deadline(self._report(keys=[self._key(feed, "report")], args=[REPORT_SECONDS]))
 
-    async def begin(self, owner: str, snapshot: Snapshot) -> bool:
+    async def begin(self, owner: str, snapshot: Snapshot, memory: Memory = NO_MEMORY) -> bool:
         """See BusWriter."""
         feed = snapshot.feed
         beat = Beat(feed=feed, epoch=snapshot.epoch, seq=snapshot.seq, info=snapshot.info)
-        keys = [self._key(feed, name) for name in ("lease", "state", "quotes", "bars", "closings")]
+        keys = [self._key(feed, name) for name in _STATE_KEYS]
         head: list[str | bytes | int] = [
             owner,
             snapshot.epoch,
@@ -115,12 +132,13 @@ class RedisBus:
             self._verb,
             self._channel(feed),
         ]
-        closings = [each.closing for each in snapshot.closings]
+        earlier = [NumberedClosing(snapshot.epoch, snapshot.seq, each) for each in memory.closings]
+        closings = [*earlier, *snapshot.closings]
         args = [
             *head,
             wire.encode(beat),
             snapshot.info.market,
-            *_stored(snapshot.entries, snapshot.parts, closings),
+            *stored_values(snapshot.entries, snapshot.parts, closings, memory.crossings),
         ]
         return bool(await self._deadline(self._begin(keys=keys, args=args)))
 
@@ -130,9 +148,10 @@ class RedisBus:
         batch: Batch,
         entries: Mapping[str, StoredQuote],
         parts: Mapping[str, Parts] = NO_PARTS,
+        crossings: Sequence[Crossing] = (),
     ) -> bool:
         """See BusWriter."""
-        keys = [self._key(batch.feed, name) for name in ("lease", "state", "quotes", "bars", "closings")]
+        keys = [self._key(batch.feed, name) for name in _STATE_KEYS]
         head: list[str | bytes | int] = [
             owner,
             batch.epoch,
@@ -142,20 +161,69 @@ class RedisBus:
             self._channel(batch.feed),
             wire.encode(batch),
         ]
-        return bool(
-            await self._deadline(self._publish(keys, [*head, *_stored(entries, parts, batch.closings)]))
-        )
+        closings = [NumberedClosing(batch.epoch, batch.seq, each) for each in batch.closings]
+        stored = stored_values(entries, parts, closings, crossings)
+        return bool(await self._deadline(self._publish(keys, [*head, *stored])))
 
     async def closings_after(self, feed: Feed, through: int, count: int) -> Sequence[Closing]:
         """See BusWriter."""
         stored: Any = await self._deadline(
             self._redis.xrange(self._key(feed, "closings"), f"({through}-0", "+", count)
         )
-        return list(_readable(fields.get(b"closing", b"") for _, fields in stored))
+        return list(readable(stored, b"closing", wire.decode_closing))
+
+    async def newest_closings(self, feed: Feed, count: int) -> Sequence[Closing]:
+        """See BusWriter."""
+        stored: Any = await self._deadline(self._redis.xrevrange(self._key(feed, "closings"), count=count))
+        return list(readable(reversed(stored), b"closing", wire.decode_closing))
 
     async def trim_closings(self, feed: Feed, through: int) -> None:
         """See BusWriter."""
-        await self._deadline(self._trim(keys=[self._key(feed, "closings")], args=[through, RECENT_CLOSINGS]))
+        await self._deadline(self._trim(keys=[self._key(feed, "closings")], args=[through, STORED_CLOSINGS]))
+
+    async def last_crossing(self, feed: Feed) -> CrossingId:
+        """See BusWriter."""
+        stored: Any = await self._deadline(self._redis.xrevrange(self._key(feed, "crossings"), count=1))
+        return CrossingId(*map(int, stored[0][0].split(b"-"))) if stored else NO_CROSSING
+
+    async def crossings_after(self, feed: Feed, last: CrossingId, count: int) -> Sequence[Crossing]:
+        """See BusWriter."""
+        stored: Any = await self._deadline(
+            self._redis.xrange(self._key(feed, "crossings"), f"({last}", "+", count)
+        )
+        return list(readable(stored, b"crossing", wire.decode_crossing))
+
+    async def count_crossings(self, feed: Feed) -> int:
+        """See BusWriter."""
+        return int(await self._deadline(self._redis.xlen(self._key(feed, "crossings"))))
+
+    async def trim_crossings(self, feed: Feed, last: CrossingId) -> None:
+        """See BusWriter."""
+        newest = min(last, await self.last_crossing(feed))
+        await self._deadline(
+            self._redis.xtrim(self._key(feed, "crossings"), minid=str(newest), approximate=False)
+        )
+
+    async def store_levels(self, feed: Feed, levels: bytes) -> None:
+        """See BusWriter."""
+        await self._deadline(self._redis.set(self._key(feed, "levels"), levels))
+
+    async def levels(self, feed: Feed) -> bytes | None:
+        """See BusWriter."""
+        stored: Any = await self._deadline(self._redis.get(self._key(feed, "levels")))
+        return bytes(stored) if stored else None
+
+    async def announce(self, users: Sequence[str]) -> None:
+        """See BusWriter."""
+        await self._deadline(self._redis.execute_command(self._verb, self._alert_channel, ",".join(users)))
+
+    @contextlib.asynccontextmanager
+    async def announcements(self) -> AsyncIterator[AsyncIterator[Sequence[str] | None]]:
+        """See BusReader."""
+        async with contextlib.AsyncExitStack() as stack:
+            subscription = subscribe(self._redis, [self._alert_channel])
+            payloads = await self._deadline(stack.enter_async_context(subscription))
+            yield users_of(payloads)
 
     async def beat(self, beat: Beat) -> bool:
         """See BusWriter."""
@@ -203,7 +271,7 @@ class RedisBus:
             if not self._clustered:
                 watch = asyncio.create_task(self._watch())
                 stack.callback(watch.cancel)
-            yield _messages(payloads)
+            yield messages_of(payloads)
 
     async def _watch(self) -> None:
         """Closes the subscription's connection when its server is no longer the master.
@@ -217,7 +285,7 @@ class RedisBus:
                 await self.check()
 
     async def _deadline(self, call: Awaitable[T], part: Part = "bus") -> T:
-        with _raise_bus_errors():
+        with raise_bus_errors():
             try:
                 async with MeasuredCommand(self._redis, part), asyncio.timeout(DEADLINE_SECONDS):
                     return await call
@@ -234,77 +302,13 @@ class RedisBus:
     def _document_key(self, feed: Feed, name: str) -> str:
         return self._key(feed, f"document:{name}")
 
+    @property
+    def _alert_channel(self) -> str:
+        return f"{self._prefix}:alerts"
+
     def _channel(self, feed: Feed) -> str:
         return self._key(feed, "batches")
 
 
 def _lua(name: str) -> str:
     return resources.files("quotecast.bus").joinpath(f"{name}.lua").read_text()
-
-
-def _snapshot(feed: Feed, answer: Sequence[Any]) -> Snapshot:
-    """Returns what `load.lua` answers. Raises UnreadableState."""
-    epoch, seq, info, quotes, parts, closings = answer
-    try:
-        return Snapshot(
-            feed,
-            epoch.decode(),
-            int(seq),
-            wire.decode_info(info or b""),
-            _pairs(quotes, wire.decode_stored),
-            _pairs(parts, wire.decode_parts),
-            tuple(
-                NumberedClosing(began.decode(), int(number), wire.decode_closing(closing))
-                for began, number, closing in reversed(closings)
-            ),
-        )
-    except ValueError as error:
-        raise UnreadableState(f"unreadable data on the bus: {error}") from error
-
-
-def _readable(stored: Iterable[bytes]) -> Iterator[Closing]:
-    for data in stored:
-        with contextlib.suppress(UnreadableState):
-            yield wire.decode_closing(data)
-
-
-def _pairs(flat: Sequence[bytes], decode: Callable[[bytes], T]) -> dict[str, T]:
-    return dict(zip((key.decode() for key in flat[::2]), map(decode, flat[1::2]), strict=True))
-
-
-async def _messages(payloads: Payloads) -> AsyncIterator[Message | None]:
-    while True:
-        with _raise_bus_errors():
-            data = await anext(payloads)
-        try:
-            message = None if data is None else wire.decode_message(data)
-        except UnreadableState:
-            # If it was a batch, the reader notices the gap in numbers; the other feeds' messages go on.
-            message = None
-        yield message
-
-
-@contextlib.contextmanager
-def _raise_bus_errors() -> Iterator[None]:
-    try:
-        yield
-    except ResponseError as error:
-        wrong_type = str(error).startswith("WRONGTYPE")
-        raise (UnreadableState if wrong_type else BusError)(f"Redis: {error}") from error
-    # A broken connection or cluster raises more than RedisError: uvloop RuntimeError for a write to a reset
-    # connection, redis-py AttributeError for a slot that migrates to an unknown node.
-    except Exception as error:
-        raise BusError(f"Redis: {str(error) or type(error).__name__}") from error
-
-
-def _stored(
-    entries: Mapping[str, StoredQuote], parts: Mapping[str, Parts], closings: Sequence[Closing]
-) -> list[str | bytes | int]:
-    """Returns what a script stores: its counts, quotes by symbol, parts by symbol, closings by time."""
-    flat: list[str | bytes | int] = [MAX_CLOSINGS, len(entries), len(parts)]
-    for stored in (entries, parts):
-        for key, value in stored.items():
-            flat += key, wire.encode(value)
-    for closing in closings:
-        flat += closing.through, wire.encode(closing)
-    return flat

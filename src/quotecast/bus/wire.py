@@ -10,6 +10,7 @@ from msgspec import Raw, structs
 from quotecast.bus.base import Batch, Change, Document, FeedInfo, Message, StoredQuote
 from quotecast.errors import UnreadableState
 from quotecast.market.assets import Asset
+from quotecast.market.crossings import Crossing
 from quotecast.market.feeds import Feed
 from quotecast.market.news import Article
 from quotecast.market.own_bars import Closing, Parts, Progress
@@ -25,6 +26,7 @@ _info_decoder: Final = msgspec.msgpack.Decoder(FeedInfo)
 _progress_decoder: Final = msgspec.msgpack.Decoder(Progress)
 _parts_decoder: Final = msgspec.msgpack.Decoder(Parts)
 _closing_decoder: Final = msgspec.msgpack.Decoder(Closing)
+_crossing_decoder: Final = msgspec.msgpack.Decoder(Crossing)
 _article_decoder: Final = msgspec.msgpack.Decoder(list[Article])
 _asset_decoder: Final = msgspec.msgpack.Decoder(list[Asset])
 
@@ -92,6 +94,11 @@ def decode_parts(data: bytes) -> Parts:
 def decode_closing(data: bytes) -> Closing:
     """Returns a closing. Raises UnreadableState if no known version wrote it."""
     return _decode(_closing_decoder, data)
+
+
+def decode_crossing(data: bytes) -> Crossing:
+    """Returns a crossing. Raises UnreadableState if no known version wrote it."""
+    return _decode(_crossing_decoder, data)
 
 
 def encode_document(feed: Feed, name: str, content: Sequence[Article | Asset]) -> Document:

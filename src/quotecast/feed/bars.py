@@ -16,14 +16,13 @@ from quotecast.market.own_bars import (
     OwnBar,
     Parts,
     Progress,
-    Slot,
     close_parts,
     extend,
 )
+from quotecast.market.packed_bars import packed
 
 #: Closings that a worker remembers: those of an hour in which something changes every minute.
 REMEMBERED_CLOSINGS: Final = 60
-_MAX_SLOTS: Final = 1024
 
 
 class KnownClosing(NamedTuple):
@@ -41,7 +40,6 @@ class BarBook:
         self._feed = feed
         self._market: str | None = None
         self._calendar: Calendar = feed.spec.calendar
-        self._slots: dict[int, Slot | None] = {}
         self._parts: dict[str, Parts] = {}
         #: The newest closings, the oldest first.
         self.closings: deque[KnownClosing] = deque(maxlen=REMEMBERED_CLOSINGS)
@@ -56,14 +54,16 @@ class BarBook:
         #: Encoded final bars by style and closing, then by symbol.
         self.encoded: dict[tuple[BarStyle, int], dict[str, bytes]] = {}
 
+    @property
+    def market(self) -> str | None:
+        """The market of the bars; None before the first load."""
+        return self._market
+
     def use(self, info: FeedInfo | None) -> None:
         """Takes the hours of the feed's venue."""
         if info is None:
             return
-        calendar = calendar_of(self._feed, always_open=info.always_open, unscheduled=info.unscheduled)
-        if calendar is not self._calendar:
-            self._calendar = calendar
-            self._slots.clear()
+        self._calendar = calendar_of(self._feed, always_open=info.always_open, unscheduled=info.unscheduled)
 
     def load(self, snapshot: Snapshot, revision: int) -> int:
         """Replaces the parts, and takes the closings that are new here; returns the number of revisions."""
@@ -104,7 +104,7 @@ class BarBook:
         part = self._parts.get(key, {}).get(interval)
         bar = part.bar if part is not None else None
         for piece in pieces:
-            slot = self._slot_of(piece.opened)
+            slot = slot_of(self._calendar, piece.opened)
             if slot is not None:
                 opened = slot[interval][0]
                 bar = extend(bar if bar is not None and bar.opened == opened else None, piece, opened)
@@ -163,12 +163,6 @@ class BarBook:
             self.lost_seq = max(self.lost_seq, self.closings[0].seq)
         if full or not self.closings:
             self.known_from = self.closings[0].closing.through if full else known.closing.through - MINUTE
-        self.closings.append(known)
+        before = self.closings[-1].closing if self.closings else None
+        self.closings.append(known._replace(closing=packed(known.closing, before)))
         self.through = known.closing.through
-
-    def _slot_of(self, minute: int) -> Slot | None:
-        if minute not in self._slots:
-            if len(self._slots) >= _MAX_SLOTS:
-                self._slots.clear()
-            self._slots[minute] = slot_of(self._calendar, minute)
-        return self._slots[minute]

@@ -12,7 +12,15 @@ from msgspec import UNSET
 
 from quotecast.errors import CloseCode
 from quotecast.feed import frames
-from quotecast.feed.commands import Command, CommandError, Query, command_of, decode, tags_of
+from quotecast.feed.commands import (
+    Command,
+    CommandError,
+    Query,
+    command_of,
+    decode,
+    heartbeat_ms_of,
+    tags_of,
+)
 from quotecast.feed.encoding import JSON, Encoding
 from quotecast.feed.form import Form
 from quotecast.feed.frames import Id, Label, Limits
@@ -26,6 +34,7 @@ from quotecast.market.feeds import Feed
 
 MAX_FAULTS: Final = 10
 COMMANDS_PER_SECOND: Final = 20
+DEFAULT_HEARTBEAT_MS: Final = 15_000
 
 _NAMES: Final = {feed.spec.name: feed for feed in Feed}
 _FEED_RULE: Final = f"feed: Must be one of {', '.join(_NAMES)}"
@@ -34,7 +43,10 @@ _FEED_RULE: Final = f"feed: Must be one of {', '.join(_NAMES)}"
 class ClientSession:
     """The sessions of one socket by feed; a `close_code` asks the stream to disconnect the client."""
 
-    __slots__ = ("_among_feeds", "_faults", "_limits", "_pace", "close_code", "encoding", "feeds")
+    __slots__ = (
+        "_among_feeds", "_faults", "_limits", "_pace", "close_code", "connection", "encoding", "feeds",
+        "heartbeat_ms",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -44,8 +56,14 @@ class ClientSession:
         *,
         among_feeds: bool = False,
         resumptions: Sequence[Counter[str]] = (),
+        connection: str = "",
+        heartbeat_ms: int = DEFAULT_HEARTBEAT_MS,
     ) -> None:
         self.encoding = encoding
+        #: The connection's name in its welcome and in logs.
+        self.connection = connection
+        #: Milliseconds between two heartbeats; the address may ask for others.
+        self.heartbeat_ms = heartbeat_ms
         self.close_code: CloseCode | None = None
         self._limits = limits
         #: Whether commands and frames name their feed.
@@ -58,15 +76,29 @@ class ClientSession:
         self._faults = 0
         self._pace = CommandPace(COMMANDS_PER_SECOND)
 
-    def open(self, queries: Mapping[str, Query], heartbeat_ms: int) -> list[Frame]:
-        """Returns the frames that greet a client: the welcome, and the answers to its address by feed."""
-        greeting = [self._welcome(heartbeat_ms)]
+    def open(self, queries: Mapping[str, Query], heartbeat: str | None = None) -> list[Frame]:
+        """Returns the frames that greet a client: the welcome, and the answers to its address by feed.
+
+        `heartbeat`: the seconds between heartbeats that the address asks for, unparsed.
+        """
+        refused = self._set_heartbeats(heartbeat)
+        greeting = [self._welcome(), *refused]
         for name, query in queries.items():
             if name in _NAMES and query != Query():
                 greeting += self._answer(name, query)
         if queries.keys() - _NAMES:
             greeting.append(self._refuse(CommandError(_FEED_RULE), None))
         return greeting
+
+    def open_stream(self, query: Query, heartbeat: str | None) -> list[Frame]:
+        """Returns the frames that greet a client of one feed, whose address must be right.
+
+        Raises CommandError.
+        """
+        if heartbeat is not None:
+            self.heartbeat_ms = heartbeat_ms_of(heartbeat)
+        (feed,) = self.feeds.values()
+        return [self._welcome(), *feed.obey(command_of(query))]
 
     def receive(self, message: str | bytes, now: float) -> list[Frame]:
         """Returns the frames that answer one command; `now` is Unix time, for the pong."""
@@ -103,14 +135,29 @@ class ClientSession:
         whole = projection_of(feed, encoding.notation, rows=encoding.rows)
         return Form(encoding, whole, feed.spec.name if self._among_feeds else UNSET)
 
-    def _welcome(self, heartbeat_ms: int) -> Frame:
+    def _set_heartbeats(self, text: str | None) -> list[Frame]:
+        """Changes the interval of heartbeats; returns the error for a text that names none."""
+        try:
+            if text is not None:
+                self.heartbeat_ms = heartbeat_ms_of(text)
+        except CommandError as refusal:
+            return [self._refuse(refusal, None)]
+        return []
+
+    def _welcome(self) -> Frame:
         mirrors = {name: session.mirror for name, session in self.feeds.items()}
         if self._among_feeds:
             marks = {name: mirror.mark for name, mirror in mirrors.items()}
-            return self.encoding.write(frames.welcome_to_all(marks, heartbeat_ms, self._limits))
+            welcome = frames.welcome_to_all(marks, self.heartbeat_ms, self._limits, self.connection)
+            return self.encoding.write(welcome)
         (mirror,) = mirrors.values()
         welcome = frames.welcome(
-            mirror.feed, mirror.mark, heartbeat_ms, self._limits, replayed_at=mirror.replayed_at
+            mirror.feed,
+            mirror.mark,
+            self.heartbeat_ms,
+            self._limits,
+            self.connection,
+            replayed_at=mirror.replayed_at,
         )
         return self.encoding.write(welcome)
 

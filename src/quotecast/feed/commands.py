@@ -14,6 +14,9 @@ from quotecast.market.own_bars import LIVE_INTERVALS, LiveInterval
 INTERVALS: Final = (100, 250, 500, 1000, 5000)
 DEFAULT_INTERVAL: Final = 250
 MAX_MESSAGE_BYTES: Final = 65_536
+#: Bounds of the seconds between two heartbeats that a client may ask for.
+MIN_HEARTBEAT_SECONDS: Final = 1
+MAX_HEARTBEAT_SECONDS: Final = 60
 
 
 #: Integers that every notation can write.
@@ -34,6 +37,7 @@ class Query(Struct, frozen=True):
     fields: str | None = None
     bars: str | None = None
     bars_since: str | None = None
+    snapshot: str | None = None
 
 
 #: The interval of live bars; `none` ends them.
@@ -43,7 +47,8 @@ BarsChoice = LiveInterval | Literal["none"]
 class Command(Struct, frozen=True, rename="camel"):
     """A command of a client; `interval` in milliseconds, `since` as `<epoch>-<seq>`.
 
-    `bars_since` is the time up to which the client has final bars, ISO 8601.
+    `bars_since` is the time up to which the client has final bars, ISO 8601. Without `snapshot` the client
+    receives added symbols by their changes alone; with `since` it has no effect.
     `feed` names the feed on the socket of all feeds; a feed's own socket ignores which.
     """
 
@@ -55,6 +60,7 @@ class Command(Struct, frozen=True, rename="camel"):
     fields: list[str] | All | None = None
     bars: BarsChoice | None = None
     bars_since: str | None = None
+    snapshot: bool = True
     feed: str | None = None
 
 
@@ -128,8 +134,8 @@ def tags_of(message: str | bytes) -> tuple[Id, str | None]:
 
 def names_of(symbols: str | None) -> list[str] | Literal["all"]:
     """Returns the names of a comma-separated list; `all` alone, in any letter case, means every symbol."""
-    names = [name.strip() for name in (symbols or "").split(",") if name.strip()]
-    return "all" if [name.lower() for name in names] == ["all"] else names
+    names = [name for name in map(str.strip, (symbols or "").split(",")) if name]
+    return "all" if len(names) == 1 and names[0].lower() == "all" else names
 
 
 def command_of(query: Query) -> Command:
@@ -142,7 +148,18 @@ def command_of(query: Query) -> Command:
         fields=None if query.fields is None else names_of(query.fields),
         bars=_bars_of(query.bars),
         bars_since=query.bars_since,
+        snapshot=_snapshot_of(query.snapshot),
     )
+
+
+def heartbeat_ms_of(text: str) -> int:
+    """Returns the milliseconds between two heartbeats that an address asks for. Raises CommandError."""
+    seconds = int(text) if text.isascii() and text.isdigit() and len(text) < 4 else 0
+    if not MIN_HEARTBEAT_SECONDS <= seconds <= MAX_HEARTBEAT_SECONDS:
+        raise CommandError(
+            f"heartbeat: Must be whole seconds from {MIN_HEARTBEAT_SECONDS} to {MAX_HEARTBEAT_SECONDS}"
+        )
+    return seconds * 1000
 
 
 def require_fields(given: list[str] | str, known: tuple[str, ...]) -> tuple[str, ...] | None:
@@ -176,6 +193,13 @@ def _bars_of(text: str | None) -> BarsChoice | None:
         if text == interval:
             return interval
     raise CommandError(f"bars: Must be one of {', '.join([*LIVE_INTERVALS, 'none'])}")
+
+
+def _snapshot_of(text: str | None) -> bool:
+    """Returns whether an address asks for a snapshot. Raises CommandError."""
+    if text not in {None, "true", "false"}:
+        raise CommandError("snapshot: Must be true or false")
+    return text != "false"
 
 
 def _interval_of(text: str | None) -> int | None:

@@ -20,6 +20,8 @@ class Encoding(NamedTuple):
     #: Whether quotes are rows, and not objects.
     rows: bool
     write: Callable[[Struct], Frame]
+    #: Encodes a heartbeat that announces no other state of its feed.
+    write_beat: Callable[[Struct], Frame]
     #: Joins quotes that are encoded already to an array of a frame.
     join: Callable[[Sequence[bytes]], Raw]
 
@@ -58,13 +60,19 @@ def _join_packed(items: Sequence[bytes]) -> Raw:
     return Raw(head + b"".join(items))
 
 
-JSON: Final = Encoding("quotecast.v1.json", "json", rows=False, write=_text, join=_join_json)
-MSGPACK: Final = Encoding("quotecast.v1.msgpack", "msgpack", rows=False, write=_packed, join=_join_packed)
-ROWS: Final = Encoding("quotecast.v1.rows", "json", rows=True, write=_text, join=_join_json)
-PACKED_ROWS: Final = Encoding(
-    "quotecast.v1.rows.msgpack", "msgpack", rows=True, write=_packed, join=_join_packed
+JSON: Final = Encoding(
+    "quotecast.v1.json", "json", rows=False, write=_text, write_beat=_text, join=_join_json
 )
-DEFLATE: Final = Encoding("quotecast.v1.json.deflate", "json", rows=False, write=_deflated, join=_join_json)
+MSGPACK: Final = Encoding(
+    "quotecast.v1.msgpack", "msgpack", rows=False, write=_packed, write_beat=_packed, join=_join_packed
+)
+ROWS: Final = Encoding("quotecast.v1.rows", "json", rows=True, write=_text, write_beat=_text, join=_join_json)
+PACKED_ROWS: Final = Encoding(
+    "quotecast.v1.rows.msgpack", "msgpack", rows=True, write=_packed, write_beat=_packed, join=_join_packed
+)
+DEFLATE: Final = Encoding(
+    "quotecast.v1.json.deflate", "json", rows=False, write=_deflated, write_beat=_deflated, join=_join_json
+)
 
 ENCODINGS: Final = (JSON, MSGPACK, ROWS, PACKED_ROWS, DEFLATE)
 

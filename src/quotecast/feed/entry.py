@@ -17,8 +17,8 @@ class QuoteEntry:
     """The last state of one symbol; a removed symbol stays as a tombstone without a quote."""
 
     __slots__ = (
-        "_bars", "_full", "encoded_bars", "full_revision", "full_seq", "key", "moving", "quote", "revision",
-        "seq",
+        "_bars", "encoded_bars", "full_revision", "full_seq", "key", "moving", "quote", "revision",
+        "seq", "whole",
     )  # fmt: skip
 
     def __init__(self, key: str) -> None:
@@ -31,7 +31,7 @@ class QuoteEntry:
         self.seq = 0
         self.full_seq = 0
         # Encoded quotes by projection, filled at the first use: whole ones, and moving fields.
-        self._full: dict[Projection, bytes] = {}
+        self.whole: dict[Projection, bytes] = {}
         self.moving: dict[Projection, bytes] = {}
         #: The encoded bar in progress by style, and up to which closing it is valid.
         self.encoded_bars: dict[BarStyle, tuple[int, bytes]] = {}
@@ -44,7 +44,7 @@ class QuoteEntry:
         if full:
             self.full_revision = revision
             self.full_seq = seq
-        self._full.clear()
+        self.whole.clear()
         self.moving.clear()
 
     @property
@@ -66,7 +66,7 @@ class QuoteEntry:
 
     def full(self, projection: Projection) -> bytes:
         """Returns the quote, encoded once per change. Raises KeyError for a tombstone."""
-        return self._full.get(projection) or self._encode(self._full, projection, projection.full)
+        return self.whole.get(projection) or self._encode(self.whole, projection, projection.full)
 
     def since(self, revision: int, projection: Projection) -> bytes:
         """Returns the minimal change for a client at `revision`: the moving fields, or the whole quote."""

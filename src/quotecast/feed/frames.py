@@ -39,6 +39,7 @@ class _Welcome(Struct, frozen=True, rename="camel", tag_field="type", tag="welco
     seq: int
     heartbeat_ms: int
     limits: Limits
+    connection: str
     replayed: bool | UnsetType = UNSET
     at: str | UnsetType = UNSET
 
@@ -47,6 +48,7 @@ class _WelcomeToAll(Struct, frozen=True, rename="camel", tag_field="type", tag="
     feeds: Mapping[str, Place]
     heartbeat_ms: int
     limits: Limits
+    connection: str
 
 
 class Rejected(Struct, frozen=True):
@@ -136,17 +138,36 @@ class _Shutdown(Struct, frozen=True, rename="camel", tag_field="type", tag="shut
     retry_after_ms: int
 
 
+def cursor_of(frame: Struct) -> str:
+    """Returns the cursor of a client that has merged the frame; an empty text if it does not move."""
+    if isinstance(frame, _Snapshot | _Update | _Bars | _Heartbeat | _FeedHeartbeat) and frame.epoch:
+        return f"{frame.epoch}-{frame.seq}"
+    return ""
+
+
+def retry_of(frame: Struct) -> int | None:
+    """Returns the reconnection delay of a shutdown, in milliseconds; None for any other frame."""
+    return frame.retry_after_ms if isinstance(frame, _Shutdown) else None
+
+
 def welcome(
-    feed: Feed, mark: Mark, heartbeat_ms: int, limits: Limits, *, replayed_at: float | None = None
+    feed: Feed,
+    mark: Mark,
+    heartbeat_ms: int,
+    limits: Limits,
+    connection: str,
+    *,
+    replayed_at: float | None = None,
 ) -> Struct:
     """Returns the first frame of a connection to one feed, or to a replay of it."""
-    return _Welcome(feed.spec.name, mark.epoch, mark.seq, heartbeat_ms, limits, *_replayed(replayed_at))
+    place = feed.spec.name, mark.epoch, mark.seq
+    return _Welcome(*place, heartbeat_ms, limits, connection, *_replayed(replayed_at))
 
 
-def welcome_to_all(marks: Mapping[str, Mark], heartbeat_ms: int, limits: Limits) -> Struct:
+def welcome_to_all(marks: Mapping[str, Mark], heartbeat_ms: int, limits: Limits, connection: str) -> Struct:
     """Returns the first frame of a connection to all feeds; `marks` by the feed's name."""
     places = {name: Place(mark.epoch, mark.seq) for name, mark in marks.items()}
-    return _WelcomeToAll(places, heartbeat_ms, limits)
+    return _WelcomeToAll(places, heartbeat_ms, limits, connection)
 
 
 def subscribed(

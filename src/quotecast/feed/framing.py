@@ -2,6 +2,7 @@
 
 import struct
 import zlib
+from collections.abc import Iterable
 from typing import Final
 
 #: Compression of a smaller frame saves less than it costs.
@@ -13,10 +14,11 @@ WINDOW_BITS: Final = 15
 #: Opcodes of messages (RFC 6455, section 5.2).
 _TEXT: Final = 0x1
 _BINARY: Final = 0x2
+_PING: Final = 0x9
 #: The bit RSV1, which marks a compressed message (RFC 7692, section 6).
 _COMPRESSED: Final = 0x40
 #: A sync flush ends with these bytes, which messages omit (RFC 7692, section 7.2.1).
-_TAIL: Final = b"\x00\x00\xff\xff"
+TAIL: Final = b"\x00\x00\xff\xff"
 
 
 class Frame:
@@ -24,13 +26,14 @@ class Frame:
 
     __slots__ = ("_compressed", "_is_shared", "_length", "binary", "plain")
 
-    def __init__(self, payload: bytes, *, binary: bool = False) -> None:
+    def __init__(self, payload: bytes, *, binary: bool = False, shared: bool = False) -> None:
         self.binary = binary
         self._length = len(payload)
         #: The bytes for a client without compression.
         self.plain = _message(_BINARY if binary else _TEXT, payload)
         self._compressed = self.plain if len(payload) < LEAST_DEFLATED_BYTES else None
-        self._is_shared = False
+        #: Whether it goes to other clients, or over a line on which bytes cost more than time.
+        self._is_shared = shared
 
     def __len__(self) -> int:
         """Returns the length of the payload."""
@@ -56,10 +59,32 @@ class Frame:
         return self._compressed
 
 
+class Messages(Frame):
+    """Several messages, or none, that a socket sends as one frame; the payload is their bytes on the wire."""
+
+    __slots__ = ()
+
+    def __init__(self, wire: bytes) -> None:
+        self.binary = False
+        self.plain = self._compressed = wire
+        self._length = len(wire)
+        self._is_shared = True
+
+
+def joined(frames: Iterable[Frame]) -> Messages:
+    """Returns the messages of some frames, uncompressed."""
+    return Messages(b"".join(frame.plain for frame in frames))
+
+
+def ping() -> Messages:
+    """Returns a ping: clients answer it by themselves, and proxies do not close the connection as idle."""
+    return Messages(_message(_PING, b""))
+
+
 def deflate(payload: bytes) -> bytes:
     """Returns the payload of a compressed message, which depends on no other message."""
     compressor = zlib.compressobj(DEFLATE_LEVEL, zlib.DEFLATED, -WINDOW_BITS)
-    return (compressor.compress(payload) + compressor.flush(zlib.Z_SYNC_FLUSH)).removesuffix(_TAIL)
+    return (compressor.compress(payload) + compressor.flush(zlib.Z_SYNC_FLUSH)).removesuffix(TAIL)
 
 
 def _message(opcode: int, payload: bytes) -> bytes:

@@ -8,103 +8,19 @@ which accepts nothing for ten seconds.
 
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
-from typing import Final, Protocol
+from typing import Final
 
 from quotecast.errors import CloseCode
 from quotecast.feed.commands import INTERVALS
+from quotecast.feed.frames import Label
 from quotecast.feed.framing import Frame
-from quotecast.feed.mirror import FeedState, Mirror
-from quotecast.feed.session import FeedSession
-from quotecast.feed.subscription import Key, Subscription
+from quotecast.feed.mirror import FeedState, Mark, Mirror
+from quotecast.feed.subscription import Key
+from quotecast.feed.tiers import Cohort, Connection, Tier
 from quotecast.market.codec import iso_utc
 from quotecast.observe.histograms import Histogram
 
 SLOW_AFTER_SECONDS: Final = 10.0
-
-
-class Writer(Protocol):
-    """A client's socket."""
-
-    #: Whether the socket has taken everything that was written.
-    ready: bool
-    #: Monotonic time since which it is not ready.
-    paused_at: float
-
-    def write(self, frame: Frame) -> object:
-        """Starts to send a frame and returns at once."""
-        ...
-
-
-class Connection:
-    """A session and its socket, as the hub sees them."""
-
-    __slots__ = (
-        "announced_state",
-        "busy",
-        "cohort",
-        "disconnect",
-        "heartbeat_at",
-        "session",
-        "writer",
-    )
-
-    def __init__(self, session: FeedSession, writer: Writer, disconnect: Callable[[CloseCode], bool]) -> None:
-        self.session = session
-        self.writer = writer
-        #: Ends the connection with a close code; returns whether it was not ending already.
-        self.disconnect = disconnect
-        #: True while a command is answered. The hub sends nothing then, so that frames stay in order.
-        self.busy = False
-        self.heartbeat_at = 0.0
-        #: The feed's state that the client last received; a client assumes `live`.
-        self.announced_state: FeedState = "live"
-        #: None for a straggler, and outside the hub.
-        self.cohort: _Cohort | None = None
-
-    def idle(self) -> bool:
-        """Returns whether the connection is ready for the next frame."""
-        return self.writer.ready and not self.busy
-
-
-class _Cohort:
-    """Connections that share a subscription, and with it a cursor."""
-
-    __slots__ = ("members", "subscription")
-
-    def __init__(self, subscription: Subscription) -> None:
-        self.subscription = subscription
-        self.members: dict[Connection, None] = {}
-
-
-class _Tier:
-    """The connections of one interval: cohorts by the key of their subscription, and stragglers."""
-
-    __slots__ = ("cohorts", "stragglers")
-
-    def __init__(self) -> None:
-        self.cohorts: dict[Key, _Cohort] = {}
-        self.stragglers: dict[Connection, None] = {}
-
-    def join_cohort(self, connections: Sequence[Connection]) -> None:
-        """Moves stragglers with equal subscriptions, which have caught up, to their cohort."""
-        subscription = connections[0].session.subscription
-        cohort = self.cohorts.setdefault(subscription.key, _Cohort(subscription))
-        for connection in connections:
-            del self.stragglers[connection]
-            connection.session.subscription = cohort.subscription
-            connection.cohort = cohort
-            cohort.members[connection] = None
-
-    def make_straggler(self, connection: Connection, subscription: Subscription) -> None:
-        """Makes a straggler of a cohort's member, with a subscription of its own."""
-        cohort = connection.cohort
-        assert cohort is not None, "stragglers have no cohort to leave"  # noqa: S101 - narrows the type
-        connection.cohort = None
-        connection.session.subscription = subscription
-        self.stragglers[connection] = None
-        del cohort.members[connection]
-        if not cohort.members:
-            del self.cohorts[cohort.subscription.key]
 
 
 class Hub:
@@ -130,7 +46,7 @@ class Hub:
         self._market = market
         self._slow_seconds = slow_seconds
         self._connections: dict[Connection, int] = {}
-        self._tiers: dict[int, _Tier] = {interval: _Tier() for interval in INTERVALS}
+        self._tiers: dict[int, Tier] = {interval: Tier(mirror.mark) for interval in INTERVALS}
         #: The feed's state at the last tick or sweep.
         self._state: FeedState = "live"
         #: Connections that get a heartbeat as soon as they are idle.
@@ -152,7 +68,7 @@ class Hub:
 
     def join(self, connection: Connection) -> None:
         """Starts to serve a connection that has received its greeting."""
-        connection.heartbeat_at = self._clock() + self._heartbeat_seconds
+        connection.heartbeat_at = self._clock() + self._seconds_between(connection)
         self.enter(connection)
         self.on_join()
 
@@ -171,7 +87,7 @@ class Hub:
             return
         tier = self._tiers[interval]
         if connection.cohort is not None:
-            tier.make_straggler(connection, connection.session.subscription.copy())
+            tier.make_straggler(connection)
         del tier.stragglers[connection]
         self._due.pop(connection, None)
 
@@ -182,10 +98,7 @@ class Hub:
         due = [connection for connection in self._due if connection.idle()] if self._due else []
         tier = self._tiers[interval]
         before = self._frames_sent
-        mark = self.mirror.mark
-        for cohort in [*tier.cohorts.values()]:
-            if cohort.subscription.mark is not mark:
-                self._serve(tier, cohort)
+        self._serve(tier, self.mirror.mark)
         if tier.stragglers:
             self._catch_up(tier)
         if self._frames_sent > before and self.mirror.published_at:
@@ -213,20 +126,29 @@ class Hub:
             "expelled": self._disconnected,
         }
 
-    def _serve(self, tier: _Tier, cohort: _Cohort) -> None:
+    def _serve(self, tier: Tier, mark: Mark) -> None:
+        """Sends the cohorts of a tier what changed up to the mirror's mark."""
+        if tier.mark is mark:
+            return
+        if tier.cohorts:
+            for cohort in tier.concerned_by(self.mirror.changes_since(tier.mark.revision)):
+                self._serve_cohort(tier, cohort)
+        tier.mark = mark
+
+    def _serve_cohort(self, tier: Tier, cohort: Cohort) -> None:
         """Sends a cohort its frames.
 
         A member that is not ready leaves first, so its mark stays at its last frame.
         """
-        subscription = cohort.subscription
         late = [member for member in cohort.members if member.busy or not member.writer.ready]
         for connection in late:
-            tier.make_straggler(connection, subscription.copy())
-        members = cohort.members
+            tier.make_straggler(connection)
+        members, subscription = cohort.members, cohort.subscription
         if members:
+            tier.bring_up(subscription)
             self._send(members, subscription.advance())
 
-    def _catch_up(self, tier: _Tier) -> None:
+    def _catch_up(self, tier: Tier) -> None:
         """Sends stragglers what they miss, with which they join their cohorts."""
         groups: dict[tuple[Key, int], list[Connection]] = {}
         for connection in tier.stragglers:
@@ -260,13 +182,28 @@ class Hub:
         if not due:
             return
         timestamp, market = iso_utc(self._wall_clock()), self._market()
+        #: Connections at one mark share the frame.
+        frames: dict[tuple[Mark, Label, str, bool], Frame] = {}
         for connection in due:
             del self._due[connection]
-            connection.heartbeat_at = now + self._heartbeat_seconds
+            connection.heartbeat_at = now + self._seconds_between(connection)
+            announces = state != connection.announced_state
             connection.announced_state = state
-            frame = connection.session.heartbeat(timestamp, state, market)
+            subscription = connection.session.subscription
+            if connection.cohort is not None:
+                self._tiers[self._connections[connection]].bring_up(subscription)
+            form = subscription.form
+            key = subscription.mark, form.label, form.encoding.subprotocol, announces
+            frame = frames.get(key)
+            if frame is None:
+                frame = connection.session.heartbeat(timestamp, state, market, announces=announces)
+                frames[key] = frame
             connection.writer.write(frame)
             self._count(1, len(frame))
+
+    def _seconds_between(self, connection: Connection) -> float:
+        """Returns the seconds between two heartbeats of a connection."""
+        return connection.heartbeat_seconds or self._heartbeat_seconds
 
     def _count(self, frames: int, length: int) -> None:
         self._frames_sent += frames

@@ -12,7 +12,8 @@ nothing about the fields that only this version sends.
 """
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from operator import attrgetter
 from typing import Any, Concatenate, Final, Literal, NamedTuple, ParamSpec, TypeVar
 
 from quotecast.bus.base import Batch, FeedInfo, Snapshot, StoredQuote
@@ -69,6 +70,7 @@ class Mirror:
         #: Revision of the last change of a non-moving field, or of a removal.
         self.full_revision = 0
         self._groups: dict[str, frozenset[str]] | None = None
+        self._ordered: list[QuoteEntry] | None = None
         self._derived: dict[tuple[Callable[..., Any], tuple[Any, ...]], Any] = {}
         self._derived_at = self._mark
 
@@ -132,6 +134,16 @@ class Mirror:
             entry = self._entries.get(self._spellings.get(spelled or "", ""))
         return entry if entry is not None and entry.quote is not None else None
 
+    def keys_named(self, texts: Iterable[str]) -> dict[str, str | None]:
+        """Returns the key of each symbol in any spelling, or None without a quote; by the text."""
+        entries, found = self._entries, dict[str, str | None]()
+        for text in texts:
+            entry = entries.get(text)
+            if entry is None or entry.quote is None:
+                entry = self.find(text)
+            found[text] = None if entry is None else entry.key
+        return found
+
     def group(self, text: str) -> str | None:
         """Returns the canonical name of a group in any letter case; None without members."""
         return self.derive(_group_names).get(text.strip().casefold())
@@ -151,14 +163,21 @@ class Mirror:
             self._groups = groups(self.quotes(), self.feed.spec.groups)
         return self._groups
 
+    def ordered(self) -> list[QuoteEntry]:
+        """Returns every entry that has a quote, sorted by key."""
+        self._settle()
+        if self._ordered is None:
+            self._ordered = sorted(self.live(), key=attrgetter("key"))
+        return self._ordered
+
     def live(self) -> Iterator[QuoteEntry]:
         """Yields every entry that has a quote, the longest unchanged first."""
         return (entry for entry in self._entries.values() if entry.quote is not None)
 
-    def entries(self, keys: frozenset[str]) -> Iterator[QuoteEntry]:
-        """Yields the entries of some keys that have a quote, sorted by key."""
-        found = (self._entries.get(key) for key in sorted(keys))
-        return (entry for entry in found if entry is not None and entry.quote is not None)
+    def entries(self, keys: frozenset[str]) -> list[QuoteEntry]:
+        """Returns the entries of some keys that have a quote, sorted by key."""
+        found = map(self._entries.get, sorted(keys))
+        return [entry for entry in found if entry is not None and entry.quote is not None]
 
     def quotes(self) -> dict[str, Quote]:
         """Returns every quote by key."""
@@ -175,7 +194,8 @@ class Mirror:
 
     def entries_of(self, keys: frozenset[str]) -> list[QuoteEntry]:
         """Returns the entries of some keys; an entry stays valid when its quote changes or goes."""
-        return [self._entries[key] for key in keys if key in self._entries]
+        found = map(self._entries.get, keys)
+        return [entry for entry in found if entry is not None]
 
     def changes_among(self, keys: frozenset[str], held: list[QuoteEntry], revision: int) -> list[QuoteEntry]:
         """Returns the entries among `keys` that changed after `revision`.
@@ -220,7 +240,7 @@ class Mirror:
         for key in [key for key in self._present if key not in snapshot.entries]:
             revision += self._forget(key, revision + 1)
         for key, stored in sorted(snapshot.entries.items(), key=lambda item: item[1].seq):
-            revision += self._take(key, stored, revision + 1)
+            revision += self._take(key, stored, revision + 1, mark.seq if same_epoch else -1)
         revision += self._book.load(snapshot, revision)
         self.epoch = snapshot.epoch
         self._mark = Mark(revision, f"{snapshot.epoch}.{self._shape}", snapshot.seq)
@@ -257,15 +277,23 @@ class Mirror:
         self._put(key, None, revision, 0, full=True).set_bars(None)
         return 1
 
-    def _take(self, key: str, stored: StoredQuote, revision: int) -> int:
-        """Stores one entry of a snapshot; returns the number of changes, 0 or 1."""
+    def _take(self, key: str, stored: StoredQuote, revision: int, known: int) -> int:
+        """Stores one entry of a snapshot; returns the number of changes, 0 or 1.
+
+        `known` is the mirror's seq in the snapshot's epoch, -1 in another one.
+        """
         entry = self._present.get(key)
+        if entry is not None and entry.seq == stored.seq <= known:
+            return 0
         before = entry.quote if entry is not None else None
         if entry is not None and before == stored.quote:
             entry.seq, entry.full_seq = stored.seq, stored.full_seq
             entry.set_bars(stored.bars)
             return 0
-        full = before is None or stored.quote is None or not only_moves_differ(before, stored.quote)
+        if before is None or stored.quote is None:
+            full = True
+        else:  # within an epoch the number says it, which is faster than a comparison
+            full = stored.full_seq > known if known >= 0 else not only_moves_differ(before, stored.quote)
         entry = self._put(key, stored.quote, revision, stored.seq, full=full)
         entry.full_seq = stored.full_seq
         entry.set_bars(stored.bars)
@@ -283,7 +311,7 @@ class Mirror:
         full = full or entry.full_revision == 0
         entry.change(quote, revision, seq, full=full)
         if full:
-            self._groups = None
+            self._groups = self._ordered = None
             self.full_revision = revision
         return entry
 

@@ -1,5 +1,6 @@
 """One client's side of one feed: commands in, frames out; no I/O."""
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from typing import Final
@@ -24,6 +25,8 @@ from quotecast.feed.subscription import Subscription, Wanted
 
 #: A command may repeat names and include unknown ones, so it may be longer than a subscription.
 NAMES_PER_SYMBOL: Final = 2
+#: A name that an ingest gave to an epoch: its time first.
+_EPOCH: Final = re.compile("[0-9a-f]{20}")
 #: The cursor of a client without a copy: every worker answers it with a resync.
 NOWHERE: Final = Place("", 0)
 
@@ -57,15 +60,15 @@ class FeedSession:
             case _:
                 return [self._acknowledgement(command.id)]
 
-    def heartbeat(self, timestamp: str, state: FeedState, market: str) -> Frame:
-        """Returns a heartbeat frame with this session's cursor."""
+    def heartbeat(self, timestamp: str, state: FeedState, market: str, *, announces: bool = False) -> Frame:
+        """Returns a heartbeat frame with this session's cursor; one may announce another state."""
         encoding, _, label, _ = self.subscription.form
         at = self.mirror.replayed_at
         beat = frames.heartbeat(label, self.subscription.mark, timestamp, state, market, replayed_at=at)
-        return encoding.write(beat)
+        return encoding.write(beat) if announces else encoding.write_beat(beat)
 
     def _subscribe(self, command: Command) -> list[Frame]:
-        if command == Command("subscribe", id=command.id, feed=command.feed):
+        if command == Command("subscribe", id=command.id, snapshot=command.snapshot, feed=command.feed):
             raise CommandError("subscribe needs symbols, a list or all")
         self._require_data(command)
         subscription = self.subscription
@@ -78,7 +81,7 @@ class FeedSession:
         wanted = self._union(added)
         self.interval = interval
         if command.since is None:
-            return self._change(wanted, form, bars_since, command.id, rejected)
+            return self._change(wanted, form, bars_since, command, rejected)
         # A name that is rejected now may have existed at `since`: only a resync says that it is gone. Nor
         # does a copy with other fields resume.
         known = not rejected and not self._reforms(form)
@@ -113,7 +116,12 @@ class FeedSession:
         return form.projection is not present.form.projection and present.wanted != frozenset()
 
     def _change(
-        self, wanted: Wanted, form: Form, bars_since: int | None, request: Id, rejected: Sequence[Rejected]
+        self,
+        wanted: Wanted,
+        form: Form,
+        bars_since: int | None,
+        command: Command,
+        rejected: Sequence[Rejected],
     ) -> list[Frame]:
         """Advances the old list in the old form before it changes either, so that one cursor serves both."""
         subscription = self.subscription
@@ -139,8 +147,8 @@ class FeedSession:
         if reforms:
             quotes = [subscription.snapshot("resync")]
         elif grows:
-            quotes = [self._added(held)]
-        return [*opening, self._acknowledgement(request, rejected), *bars, *quotes]
+            quotes = [self._added(held)] if command.snapshot else self._columns()
+        return [*opening, self._acknowledgement(command.id, rejected), *bars, *quotes]
 
     def _bars_past(self, moment: int | None, seq: int | None, place: Place) -> list[Frame]:
         """Returns the bars after a client's position; a resync if this worker lacks some."""
@@ -160,6 +168,11 @@ class FeedSession:
         everything = subscription.wanted is None
         entries = self.mirror.live() if everything else self.mirror.entries(subscription.keys)
         return subscription.snapshot("subscribe", (entry for entry in entries if entry.key not in held))
+
+    def _columns(self) -> list[Frame]:
+        """Returns what a client without a snapshot needs: in row notations, the columns."""
+        subscription = self.subscription
+        return [subscription.snapshot("subscribe", ())] if subscription.form.encoding.rows else []
 
     def _resume(self, since: str, bars_since: int | None, *, known: bool) -> list[Frame]:
         """Returns bars and changes after the client's cursor; a resync if this mirror lacks that point."""
@@ -202,15 +215,16 @@ class FeedSession:
         most = NAMES_PER_SYMBOL * self._limits.symbols
         if len(symbols or ()) > most:
             raise CommandError(f"at most {most} names per command")
-        named = {name: self._name_of(name) for name in symbols or ()}
-        known = frozenset(name for name in named.values() if name is not None)
-        return known, [Rejected(name[:64]) for name, found in named.items() if found is None]
-
-    def _name_of(self, name: str) -> str | None:
-        if ":" in name:
-            return self.mirror.group(name)
-        entry = self.mirror.find(name)
-        return entry.key if entry is not None else None
+        names = symbols or []
+        if ":" in "".join(names):
+            named = self.mirror.keys_named(name for name in names if ":" not in name)
+            named |= {name: self.mirror.group(name) for name in names if ":" in name}
+        else:
+            named = self.mirror.keys_named(names)
+        known = frozenset(filter(None, named.values()))
+        if None not in named.values():
+            return known, []
+        return known, [Rejected(name[:64]) for name in dict.fromkeys(names) if named[name] is None]
 
     def _union(self, added: Wanted) -> Wanted:
         wanted = self.subscription.wanted
@@ -247,9 +261,13 @@ def parse_since(text: str) -> tuple[str, int]:
 
 
 def is_ahead(mirror: Mirror, since: str | None) -> bool:
-    """Returns whether a client's cursor is ahead of this mirror, as it may be after a faster worker.
+    """Returns whether a client's cursor is ahead of this mirror, as it may be after a faster worker or tier.
 
-    A worker of another version names its epoch with another shape, or without one.
+    A worker of another version names its epoch with another shape, or without one. The names of epochs are
+    in the order of their beginnings.
     """
-    epoch, seq = parse_since(since or "")
-    return epoch.partition(".")[0] == mirror.epoch and seq > mirror.mark.seq
+    text, seq = parse_since(since or "")
+    epoch = text.partition(".")[0]
+    if epoch == mirror.epoch:
+        return seq > mirror.mark.seq
+    return "" < mirror.epoch < epoch and _EPOCH.fullmatch(epoch) is not None

@@ -43,6 +43,11 @@ class Subscription:
         self._in_groups = False
 
     @property
+    def concerns_only_its_keys(self) -> bool:
+        """Whether changes of other symbols, and of bars, have nothing for it."""
+        return self.wanted is not None and not self._in_groups and self.form.bars is None
+
+    @property
     def key(self) -> Key:
         """What the subscription shares with equal ones."""
         return self.wanted, self.form
@@ -57,7 +62,7 @@ class Subscription:
     def want(self, wanted: Wanted) -> None:
         """Replaces the list; the mark stays."""
         self.wanted = wanted
-        self._in_groups = wanted is not None and any(":" in name for name in wanted)
+        self._in_groups = wanted is not None and ":" in "".join(wanted)
         self._hold(frozenset() if wanted is None else self.mirror.keys_of(wanted))
 
     def wants(self, key: str) -> bool:
@@ -174,5 +179,5 @@ def _whole_snapshot(mirror: Mirror, reason: str, form: Form) -> Frame:
 
 def _snapshot(mirror: Mirror, reason: str, form: Form, entries: Iterable[QuoteEntry]) -> Frame:
     encoding, projection, label, _ = form
-    data = encoding.join([entry.full(projection) for entry in entries])
+    data = encoding.join([entry.whole.get(projection) or entry.full(projection) for entry in entries])
     return encoding.write(frames.snapshot(label, mirror.mark, reason, projection.columns, data))

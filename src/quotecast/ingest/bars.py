@@ -1,8 +1,7 @@
 """The writers of bars of an ingest's feeds, with their pool of connections to PostgreSQL."""
 
 import contextlib
-from collections.abc import AsyncIterator, Iterable, Mapping
-from functools import partial
+from collections.abc import AsyncIterator, Callable, Mapping
 
 from quotecast.accounts.database import Database
 from quotecast.bus.base import BusWriter
@@ -13,32 +12,38 @@ from quotecast.market.own_bars import LiveInterval
 from quotecast.providers.base import QuoteProvider
 from quotecast.settings.model import Settings
 
+#: Returns the writer of a feed's bars in the market of a name.
+MakeWriter = Callable[[Feed, str], BarWriter]
+
 
 @contextlib.asynccontextmanager
 async def bar_writers(
     settings: Settings,
-    providers: Iterable[QuoteProvider],
     bus: BusWriter,
     statistics: Mapping[Feed, IngestStatistics],
-) -> AsyncIterator[Mapping[Feed, BarWriter]]:
-    """Gives the writer of each provider's feed; none without a database.
+) -> AsyncIterator[MakeWriter | None]:
+    """Gives a function that makes the writer of a feed in a market; None without a database.
 
     The pool opens a connection on demand.
     """
     if not settings.database_url:
-        yield {}
+        yield None
         return
     # Without a statement cache any pooler will do; a minute needs a dozen statements.
     async with Database(
         settings.database_url, pool_size=len(Feed), statement_cache=0, deadline_seconds=DEADLINE_SECONDS
     ) as database:
-        writer = partial(BarWriter, bus=bus, database=database, days=retention_days(settings))
-        yield {
-            each.feed: writer(
-                each.feed, market=each.name if each.simulated else "", statistics=statistics[each.feed].stored
-            )
-            for each in providers
-        }
+        days = retention_days(settings)
+
+        def make(feed: Feed, market: str) -> BarWriter:
+            return BarWriter(feed, bus, database, days, market=market, statistics=statistics[feed].stored)
+
+        yield make
+
+
+def market_of(provider: QuoteProvider) -> str:
+    """Returns the name of the market of a provider's quotes, as `FeedInfo.market` has it."""
+    return provider.name if provider.simulated else ""
 
 
 def retention_days(settings: Settings) -> dict[LiveInterval, int]:

@@ -1,14 +1,18 @@
 """The state of a feed at its leader, and the changes that the bus does not have yet; no I/O."""
 
+import math
 import secrets
 from collections import deque
+from collections.abc import Sequence
 from typing import Final
 
 from msgspec.structs import replace
 
-from quotecast.bus.base import MAX_CLOSINGS, Batch, FeedInfo, NumberedClosing, Snapshot, StoredQuote
+from quotecast.bus.base import MAX_CLOSINGS, Batch, FeedInfo, Memory, NumberedClosing, Snapshot, StoredQuote
 from quotecast.bus.wire import encode_change
+from quotecast.ingest.crossings import CrossingFinder
 from quotecast.market.bar_making import BarMaker
+from quotecast.market.crossings import Reading
 from quotecast.market.feeds import Feed
 from quotecast.market.moves import only_moves_differ
 from quotecast.market.own_bars import Closing, Parts
@@ -36,16 +40,22 @@ class Ledger:
         self._waiting: dict[str, bool] = {}
         self._newest: dict[str, Quote | None] = {}
         self.bars = BarMaker(feed.spec.calendar)
+        self.crossings = CrossingFinder()
+        self._provider = ""
         #: Closings that the bus does not have yet, and the newest that were published.
         self._closings: list[Closing] = []
         self._remembered: deque[NumberedClosing] = deque(maxlen=MAX_CLOSINGS)
         #: The parts of coarser bars that were published; those of the maker may have closings that wait.
         self._parts: dict[str, Parts] = {}
 
-    def inherit(self, state: Snapshot, *, same_provider: bool) -> None:
-        """Starts from an earlier leader's bars, and from its quotes if they are of one provider."""
+    def inherit(self, state: Snapshot, *, same_provider: bool, past: Sequence[Closing] = ()) -> None:
+        """Starts from an earlier leader's bars, and from its quotes if they are of one provider.
+
+        `past` are the newest closings, the oldest first, also those before the state's.
+        """
         entries = state.entries
         if same_provider:
+            self._provider = state.info.provider
             self._newest = {key: entry.quote for key, entry in entries.items() if entry.quote is not None}
         progress = {key: entry.bars for key, entry in entries.items() if entry.bars is not None}
         if not same_provider:
@@ -54,6 +64,7 @@ class Ledger:
         self._remembered.extend(state.closings)
         through = state.closings[-1].closing.through if state.closings else 0
         self.bars.inherit(progress, state.parts, through)
+        self.crossings.past.add(past)
 
     def __bool__(self) -> bool:
         """Returns whether there is any quote or removal to publish."""
@@ -66,11 +77,18 @@ class Ledger:
 
     def close_bars(self, now: float) -> None:
         """Makes the bars final that end by the feed's time `now`, Unix time that never falls."""
-        self._closings += self.bars.close(int(now))
+        if closings := self.bars.close(int(now)):
+            self._closings += closings
+            self.crossings.past.add(closings)
 
-    def take(self, update: Update, now: float) -> None:
-        """Applies an update of the upstream at the feed's time `now`; ignores quotes that did not change."""
+    def take(self, update: Update, now: float, *, provider: str = "", heard_at: float = 0.0) -> None:
+        """Applies an update of the upstream at the feed's time `now`; ignores quotes that did not change.
+
+        `heard_at` is the Unix time of its crossings. Nothing crosses between two providers.
+        """
         self.close_bars(now)
+        levels = self.crossings.levels if provider == self._provider else {}
+        self._provider = provider
         for quote in update.quotes:
             key = quote.key
             before = self._newest.get(key)
@@ -78,7 +96,14 @@ class Ledger:
                 continue
             full = before is None or not only_moves_differ(before, quote)
             self._newest[key] = quote
-            self.bars.add(quote, before, int(now))
+            thresholds = levels.get(key)
+            if thresholds is None or before is None:
+                self.bars.add(quote, before, int(now))
+            else:
+                earlier = Reading(before, self.bars.minute_of(key))
+                self.bars.add(quote, before, int(now))
+                later = Reading(quote, self.bars.minute_of(key))
+                self.crossings.find(thresholds, earlier, later, heard_at)
             self._waiting[key] = self._waiting.get(key, False) or full
         for key in self._gone(update):
             self._newest[key] = None
@@ -92,11 +117,18 @@ class Ledger:
             key: StoredQuote(1, 1, quote, self.bars.progress_of(key)) for key, quote in self._newest.items()
         }
         self._waiting = {}
+        self.crossings.take_waiting()
         self._remember()
         for _ in range(len(self._remembered)):
             self._remembered.append(NumberedClosing(epoch, 1, self._remembered.popleft().closing))
         self._parts = {key: dict(own) for key, own in self.bars.parts.items()}
         return self.snapshot(info)
+
+    def memory(self) -> Memory:
+        """Returns what a bus that lost its data needs beside the state."""
+        first = self._remembered[0].closing.through if self._remembered else math.inf
+        closings = [each for each in self.crossings.past.closings if each.through < first]
+        return Memory(closings, list(self.crossings.remembered))
 
     def snapshot(self, info: FeedInfo) -> Snapshot:
         """Returns the state that the last batch led to."""

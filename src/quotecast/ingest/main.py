@@ -11,14 +11,22 @@ from http import HTTPStatus
 import uvloop
 
 from quotecast import parent
+from quotecast.alerts.delivery_metrics import DeliveryStatistics, delivery_families
+from quotecast.alerts.feed_alerts import FeedAlerts
 from quotecast.bus.base import BusWriter
 from quotecast.bus.redis import RedisBus
+from quotecast.bus.relay import RelayBus
 from quotecast.errors import BusError, SettingsError
+from quotecast.garbage import freeze_after
 from quotecast.history.recorder import FeedRecorder, Recorder
 from quotecast.history.writer import BarWriter, write_bars
 from quotecast.ingest import lease, recording, sources
-from quotecast.ingest.bars import bar_writers
+from quotecast.ingest.alerts import alerts_of_feeds, write_events
+from quotecast.ingest.bars import bar_writers, market_of
+from quotecast.ingest.delivery import deliver_events
 from quotecast.ingest.documents import DocumentSource, publish_documents
+from quotecast.ingest.follow import Follower
+from quotecast.ingest.follow_bars import FollowedBars
 from quotecast.ingest.health import readiness
 from quotecast.ingest.metrics import families
 from quotecast.ingest.publish import SPACING_SECONDS, FeedPublisher, IngestStatistics
@@ -48,7 +56,8 @@ async def _serve(settings: Settings) -> None:
         budgets = partial(budget, window.check, left=calls_left)
         providers = sources.quote_providers(settings, budgets)
         statistics = {feed: IngestStatistics() for feed in Feed}
-        own = {provider.feed: statistics[provider.feed] for provider in providers}
+        deliveries = DeliveryStatistics()
+        own = {feed: statistics[feed] for feed in settings.configured_feeds()}
 
         async def ready() -> tuple[HTTPStatus, bytes]:
             return readiness(own)
@@ -61,8 +70,10 @@ async def _serve(settings: Settings) -> None:
                 partial(families, statistics, calls_left),
                 counts.families,
                 partial(recording.families, recorder),
+                partial(delivery_families, deliveries),
                 readiness=ready,
             ) as scraped,
+            deliver_events(settings, deliveries),
         ):
             documents = sources.document_sources(settings, budgets)
             await _lead_all(settings, providers, documents, statistics, recorder=recorder, scraped=scraped)
@@ -82,7 +93,8 @@ async def _lead_all(
     lead = partial(_lead, spacing_seconds=settings.bus_spacing_ms / 1000)
     async with contextlib.AsyncExitStack() as stack:
         stack.push_async_callback(bus.close)
-        writers = await stack.enter_async_context(bar_writers(settings, providers, bus, statistics))
+        writers = await stack.enter_async_context(bar_writers(settings, bus, statistics))
+        alerts = await stack.enter_async_context(alerts_of_feeds(settings, providers, bus, statistics))
         tasks = [
             asyncio.create_task(
                 lead(
@@ -91,36 +103,40 @@ async def _lead_all(
                     bus,
                     owner,
                     statistics=statistics[feed],
-                    bars=writers.get(feed),
+                    bars=writers(feed, market_of(provider)) if writers else None,
+                    alerts=alerts.get(feed),
                     recorder=recorder.feeds[feed] if recorder else None,
                 )
             )
             for provider in providers
             for feed in [provider.feed]
         ]
+        followed = sources.followed_feeds(settings)
+        tasks += [
+            asyncio.create_task(
+                _follow(
+                    feed,
+                    settings,
+                    bus,
+                    owner,
+                    statistics=statistics[feed],
+                    bars=FollowedBars(partial(writers, feed) if writers else None),
+                    recorder=recorder.feeds[feed] if recorder else None,
+                )
+            )
+            for feed in followed
+        ]
+        followed_from = f"; follows {', '.join(followed)} of {settings.origin}, where their alerts are judged"
+        following = followed_from if followed else ""
         kept = f"; history of {settings.history}" if recorder else ""
-        parent.announce(_introduction(providers, with_bars=bool(writers)) + kept + scraped)
+        parent.announce(_introduction(providers, with_bars=bool(writers)) + following + kept + scraped)
         try:
-            await _until_stopped(tasks)
+            await parent.run_until_stopped([*tasks, asyncio.create_task(parent.beat())])
         finally:
-            for provider in providers:
+            for feed in settings.configured_feeds():
                 # A standby takes over at once instead of waiting for the lease to expire.
                 with contextlib.suppress(BusError):
-                    await bus.release(provider.feed, owner)
-
-
-async def _until_stopped(tasks: list[asyncio.Task[None]]) -> None:
-    """Runs the tasks until a signal, or until one of them fails."""
-    stop = asyncio.create_task(parent.wait_for_stop())
-    tasks.append(asyncio.create_task(parent.beat()))
-    try:
-        ended, _ = await asyncio.wait([stop, *tasks], return_when=asyncio.FIRST_COMPLETED)
-        for task in ended:
-            task.result()
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+                    await bus.release(feed, owner)
 
 
 async def _lead(
@@ -131,10 +147,11 @@ async def _lead(
     *,
     statistics: IngestStatistics | None = None,
     bars: BarWriter | None = None,
+    alerts: FeedAlerts | None = None,
     spacing_seconds: float = SPACING_SECONDS,
     recorder: FeedRecorder | None = None,
 ) -> None:
-    """Leads the feed, publishes its documents and writes its bars whenever no other ingest does."""
+    """Leads the feed, and writes its documents, bars and events of alerts, whenever no other ingest does."""
     own = [each for each in documents if each.feed is provider.feed]
     statistics = statistics or IngestStatistics()
     while True:
@@ -147,10 +164,36 @@ async def _lead(
             spacing_seconds=spacing_seconds,
             recorder=recorder,
             recall=bars.recall if bars else None,
+            alerts=alerts,
         )
-        async with publish_documents(own, bus, owner), write_bars(bars, publisher.begun):
+        async with (
+            publish_documents(own, bus, owner),
+            write_bars(bars, publisher.begun),
+            write_events(alerts),
+            freeze_after(publisher.begun),
+        ):
             # A task of its own: before Python 3.13 a failing TaskGroup loses a cancellation.
             await asyncio.create_task(publisher.run())
+            _raise_if_cancelled()
+
+
+async def _follow(
+    feed: Feed,
+    settings: Settings,
+    bus: BusWriter,
+    owner: str,
+    *,
+    statistics: IngestStatistics,
+    bars: FollowedBars,
+    recorder: FeedRecorder | None,
+) -> None:
+    """Follows the feed of another installation whenever no other ingest does."""
+    while True:
+        await lease.acquire(bus, feed, owner, report=statistics.set_standing)
+        origin = RelayBus(settings.origin, settings.origin_secret)
+        follower = Follower(feed, origin, bus, owner, bars=bars, statistics=statistics, recorder=recorder)
+        async with freeze_after(follower.begun):
+            await asyncio.create_task(follower.run())
             _raise_if_cancelled()
 
 
@@ -164,5 +207,5 @@ def _introduction(providers: list[QuoteProvider], *, with_bars: bool) -> str:
     feeds = ", ".join(f"{provider.feed} from {provider.name}" for provider in providers) or "no feed"
     simulated = [provider.feed for provider in providers if provider.simulated]
     note = f"; simulated data: {', '.join(simulated)}" if simulated else ""
-    bars = "" if with_bars else "; bars are live only, without QUOTECAST_DATABASE_URL"
+    bars = "" if with_bars else "; bars are live only, and no alerts, without QUOTECAST_DATABASE_URL"
     return f"ingest of {feeds}{note}{bars}"

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from prometheus_client import Metric
 
+from quotecast.alerts.metrics import alert_families
 from quotecast.history.metrics import bar_families
 from quotecast.ingest.publish import IngestStatistics
 from quotecast.market.feeds import Feed
@@ -21,6 +22,7 @@ _COUNTERS = (
     ("epochs", "Epochs begun.", "epochs"),
     ("bars", "Bars that became final.", "bars"),
     ("late_updates", "Updates that came too late for any bar.", "late"),
+    ("crossings", "Steps of a measure over thresholds of alerts.", "crossings"),
     ("failures", "Batches and beats that the bus did not take.", "failures"),
 )
 
@@ -32,4 +34,5 @@ def families(statistics: Mapping[Feed, IngestStatistics], budgets: Mapping[str, 
             values = {(feed,): getattr(each, field) for feed, each in statistics.items()}
             yield kind(f"ingest_{name}", meaning, values, ["feed"])
     yield from bar_families({feed: each.stored for feed, each in statistics.items()})
+    yield from alert_families({feed: each.alerts for feed, each in statistics.items()})
     yield from outcomes.families(budgets)

@@ -3,13 +3,16 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from functools import partial
+from typing import Final, TypeVar
 
 import structlog
 
-from quotecast.bus.base import Beat, BusWriter, FeedInfo, Snapshot
+from quotecast.alerts.feed_alerts import FeedAlerts
+from quotecast.alerts.statistics import AlertStatistics
+from quotecast.bus.base import MAX_CROSSINGS, STORED_CLOSINGS, Beat, BusWriter, FeedInfo, Snapshot
 from quotecast.errors import BusError, UnreadableState
 from quotecast.history.recall import Recalled
 from quotecast.history.recorder import FeedRecorder
@@ -22,7 +25,9 @@ from quotecast.ingest.spacing import Spacing
 from quotecast.ingest.supervise import pump
 from quotecast.market.calendars import Calendar
 from quotecast.market.codec import iso_utc
+from quotecast.market.crossings import NO_CROSSING, Crossing
 from quotecast.market.feeds import Feed, calendar_of
+from quotecast.market.own_bars import Closing
 from quotecast.market.sessions import Unscheduled
 from quotecast.observe.outages import OutageLog
 from quotecast.providers.base import QuoteProvider, Resumable, Update
@@ -34,6 +39,8 @@ RETRY_SECONDS: Final = 0.2
 
 #: Returns the bars in progress that PostgreSQL has, by the venue's calendar and Unix time.
 Recall = Callable[[Calendar, float], Awaitable[Recalled | None]]
+
+T = TypeVar("T")
 
 log = structlog.get_logger()
 
@@ -54,10 +61,14 @@ class IngestStatistics:
     #: Bars that became final, and updates that came too late for any.
     bars: int = 0
     late: int = 0
+    #: Steps of a measure over thresholds of alerts.
+    crossings: int = 0
     #: Unix time of the last update of the upstream.
     heard_at: float = 0.0
     #: Its bars on their way to PostgreSQL.
     stored: BarStatistics = field(default_factory=BarStatistics)
+    #: The alerts that wait for them, and their events.
+    alerts: AlertStatistics = field(default_factory=AlertStatistics)
 
     def set_standing(self, standing: lease.Standing) -> None:
         """Sets this ingest's role in the feed."""
@@ -81,6 +92,7 @@ class FeedPublisher:
         spacing_seconds: float = SPACING_SECONDS,
         recorder: FeedRecorder | None = None,
         recall: Recall | None = None,
+        alerts: FeedAlerts | None = None,
     ) -> None:
         self._provider = provider
         self._feed: Feed = provider.feed
@@ -98,6 +110,7 @@ class FeedPublisher:
         self._outage = OutageLog()
         self._recorder = recorder
         self._recall = recall
+        self._alerts = alerts
         #: Set once the bus has this leader's state.
         self.begun = asyncio.Event()
 
@@ -124,12 +137,20 @@ class FeedPublisher:
 
         Bars of two markets never mix, nor quotes of two providers.
         """
-        old = await self._load()
+        if self._alerts:
+            await self._alerts.levels.wait_until_known()
+        self._ledger.crossings.follow(await self._repeat(self._bus.last_crossing, NO_CROSSING))
+        found: Sequence[Crossing] = ()
+        waiting = partial(self._bus.crossings_after, last=NO_CROSSING, count=MAX_CROSSINGS)
+        self._ledger.crossings.remembered.extend(await self._repeat(waiting, found))
+        old = await self._repeat(self._bus.load, None)
         if old is None or old.info.market != self._info().market:
             await self._recall_bars()
             return
         same = old.info.provider == self._provider.name
-        self._ledger.inherit(old, same_provider=same)
+        none: Sequence[Closing] = ()
+        past = await self._repeat(partial(self._bus.newest_closings, count=STORED_CLOSINGS), none)
+        self._ledger.inherit(old, same_provider=same, past=past)
         if same:
             self._last_update = old.info.last_update
             self._unscheduled = old.info.unscheduled
@@ -137,14 +158,14 @@ class FeedPublisher:
                 self._provider.resume(self._unscheduled)
             self._wake.set()
 
-    async def _load(self) -> Snapshot | None:
-        """Returns the last leader's state; None if the bus has none, or none that is readable."""
+    async def _repeat(self, load: Callable[[Feed], Awaitable[T]], otherwise: T) -> T:
+        """Returns what the bus has of the last leader, or `otherwise` if it is unreadable."""
         while True:
             try:
-                return await self._bus.load(self._feed)
+                return await load(self._feed)
             except UnreadableState as error:
                 log.warning("last state unreadable; starting without it", error=str(error))
-                return None
+                return otherwise
             except BusError as error:
                 self._outage.log_failure("cannot load the last state", feed=self._feed, error=str(error))
                 await asyncio.sleep(RETRY_SECONDS)
@@ -161,7 +182,12 @@ class FeedPublisher:
             self._unscheduled = update.unscheduled
             self._use_calendar()
         self._time.hear(update)
-        self._ledger.take(update, self._time.now())
+        if self._alerts:
+            self._ledger.crossings.levels = self._alerts.levels.of(self._feed)
+            self._ledger.crossings.follow(self._alerts.levels.written[self._feed])
+        found = self._ledger.crossings.found
+        self._ledger.take(update, self._time.now(), provider=self._provider.name, heard_at=self._heard_at)
+        self._statistics.crossings += self._ledger.crossings.found - found
         self._statistics.late = self._ledger.bars.late
         if self._ledger.waiting:
             self._last_update = iso_utc(self._heard_at)
@@ -200,7 +226,10 @@ class FeedPublisher:
     async def _publish(self) -> None:
         if self._ledger.epoch and self._ledger.waiting:
             batch, entries, parts = self._ledger.next_batch(self._clock())
-            if await self._bus.publish(self._owner, batch, entries, parts):
+            crossings = self._ledger.crossings.take_waiting()
+            if await self._bus.publish(self._owner, batch, entries, parts, crossings):
+                if self._alerts and crossings:
+                    self._alerts.writer.wake()
                 self._statistics.batches += 1
                 self._statistics.changes += len(batch.changes) + len(batch.removed)
                 self._statistics.bars += sum(
@@ -219,7 +248,7 @@ class FeedPublisher:
         snapshot = self._ledger.begin(new_epoch(self._clock()), self._info())
         log.info("new epoch", feed=self._feed, epoch=snapshot.epoch, symbols=len(snapshot.entries))
         # A Redis that lost its data lost the lease too; this ingest takes it again.
-        while not await self._bus.begin(self._owner, snapshot):
+        while not await self._bus.begin(self._owner, snapshot, self._ledger.memory()):
             if not await self._bus.hold(self._feed, self._owner, lease.LEASE_MILLISECONDS):
                 raise LeaseLostError
         self.begun.set()

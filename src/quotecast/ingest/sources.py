@@ -10,8 +10,17 @@ from quotecast.settings.model import Settings
 
 
 def quote_providers(settings: Settings, budgets: Budgets) -> list[QuoteProvider]:
-    """Returns a provider for each feed that has one."""
-    return [_provider_of(feed, settings, budgets) for feed in settings.configured_feeds()]
+    """Returns a provider for each feed that this ingest leads."""
+    followed = followed_feeds(settings)
+    return [
+        _provider_of(feed, settings, budgets) for feed in settings.configured_feeds() if feed not in followed
+    ]
+
+
+def followed_feeds(settings: Settings) -> list[Feed]:
+    """Returns the feeds that another installation leads."""
+    feeds = settings.configured_feeds()
+    return [feed for feed in feeds if any(offer_of(name).follows for name in settings.providers_of(feed))]
 
 
 def quote_provider(name: str, feed: Feed, settings: Settings, budgets: Budgets) -> QuoteProvider:

@@ -36,14 +36,30 @@ class LocalWindow:
     def check(self, key: str, limit: int) -> Decision:
         """Returns the decision on a request; only an admitted request uses a slot."""
         now = self._clock()
-        log = self._log(key, now)
+        free = self.admit(key, limit, now)
+        reset = whole_seconds(self._logs[key][0] + self._window - now)
+        return Decision(free >= 0, limit, max(free, 0), reset)
+
+    def admit(self, key: str, limit: int, now: int) -> int:
+        """Counts a request at the time `now`; returns the slots then free, or -1 if it is refused."""
+        log = self._logs.get(key)
+        if log is None:
+            self._make_room(now)
+            log = self._logs[key] = deque()
+        else:
+            self._logs.move_to_end(key)
         while log and log[0] + self._window <= now:
             log.popleft()
-        admitted = len(log) < limit
-        if admitted:
-            log.append(now)
-        reset = whole_seconds(log[0] + self._window - now)
-        return Decision(admitted, limit, max(limit - len(log), 0), reset)
+        free = limit - len(log) - 1
+        if free < 0:
+            return -1
+        log.append(now)
+        return free
+
+    def has_since(self, key: str, count: int, since: int) -> bool:
+        """Returns whether so many requests of the key were admitted after a time."""
+        log = self._logs.get(key, ())
+        return len(log) >= count and log[-count] > since
 
     def forget(self, key: str) -> None:
         """Removes all requests of a key from the window."""
@@ -60,14 +76,6 @@ class LocalWindow:
         log.pop()
         if not log:
             del self._logs[key]
-
-    def _log(self, key: str, now: int) -> deque[int]:
-        if key in self._logs:
-            self._logs.move_to_end(key)
-        else:
-            self._make_room(now)
-            self._logs[key] = deque()
-        return self._logs[key]
 
     def _make_room(self, now: int) -> None:
         while self._logs:

@@ -1,31 +1,27 @@
-"""Sliding windows that all workers share through Redis: batches of checks, their deadlines and fallbacks."""
+"""Sliding windows that all workers share through Redis, and what a worker decides by itself."""
 
 import asyncio
 import contextlib
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache
 from importlib import resources
-from typing import Final, NamedTuple, Self
+from typing import Final, Self
 
 from msgspec import structs
 
+from quotecast.limits.calls import Calls, Check, Outcomes, ScriptAnswer
 from quotecast.limits.decision import Decision
 from quotecast.limits.fallback import SECOND, LocalWindow, whole_seconds
-from quotecast.limits.keys import KeyNames, hash_tag
+from quotecast.limits.keys import KeyNames
+from quotecast.limits.leases import LEASE, MARGIN, Lease, Leases
 from quotecast.limits.refusals import Refusals
 from quotecast.redis.breaker import CircuitBreaker
-from quotecast.redis.client import Script, check_writable, connect, drop_connections, script
-from quotecast.redis.commands import MeasuredCommand
+from quotecast.redis.client import check_writable, connect, drop_connections
 from quotecast.redis.urls import is_cluster
 
-#: Checks in one script call, which blocks Redis for some 10 µs per check.
-MAX_BATCH: Final = 256
-
 _MICROSECOND: Final = 1_000
-#: Seconds for the event loop to read an answer that has already arrived.
-_GRACE_SECONDS: Final = 0.002
 
 
 @dataclass(slots=True)
@@ -42,21 +38,10 @@ class WindowStatistics:
     openings: int = 0
     #: Checks answered from a remembered refusal.
     remembered: int = 0
+    #: Checks answered from a lease.
+    leased: int = 0
     #: Whether the circuit breaker is open at this moment.
     alone: bool = False
-
-
-class _Check(NamedTuple):
-    key: str
-    #: The worker's own decision, which holds when Redis fails.
-    local: Decision
-    decided: asyncio.Future[Decision]
-
-
-class _ScriptAnswer(NamedTuple):
-    admitted: int
-    remaining: int
-    microseconds: int
 
 
 class Window:
@@ -65,13 +50,13 @@ class Window:
     Checks made in one turn of the event loop, and those that arrive during a script call, go to Redis in one
     call. A call may take `budget` seconds; when it fails, the worker decides alone, by a window of the same
     size. After three failures in a row a circuit breaker stops calls; it probes Redis every `pause` seconds.
-    A key always comes with the same limit. With `traced`, traces show each call, which then costs twice as
-    much.
+    A key always comes with the same limit. With `traced`, traces show each call, which then costs four times
+    as much. With `leasing` the worker leases slots of hot keys; see `leases`.
 
     A worker counts every request that it admits, and never admits more than the limit by itself: with Redis,
     without it, or after Redis lost its data. So n workers admit at most n times the limit, the edges of an
     outage included. With `forgetful`, other workers may `forget` keys: the worker remembers no refusals then,
-    and Redis alone decides.
+    and Redis alone decides; such a window leases nothing.
     """
 
     def __init__(
@@ -85,22 +70,21 @@ class Window:
         clock: Callable[[], int] = time.monotonic_ns,
         traced: bool = False,
         forgetful: bool = False,
+        leasing: bool = False,
     ) -> None:
         # The budget bounds connecting, writing and reading together. The client's own time-outs would cost a
         # third of a call, and a retry could count a request twice.
         self._client = connect(url, "limits")
-        self._clustered = is_cluster(url)
-        self._source = resources.files("quotecast.limits").joinpath("window.lua").read_text("utf-8")
-        # Traces show only calls through the client itself.
-        make = self._client.register_script if traced else partial(script, self._client)
-        self._script: Script = make(self._source)
+        self._source = _lua("window")
         self._names = KeyNames(prefix)
-        self._microseconds = seconds * 1_000_000
         self._budget = budget
         self._clock = clock
         self._forgetful = forgetful
+        self._leasing = leasing and not forgetful
         self._local = LocalWindow(seconds, clock=clock)
         self._refusals = Refusals(clock=clock)
+        self._leases = Leases(self._local)
+        self._returning: set[asyncio.Task[None]] = set()
         self._breaker = CircuitBreaker(
             self._probe,
             pause=pause,
@@ -109,26 +93,51 @@ class Window:
             clock=lambda: clock() / SECOND,
         )
         self._statistics = WindowStatistics()
-        self._waiting: list[_Check] = []
-        self._serving: asyncio.Task[None] | None = None
+        self._calls = Calls(
+            self._client,
+            self._source,
+            self._names,
+            microseconds=seconds * 1_000_000,
+            budget=budget,
+            clock=clock,
+            clustered=is_cluster(url),
+            traced=traced,
+            ask=self._ask,
+            outcomes=Outcomes(self._decide, self._decide_alone),
+        )
 
     async def __aenter__(self) -> Self:
         await self._breaker.start()
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        if self._serving:
-            await self._serving
+        await self._calls.settle()
+        for lease in self._leases:
+            self._end_lease(lease)
+        await asyncio.gather(*self._returning)
         await self._breaker.stop()
         await self._client.aclose()
 
     def statistics(self) -> WindowStatistics:
         """Returns a copy of the counters."""
-        return replace(self._statistics, openings=self._breaker.openings, alone=self._breaker.is_open)
+        return replace(
+            self._statistics,
+            calls=self._calls.made,
+            openings=self._breaker.openings,
+            alone=self._breaker.is_open,
+        )
 
     async def check(self, key: str, limit: int) -> Decision:
         """Returns the decision on a request; only an admitted request uses a slot. Never raises."""
+        decision = self.decide(key, limit)
+        return decision if isinstance(decision, Decision) else await decision
+
+    def decide(self, key: str, limit: int) -> Decision | asyncio.Future[Decision]:
+        """Returns the decision as `check` does: at once if the worker knows it, else a future of it."""
         self._statistics.checks += 1
+        lease = self._leases.get(key)
+        if lease is not None and (leased := self._leased(lease, key, limit)):
+            return leased
         if wait := self._refusals.nanoseconds_left(key):
             self._statistics.remembered += 1
             return Decision(
@@ -141,18 +150,15 @@ class Window:
         if self._breaker.is_open:
             self._statistics.fallbacks += 1
             return local
-        loop = asyncio.get_running_loop()
-        check = _Check(key, local, loop.create_future())
-        self._waiting.append(check)
-        if self._serving is None:
-            self._serving = loop.create_task(self._serve())
-        return await check.decided
+        check = Check(key, local, asyncio.get_running_loop().create_future())
+        self._calls.add(check)
+        return check.decided
 
     async def forget(self, key: str) -> None:
         """Removes all requests of a key, here and in Redis if it answers. Never raises."""
         self._local.forget(key)
         self._refusals.forget(key)
-        await self._send(self._client.delete, key)
+        await self._send(self._client.delete, self._names.name_of(key))
 
     async def give_back(self, key: str) -> None:
         """Frees the slot of an admitted request, here and in Redis if it answers. Never raises.
@@ -161,69 +167,42 @@ class Window:
         """
         self._local.give_back(key)
         self._refusals.forget(key)
-        await self._send(self._client.rpop, key)
+        await self._send(self._client.eval, _lua("give_back"), 1, self._names.name_of(key))
 
-    async def _send(self, command: Callable[[bytes], Awaitable[object]], key: str) -> None:
+    async def _send(self, command: Callable[..., Awaitable[object]], *words: str | bytes | int) -> None:
         if self._breaker.is_open:
             return
         with contextlib.suppress(Exception):
             async with asyncio.timeout(self._budget):
-                await command(self._names.name_of(key))
+                await command(*words)
 
-    async def _serve(self) -> None:
-        while self._waiting:
-            batch, self._waiting = self._waiting[:MAX_BATCH], self._waiting[MAX_BATCH:]
-            sent_at = self._clock()
-            self._statistics.calls += 1
-            try:
-                async with MeasuredCommand(self._client, "limits"):
-                    answers = await self._ask_in_time(batch)
-            except Exception as error:  # noqa: BLE001 - a broken connection raises more than RedisError
-                self._decide_alone(batch, error)
-            else:
-                self._decide(batch, answers, sent_at)
-        self._serving = None
+    def _leased(self, lease: Lease, key: str, limit: int) -> Decision | None:
+        """Returns the admission of a request that takes a slot of the lease, None if it cannot."""
+        now = self._clock()
+        if not lease.left or now >= lease.end:
+            return None
+        own = self._local.admit(key, limit, now)
+        if own < 0:
+            return None
+        lease.left -= 1
+        self._statistics.leased += 1
+        return Decision(True, limit, min(own, lease.free + lease.left), lease.reset(now))
 
-    async def _ask_in_time(self, batch: Sequence[_Check]) -> list[_ScriptAnswer]:
-        """Returns Redis's answers to a batch. Raises TimeoutError after `budget` seconds.
+    def _ask(self, batch: Sequence[Check], now: int) -> Sequence[str]:
+        """Returns the limit of each check; the last one of a hot key asks for a lease."""
+        asked = [str(check.local.limit) for check in batch]
+        if self._leasing:
+            for key, index in {check.key: index for index, check in enumerate(batch)}.items():
+                asked[index] = self._leases.name_wanted(key, batch[index].local.limit, now)
+        return asked
 
-        A blocked event loop runs its timers before it reads sockets. So the deadline moves by a moment when
-        it falls due, and answers that arrived meanwhile still count.
-        """
-        loop = asyncio.get_running_loop()
-        async with asyncio.timeout(None) as deadline:
-            spent = loop.call_later(self._budget, lambda: deadline.reschedule(loop.time() + _GRACE_SECONDS))
-            try:
-                return await self._ask(batch)
-            finally:
-                spent.cancel()
-
-    async def _ask(self, batch: Sequence[_Check]) -> list[_ScriptAnswer]:
-        """Returns Redis's answers in order: by one script call, in a cluster by one per hash tag."""
-        if not self._clustered:
-            return await self._call(batch)
-        tags = [hash_tag(self._names.name_of(check.key)) for check in batch]
-        parts: dict[bytes, list[_Check]] = {tag: [] for tag in tags}
-        for tag, check in zip(tags, batch, strict=True):
-            parts[tag].append(check)
-        by_part = await asyncio.gather(*map(self._call, parts.values()))
-        answers = dict(zip(parts, map(iter, by_part), strict=True))
-        return [next(answers[tag]) for tag in tags]
-
-    async def _call(self, batch: Sequence[_Check]) -> list[_ScriptAnswer]:
-        """Returns the answers of one script call; a script that Redis lost is loaded, and called again."""
-        keys = [self._names.name_of(check.key) for check in batch]
-        limits = ",".join(str(check.local.limit) for check in batch)
-        flat: list[int] = await self._script(keys, [self._microseconds, limits])
-        answers = list(map(_ScriptAnswer, flat[0::3], flat[1::3], flat[2::3]))
-        if len(answers) != len(batch):
-            raise ValueError("the number of answers differs from the number of checks")
-        return answers
-
-    def _decide(self, batch: Sequence[_Check], answers: Sequence[_ScriptAnswer], sent_at: int) -> None:
+    def _decide(self, batch: Sequence[Check], answers: Sequence[ScriptAnswer], sent_at: int) -> None:
         self._breaker.record_success()
-        for check, (admitted, remaining, microseconds) in zip(batch, answers, strict=True):
+        for check, (admitted, free, microseconds) in zip(batch, answers, strict=True):
             nanoseconds = microseconds * _MICROSECOND
+            remaining = free
+            if isinstance(admitted, list):
+                remaining += self._lease(check, admitted, free, nanoseconds, sent_at)
             if not admitted:
                 self._record_refusal(check, sent_at + nanoseconds)
             elif check.local.remaining < remaining and not self._forgetful:
@@ -234,21 +213,43 @@ class Window:
                 check, Decision(bool(admitted), check.local.limit, remaining, whole_seconds(nanoseconds))
             )
 
-    def _record_refusal(self, check: _Check, end: int) -> None:
+    def _record_refusal(self, check: Check, end: int) -> None:
         if check.local.admitted:
             self._local.give_back(check.key)
         if not self._forgetful:
             # Counted from before the call, so the refusal ends no later than in Redis.
             self._refusals.remember(check.key, end)
 
-    def _decide_alone(self, batch: Sequence[_Check], error: Exception) -> None:
-        """Decides the batch alone, and the checks behind it: they have waited for one call already."""
+    def _decide_alone(self, checks: Sequence[Check], error: Exception) -> None:
         self._statistics.failures += 1
         self._breaker.record_failure(error)
-        checks, self._waiting = [*batch, *self._waiting], []
         self._statistics.fallbacks += len(checks)
         for check in checks:
             _resolve(check, check.local)
+
+    def _lease(self, check: Check, granted: Sequence[int], free: int, nanoseconds: int, sent_at: int) -> int:
+        """Stores a lease, whose first slot the check takes; returns the number of the others."""
+        slots, at, name = granted
+        lease = Lease(
+            check.key,
+            left=slots - 1,
+            free=free,
+            # Counted from before the call, so the lease ends before its time in Redis.
+            end=sent_at + LEASE - MARGIN,
+            oldest_end=sent_at + nanoseconds,
+            entry=b"%d:%d" % (at, name),
+        )
+        self._leases.add(lease)
+        asyncio.get_running_loop().call_later(LEASE / SECOND, self._end_lease, lease)
+        return lease.left
+
+    def _end_lease(self, lease: Lease) -> None:
+        """Gives the slots back that the lease did not use."""
+        if unused := self._leases.end(lease):
+            name = self._names.name_of(lease.key)
+            task = asyncio.ensure_future(self._send(self._client.lrem, name, -unused, lease.entry))
+            self._returning.add(task)
+            task.add_done_callback(self._returning.discard)
 
     async def _probe(self) -> None:
         """Raises the error that Redis answers to a write, if any."""
@@ -257,7 +258,12 @@ class Window:
         await check_writable(self._client)
 
 
-def _resolve(check: _Check, decision: Decision) -> None:
+def _resolve(check: Check, decision: Decision) -> None:
     # The future is done when its request was cancelled.
     if not check.decided.done():
         check.decided.set_result(decision)
+
+
+@cache
+def _lua(name: str) -> str:
+    return resources.files("quotecast.limits").joinpath(f"{name}.lua").read_text("utf-8")

@@ -12,6 +12,11 @@ from quotecast.redis.counts import Part
 ELSEWHERE: Final = {"readonly", "loading", "masterdown", "noreplicas"}
 
 
+def observe(part: Part, began: float) -> None:
+    """Counts a command that began at a time of `time.perf_counter`."""
+    counts.latencies[part,].observe(time.perf_counter() - began)
+
+
 class MeasuredCommand:
     """A context manager that measures one command, and drops all connections on a former master's error.
 
@@ -21,18 +26,20 @@ class MeasuredCommand:
 
     __slots__ = ("_began", "_client", "_part")
 
-    def __init__(self, client: Client, part: Part) -> None:
+    def __init__(self, client: Client, part: Part, *, began: float = 0.0) -> None:
+        """`began` is a time of `time.perf_counter`; by default that at which the context begins."""
         self._client = client
         self._part = part
-        self._began = 0.0
+        self._began = began
 
     async def __aenter__(self) -> None:
-        self._began = time.perf_counter()
+        if not self._began:
+            self._began = time.perf_counter()
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        counts.latencies[self._part,].observe(time.perf_counter() - self._began)
+        observe(self._part, self._began)
         if isinstance(error, Exception):
             problem = counts.error_kind(error)
             counts.errors[self._part, problem] += 1

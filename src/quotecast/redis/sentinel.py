@@ -8,13 +8,14 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
-from redis.asyncio import Connection, SSLConnection
+from redis.asyncio import Connection
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import ConnectionError as NoConnectionError
 from redis.exceptions import RedisError
 
 from quotecast.redis import urls
+from quotecast.redis.tls import TlsConnection
 
 #: Seconds in which a Sentinel must answer.
 ANSWER_SECONDS: Final = 0.5
@@ -107,7 +108,7 @@ class MasterConnection(Connection):
         await super()._connect()  # type: ignore[no-untyped-call]
 
 
-class TlsMasterConnection(MasterConnection, SSLConnection):
+class TlsMasterConnection(MasterConnection, TlsConnection):
     """A connection to the master over TLS."""
 
 

@@ -4,14 +4,19 @@
     redis+cluster://[user:password@]host1:6379,host2:6379
     redis+sentinel://[user:password@]host1:26379,host2:26379/service[/db]
 
-`rediss` instead of `redis` connects to every host over TLS.
+`rediss` instead of `redis` connects to every host over TLS. Its options are redis-py's: `ssl_ca_certs`,
+`ssl_certfile`, `ssl_keyfile` and others.
 """
 
 import re
+from collections.abc import Iterator
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from redis.asyncio import SSLConnection
 from redis.asyncio.connection import ConnectKwargs, parse_url
+
+from quotecast.redis import tls
 
 _CLUSTER: Final = "+cluster://"
 _SENTINEL: Final = "+sentinel://"
@@ -49,10 +54,32 @@ def is_readable(url: str) -> bool:
     return all("host" in each for each in hosts) and (url.startswith("unix:") or "@" not in path)
 
 
+def tls_problems(url: str) -> Iterator[str]:
+    """Yields what is wrong with the TLS options of a readable URL; the lines hold no secret."""
+    options = _first_options(url)
+    yield from tls.problems(options, encrypted="connection_class" in options and not url.startswith("unix:"))
+
+
+def is_unverified(url: str) -> bool:
+    """Returns whether a readable URL asks for TLS without a check of the server's certificate."""
+    return tls.is_unverified(_first_options(url))
+
+
+def _first_options(url: str) -> dict[str, Any]:
+    if is_sentinel(url):
+        return master_of_sentinels(url)[1]
+    return cluster_nodes(url)[0] if is_cluster(url) else server_options(url)
+
+
+def server_options(url: str) -> dict[str, Any]:
+    """Returns redis-py's options for one server. Raises ValueError."""
+    return _with_shared_tls(parse_url(url))
+
+
 def cluster_nodes(url: str) -> list[dict[str, Any]]:
     """Returns redis-py's options for each node that the URL names. Raises ValueError."""
     parts = _parts(url)
-    return [dict(_options(parts, parts["user"], host, parts["path"])) for host in parts["hosts"].split(",")]
+    return [_options(parts, parts["user"], host, parts["path"]) for host in parts["hosts"].split(",")]
 
 
 def master_of_sentinels(url: str) -> tuple[str, dict[str, Any], list[dict[str, Any]]]:
@@ -62,7 +89,7 @@ def master_of_sentinels(url: str) -> tuple[str, dict[str, Any], list[dict[str, A
     """
     parts = _parts(url)
     service, _, database = parts["path"].partition("/")
-    master: dict[str, Any] = dict(_options(parts, parts["user"], "", database))
+    master = _options(parts, parts["user"], "", database)
     own = {
         name: master.pop(f"sentinel_{name}")
         for name in ("username", "password")
@@ -83,5 +110,12 @@ def _parts(url: str) -> dict[str, str]:
     return match.groupdict(default="")
 
 
-def _options(parts: dict[str, str], user: str, host: str, path: str) -> ConnectKwargs:
-    return parse_url(f"{parts['scheme']}://{user}{host}/{path}{parts['query']}")
+def _options(parts: dict[str, str], user: str, host: str, path: str) -> dict[str, Any]:
+    return _with_shared_tls(parse_url(f"{parts['scheme']}://{user}{host}/{path}{parts['query']}"))
+
+
+def _with_shared_tls(options: ConnectKwargs) -> dict[str, Any]:
+    found: dict[str, Any] = dict(options)
+    if found.get("connection_class") is SSLConnection:
+        found["connection_class"] = tls.TlsConnection
+    return found

@@ -14,7 +14,7 @@ from quotecast.errors import ServerFailedError
 OWN_FILES: Final = 120
 #: HTTP connections beyond the limit, for health checks alone.
 SPARE_CONNECTIONS: Final = 8
-#: A feed's own memory is 8 to 11 KB; the rest is for bytes that wait in the kernel's and our buffers.
+#: A feed's own memory is 6 to 9 KB; the rest is for bytes that wait in the kernel's and our buffers.
 FEED_BYTES: Final = 32 * 1024
 #: Feeds get half of the memory, and three quarters of the files.
 FEED_SHARE_OF_MEMORY: Final = 2

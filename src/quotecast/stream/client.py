@@ -2,22 +2,32 @@
 
 import asyncio
 import contextlib
+import os
 import random
 import time
-from collections.abc import Awaitable, Sequence
-from typing import Any, Final, Protocol
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Final, Literal, Protocol
 
 from quotecast.errors import CloseCode
 from quotecast.feed.client import ClientSession
 from quotecast.feed.framing import Frame
-from quotecast.feed.hub import SLOW_AFTER_SECONDS, Connection, Hub, Writer
+from quotecast.feed.hub import SLOW_AFTER_SECONDS, Hub
+from quotecast.feed.tiers import Connection, Writer
 
 #: Seconds that a client has to read the close frame.
 CLOSE_SECONDS: Final = 3.0
 
+#: What carries the frames of a client.
+Transport = Literal["websocket", "sse"]
+
 
 class Socket(Writer, Awaitable[Any], Protocol):
     """The server's side of a connection; to await it is to wait until it has taken everything."""
+
+
+def connection_id() -> str:
+    """Returns the random name of a new connection."""
+    return os.urandom(8).hex()
 
 
 class ConnectionEnded(Exception):
@@ -30,17 +40,25 @@ class ConnectionEnded(Exception):
 class Client:
     """One client: its socket, its session, and the task that serves them.
 
-    `name` is its feed, or `all`.
+    `name` is its feed, `all` or `replay`. `end` closes its connection for a reason.
     """
 
-    __slots__ = ("_send", "_socket", "_turn", "code", "connections", "name", "session", "task")
+    __slots__ = ("_end", "_socket", "_turn", "code", "connections", "name", "session", "task", "transport")
 
     def __init__(
-        self, name: str, session: ClientSession, hubs: Sequence[Hub], send: Any, socket: Socket
+        self,
+        name: str,
+        transport: Transport,
+        session: ClientSession,
+        hubs: Sequence[Hub],
+        *,
+        end: Callable[[CloseCode], Awaitable[Any]],
+        socket: Socket,
     ) -> None:
         self.name = name
+        self.transport = transport
         self.session = session
-        self._send = send
+        self._end = end
         self._socket = socket
         self._turn = asyncio.Lock()
         self.task = _running_task()
@@ -49,6 +67,11 @@ class Client:
             (hub, Connection(feed, socket, self.disconnect))
             for hub, feed in zip(hubs, session.feeds.values(), strict=True)
         ]
+
+    @property
+    def kind(self) -> tuple[str, str]:
+        """The name and the transport, by which metrics count."""
+        return self.name, self.transport
 
     def disconnect(self, code: CloseCode) -> bool:
         """Cancels the connection's task, which then closes the socket; returns False if it does already."""
@@ -71,14 +94,15 @@ class Client:
             await self.answer([self.session.shutdown(random.randint(*delays))])  # noqa: S311
 
     async def close(self, code: CloseCode) -> None:
-        """Sends a close frame; drops a client that does not read it in time."""
+        """Closes the connection; drops a client that does not read its end in time."""
         with contextlib.suppress(TimeoutError, OSError, RuntimeError):
             async with asyncio.timeout(CLOSE_SECONDS):
-                await self._send({"type": "websocket.close", "code": int(code), "reason": code.name.lower()})
+                await self._end(code)
 
     def join(self) -> None:
         """Lets the hubs serve a client that has received its greeting."""
         for hub, connection in self.connections:
+            connection.heartbeat_seconds = self.session.heartbeat_ms / 1000
             hub.join(connection)
 
     def leave(self) -> None:

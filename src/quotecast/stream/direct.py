@@ -13,12 +13,14 @@ def direct_socket(transport: asyncio.Transport) -> socket.socket:
     return socket.socket(own.family, own.type, own.proto, fileno=own.fileno())
 
 
-def send_now(connection: socket.socket, data: bytes) -> bytes:
-    """Sends as much as the kernel takes at once; returns the rest.
+def send_now(connection: socket.socket, data: bytes | memoryview) -> bytes | memoryview:
+    """Sends as much as the kernel takes at once; returns the rest, a part of the same memory.
 
-    After an error that is everything: the transport meets the error again and closes the connection.
+    Clients share a frame of megabytes, which most sockets take in parts. After an error the rest is
+    everything: the transport meets the error again and closes the connection.
     """
     try:
-        return data[connection.send(data) :]
+        sent = connection.send(data)
     except OSError:
         return data
+    return memoryview(data)[sent:] if sent < len(data) else b""

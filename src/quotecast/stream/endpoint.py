@@ -5,37 +5,36 @@ sockets have taken them: one loop over all clients in place of a task per client
 """
 
 import asyncio
-import contextlib
 import time
-from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Any, Final
 
 from quotecast.asgi import App
 from quotecast.errors import CloseCode, QuotecastError
 from quotecast.feed.client import ClientSession
-from quotecast.feed.commands import Query, names_of
+from quotecast.feed.commands import Query
 from quotecast.feed.encoding import JSON, Encoding, negotiate
 from quotecast.feed.frames import Limits, error
-from quotecast.feed.framing import Frame
+from quotecast.feed.grid import GRID, GridSession
 from quotecast.feed.hub import Hub
-from quotecast.feed.mirror import Mirror
-from quotecast.feed.session import is_ahead
 from quotecast.market.feeds import Feed
-from quotecast.stream.client import CLOSE_SECONDS, Client, ConnectionEnded
-from quotecast.stream.queries import Replay, queries_of, replay_of
+from quotecast.stream.client import Client, ConnectionEnded, connection_id
+from quotecast.stream.clients import Clients
+from quotecast.stream.events import EVENT_PATHS, Events
+from quotecast.stream.outlet import WRITER
+from quotecast.stream.queries import Replay, heartbeat_of, queries_of, replay_of
+from quotecast.stream.relays import PATH as RELAY_PATH
+from quotecast.stream.relays import Relays
 from quotecast.stream.replay import Replays, playing, reason_of
-from quotecast.stream.restarts import retry_ms
-from quotecast.stream.server import WRITER
-
-#: Seconds that all clients have to read the farewell.
-FAREWELL_SECONDS: Final = 1.0
-CATCH_UP_SECONDS: Final = 2.0
-CATCH_UP_STEP_SECONDS: Final = 0.01
+from quotecast.stream.waiting import wait_for_data, wait_while
 
 #: The path of all feeds, and that of each.
 ALL_FEEDS: Final = "/api/ws"
 PATHS: Final = {f"{ALL_FEEDS}/{feed.spec.name}": feed for feed in Feed}
+#: Grids of OpenBB Workspace, each with the rows of one feed.
+GRIDS: Final = {f"{ALL_FEEDS}/openbb/{feed.spec.name}": feed for feed in Feed}
+_SERVED: Final = PATHS | GRIDS
 #: What metrics call the sockets of all feeds.
 ALL: Final = "all"
 REPLAY: Final = "replay"
@@ -44,7 +43,8 @@ REPLAY: Final = "replay"
 class Streams:
     """ASGI application that serves every feed's path and passes all but WebSockets on to `http`.
 
-    `sockets_per_address` of 0 means no limit. Without `replays` no feed is recorded.
+    `sockets_per_address` of 0 means no limit. Without `replays` no feed is recorded, without `relays` nobody
+    reads the bus from here.
     """
 
     def __init__(
@@ -56,72 +56,75 @@ class Streams:
         sockets_per_address: int,
         address_of: Callable[[Any], str],
         replays: Replays | None = None,
+        relays: Relays | None = None,
     ) -> None:
         self._http = http
         self._hubs = hubs
         self._heartbeat_ms = heartbeat_ms
-        self._per_address = sockets_per_address
-        self._address_of = address_of
+        #: All clients, of sockets and of event streams.
+        self.clients = Clients(sockets_per_address, address_of)
+        self._events = Events(http, hubs, self.clients, heartbeat_ms)
+        self._relays = relays
         self._replays = replays or Replays(None, per_address=1, per_worker=1, heartbeat_ms=heartbeat_ms)
-        self._streams: set[Client] = set()
-        self._by_address: Counter[str] = Counter()
-        #: Open sockets by feed, `all` or `replay`; the counts below have the same names.
-        self.sockets: Counter[str] = Counter()
-        #: Frames sent in answers.
-        self.answers: Counter[str] = Counter()
-        #: Their length in bytes.
-        self.answered_length: Counter[str] = Counter()
-        #: Accepted handshakes.
-        self.connects: Counter[str] = Counter()
-        #: Connections that this worker closed, by that name and code.
-        self.closes: Counter[tuple[str, CloseCode]] = Counter()
-        #: Bounds of the reconnection delay in milliseconds; None until the worker stops.
-        self._retry_ms: tuple[int, int] | None = None
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Serves one connection."""
         if scope["type"] != "websocket":
-            await self._http(scope, receive, send)
+            feed = EVENT_PATHS.get(scope["path"].rstrip("/")) if scope["method"] == "GET" else None
+            serve = self._http if feed is None else partial(self._events.serve, feed)
+            await serve(scope, receive, send)
             return
         await receive()
         path = scope["path"]
-        if path != ALL_FEEDS and PATHS.get(path) not in self._hubs:
+        feed = _SERVED.get(path)
+        if path == RELAY_PATH and self._relays is not None:
+            await self._relays.serve(scope, receive, send)
+            return
+        if path != ALL_FEEDS and feed not in self._hubs:
             await _refuse_path(scope, send)
             return
-        address = self._address_of(scope)
-        if self._per_address and self._by_address[address] >= self._per_address:
+        address = self.clients.address_of(scope)
+        if not self.clients.take_place(address):
             await send({"type": "websocket.close", "code": 1013, "reason": "address_full"})
             return
-        asked = replay_of(scope["query_string"])
-        if asked and not self._replays.take_place(address):
+        asked = None if path in GRIDS else replay_of(scope["query_string"])
+        try:
+            if asked is None:
+                await self._accept(feed, scope, receive, send)
+            else:
+                await self._open_replay(feed, asked, scope, receive, send)
+        finally:
+            self.clients.leave_place(address)
+
+    async def _open_replay(
+        self, feed: Feed | None, asked: Replay, scope: Any, receive: Any, send: Any
+    ) -> None:
+        address = self.clients.address_of(scope)
+        if not self._replays.take_place(address):
             await send({"type": "websocket.close", "code": 1013, "reason": "replays_full"})
             return
-        self._by_address[address] += 1
         try:
-            if asked:
-                await self._accept_replay(PATHS.get(path), asked, scope, receive, send)
-            else:
-                await self._accept(PATHS.get(path), scope, receive, send)
+            await self._accept_replay(feed, asked, scope, receive, send)
         finally:
-            if asked:
-                self._replays.leave(address)
-            self._by_address[address] -= 1
-            if not self._by_address[address]:
-                del self._by_address[address]
+            self._replays.leave(address)
 
     async def _accept(self, feed: Feed | None, scope: Any, receive: Any, send: Any) -> None:
-        """Serves one feed, or all of them."""
+        """Serves one feed, in frames or as a grid, or all feeds."""
         encoding = await _accept_socket(scope, send)
         hubs = [self._hubs[feed]] if feed else [*self._hubs.values()]
-        session = ClientSession(
+        in_grid = scope["path"] in GRIDS
+        session = (GridSession if in_grid else ClientSession)(
             [hub.mirror for hub in hubs],
             Limits(),
-            encoding or JSON,
+            GRID if in_grid else encoding or JSON,
             among_feeds=feed is None,
             resumptions=[hub.resumptions for hub in hubs],
+            connection=connection_id(),
+            heartbeat_ms=self._heartbeat_ms,
         )
-        stream = Client(feed or ALL, session, hubs, send, scope["extensions"][WRITER])
-        await self._run(stream, feed, scope, receive)
+        writer = scope["extensions"][WRITER]
+        client = Client(feed or ALL, "websocket", session, hubs, end=partial(_close, send), socket=writer)
+        await self._run(client, feed, scope, receive)
 
     async def _accept_replay(
         self, feed: Feed | None, asked: Replay, scope: Any, receive: Any, send: Any
@@ -132,91 +135,68 @@ class Streams:
             player, hub = await self._replays.open(feed, asked)
         except QuotecastError as refusal:
             scope["extensions"][WRITER].write(encoding.write(error(refusal.status, reason_of(refusal))))
-            code = CloseCode.NOT_RECORDED
-            self.closes[REPLAY, code] += 1
-            await send({"type": "websocket.close", "code": int(code), "reason": code.name.lower()})
+            self.clients.closes[(REPLAY, "websocket"), CloseCode.NOT_RECORDED] += 1
+            await _close(send, CloseCode.NOT_RECORDED)
             return
-        session = ClientSession([player.mirror], Limits(), encoding)
-        stream = Client(REPLAY, session, [hub], send, scope["extensions"][WRITER])
+        session = ClientSession(
+            [player.mirror],
+            Limits(),
+            encoding,
+            connection=connection_id(),
+            heartbeat_ms=self._heartbeat_ms,
+        )
+        writer = scope["extensions"][WRITER]
+        client = Client(REPLAY, "websocket", session, [hub], end=partial(_close, send), socket=writer)
 
         async def end() -> None:
             # The hub sends the last changes first.
             await asyncio.sleep(2 * max(each.interval for each in session.feeds.values()) / 1000)
-            stream.disconnect(CloseCode.REPLAY_ENDED)
+            client.disconnect(CloseCode.REPLAY_ENDED)
 
         async with playing(player, hub, end):
-            await self._run(stream, feed, scope, receive)
+            await self._run(client, feed, scope, receive)
 
-    async def _run(self, stream: Client, feed: Feed | None, scope: Any, receive: Any) -> None:
-        """Serves a client to its end."""
-        self.connects[stream.name] += 1
-        if self._retry_ms:
-            await self._send_back(stream, self._retry_ms)
-            return
-        self._streams.add(stream)
-        self.sockets[stream.name] += 1
-        try:
-            queries = queries_of(scope["query_string"], feed)
-            scope.clear()  # servers and middleware hold it, with all headers, as long as the connection lasts
-            await self._serve(stream, queries, receive)
-        finally:
-            stream.leave()
-            self._streams.remove(stream)
-            self.sockets[stream.name] -= 1
+    def _run(self, client: Client, feed: Feed | None, scope: Any, receive: Any) -> Awaitable[None]:
+        """Serves a client to its end. An idle client holds the frame of each coroutine: this is none."""
+        query_string = scope["query_string"]
+        queries, heartbeat = queries_of(query_string, feed), heartbeat_of(query_string)
+        scope.clear()  # servers and middleware hold it, with all headers, as long as the connection lasts
+        greet = partial(self._greet, client, queries, heartbeat)
+        return self.clients.run(client, greet, partial(self._run_commands, client, receive))
 
     async def drain(self) -> None:
         """Tells every client that the server restarts and when to reconnect, then closes."""
-        streams = list(self._streams)
-        delays = self._retry_ms = retry_ms(len(streams))
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(FAREWELL_SECONDS):
-                await asyncio.gather(*(stream.dismiss(delays) for stream in streams), return_exceptions=True)
-        for stream in streams:
-            stream.disconnect(CloseCode.SERVICE_RESTART)
-        if streams:
-            await asyncio.wait([stream.task for stream in streams], timeout=CLOSE_SECONDS)
+        if self._relays is not None:
+            self._relays.drain()
+        await self.clients.drain()
 
-    async def _send_back(self, stream: Client, retry_ms: tuple[int, int]) -> None:
-        """Tells a client of a stopping worker when to reconnect, and closes its connection."""
-        await stream.send_farewell(retry_ms)
-        await self._close(stream, CloseCode.SERVICE_RESTART)
+    async def _greet(self, client: Client, queries: Mapping[str, Query], heartbeat: str | None) -> None:
+        asked = [
+            (hub.mirror, queries[name])
+            for hub, _ in client.connections
+            if (name := hub.mirror.feed.spec.name) in queries
+        ]
+        await wait_for_data(asked, among_feeds=client.name == ALL)
+        await self.clients.answer(client, client.session.open(queries, heartbeat))
 
-    async def _serve(self, stream: Client, queries: Mapping[str, Query], receive: Any) -> None:
-        try:
-            await _wait_for_data(stream, queries)
-            await self._answer(stream, stream.session.open(queries, self._heartbeat_ms))
-            stream.join()
-            await self._run_commands(stream, receive)
-        except ConnectionEnded as end:
-            await self._close(stream, end.code)
-        except asyncio.CancelledError:
-            if stream.code is None:
-                raise
-            stream.task.uncancel()
-            await self._close(stream, stream.code)
-
-    async def _run_commands(self, stream: Client, receive: Any) -> None:
+    async def _run_commands(self, client: Client, receive: Any) -> None:
         """Answers the client's commands until either side ends the connection."""
-        session = stream.session
+        session = client.session
         while (event := await receive())["type"] == "websocket.receive":
             if pause := session.pause(time.monotonic()):
                 await asyncio.sleep(pause)
-            await stream.wait_until_sent()
+            await client.wait_until_sent()
             text = event.get("text")
             message = event["bytes"] if text is None else text
-            await _wait_while(lambda: session.is_behind(message))  # noqa: B023 - awaited at once
-            await self._answer(stream, stream.obey(message))
+            await wait_while(lambda: session.is_behind(message))  # noqa: B023 - awaited at once
+            await self.clients.answer(client, client.obey(message))
             if session.close_code:
                 raise ConnectionEnded(session.close_code)
 
-    async def _answer(self, stream: Client, frames: list[Frame]) -> None:
-        await stream.answer(frames)
-        self.answers[stream.name] += len(frames)
-        self.answered_length[stream.name] += sum(map(len, frames))
 
-    async def _close(self, stream: Client, code: CloseCode) -> None:
-        self.closes[stream.name, code] += 1
-        await stream.close(code)
+async def _close(send: Any, code: CloseCode) -> None:
+    """Sends a close frame, and waits until the socket has taken it."""
+    await send({"type": "websocket.close", "code": int(code), "reason": code.name.lower()})
 
 
 async def _accept_socket(scope: Any, send: Any) -> Encoding | None:
@@ -232,45 +212,8 @@ async def _accept_socket(scope: Any, send: Any) -> Encoding | None:
 
 async def _refuse_path(scope: Any, send: Any) -> None:
     """Closes a feed without a provider; refuses the handshake on a path that is no feed."""
-    if scope["path"] in PATHS:
+    if scope["path"] in _SERVED:
         await _accept_socket(scope, send)
-        code = CloseCode.NO_PROVIDER
-        await send({"type": "websocket.close", "code": int(code), "reason": code.name.lower()})
+        await _close(send, CloseCode.NO_PROVIDER)
     else:
         await send({"type": "websocket.close", "code": 1008, "reason": "unknown_feed"})
-
-
-async def _wait_for_data(stream: Client, queries: Mapping[str, Query]) -> None:
-    """Waits at most CATCH_UP_SECONDS for a worker that is behind its client's cursor, or has no data yet."""
-    asked = [
-        (hub.mirror, queries[name])
-        for hub, _ in stream.connections
-        if (name := hub.mirror.feed.spec.name) in queries
-    ]
-    among_feeds = stream.name == ALL  # where one feed without data must not delay the others
-    await _wait_while(
-        lambda: any(
-            is_ahead(mirror, query.since) or (_is_waiting(mirror, query) and not among_feeds)
-            for mirror, query in asked
-        )
-    )
-    if not among_feeds and any(_is_too_early(mirror, query) for mirror, query in asked):
-        # A refusal of the names or of the cursor would be final; after this close the client reconnects.
-        raise ConnectionEnded(CloseCode.NO_DATA)
-
-
-async def _wait_while(is_behind: Callable[[], bool]) -> None:
-    """Waits at most CATCH_UP_SECONDS for a mirror."""
-    for _ in range(int(CATCH_UP_SECONDS / CATCH_UP_STEP_SECONDS)):
-        if not is_behind():
-            return
-        await asyncio.sleep(CATCH_UP_STEP_SECONDS)
-
-
-def _is_waiting(mirror: Mirror, query: Query) -> bool:
-    return query.symbols is not None and not mirror.loaded
-
-
-def _is_too_early(mirror: Mirror, query: Query) -> bool:
-    asked = query.since is not None or names_of(query.symbols) not in ([], "all")
-    return asked and not mirror.loaded

@@ -1,8 +1,9 @@
 """One public port for feeds and HTTP: the first bytes of a connection decide which server gets it.
 
-A WebSocket handshake stays on the worker's event loop (`quotecast.stream.server`). The front forwards the
-bytes of every other connection to granian's port on the loopback interface, and back: granian neither gives a
-connection away nor takes one over. ADR 8 says what that costs.
+WebSocket handshakes and requests for event streams stay on the worker's event loop
+(`quotecast.stream.server`). The front forwards the bytes of every other connection to granian's port on the
+loopback interface, and back: granian neither gives a connection away nor takes one over. ADR 8 says what that
+costs.
 """
 
 import asyncio
@@ -21,15 +22,23 @@ Peer = tuple[str, int]
 LOOPBACK: Final = "127.0.0.1"
 #: Seconds that a client has for its first bytes.
 FIRST_BYTES_SECONDS: Final = 10.0
-#: Bytes of a feed's handshake that may precede its `Upgrade`.
+#: Bytes of a feed's request that may precede its end, or the `Upgrade` of a handshake.
 MAX_HEAD_BYTES: Final = 32 * 1024
 #: Seconds that the last answers have to leave when the worker stops.
 LAST_ANSWERS_SECONDS: Final = 1.0
 
-_FEED: Final = b"GET /api/ws"
+#: The beginnings of requests for feeds.
+_FEEDS: Final = (b"GET /api/ws", b"GET /api/sse/")
 _END_OF_HEAD: Final = b"\r\n\r\n"
 _HEALTH: Final = (b"GET /api/health ", b"GET /api/ready ")
 _UPGRADE: Final = re.compile(rb"\r\nupgrade:[ \t]*websocket", re.IGNORECASE)
+#: A lone request for an event stream. granian also serves streams, and gets the others: of HTTP/1.0, with a
+#: body, with a longer line than the feed server reads, or with another request behind it.
+_EVENTS: Final = re.compile(
+    rb"GET /api/sse/[^\r\n ]{0,8000} HTTP/1\.1\r\n"
+    rb"(?:(?!content-length:|transfer-encoding:|upgrade:)[^\r\n]+\r\n)*\r\n\Z",
+    re.IGNORECASE,
+)
 
 
 class Front:
@@ -69,7 +78,7 @@ class Front:
 
     def dispatch(self, transport: asyncio.Transport, head: bytes) -> None:
         """Gives a connection to the server that its first bytes name."""
-        if head.startswith(_FEED) and _UPGRADE.search(head):
+        if _is_feed(head):
             feed = self._feeds()
             transport.set_protocol(feed)
             feed.connection_made(transport)
@@ -137,6 +146,12 @@ class Front:
         return with_address
 
 
+def _is_feed(head: bytes) -> bool:
+    if head.startswith(_FEEDS[0]):
+        return _UPGRADE.search(head) is not None
+    return _EVENTS.match(head) is not None
+
+
 def _lone_request(head: bytes) -> bytes:
     """A request for the same path, without the client's headers, after which the connection closes."""
     path = head.split(b" ", 2)[1]
@@ -168,8 +183,8 @@ class _Arrival(asyncio.Protocol):
         self._front.room.leave(self._transport)
 
     def _is_undecided(self) -> bool:
-        if not self._head.startswith(_FEED):
-            return _FEED.startswith(self._head)
+        if not self._head.startswith(_FEEDS):
+            return any(each.startswith(self._head) for each in _FEEDS)
         return _END_OF_HEAD not in self._head and len(self._head) < MAX_HEAD_BYTES
 
 

@@ -28,7 +28,7 @@ FULL: Final = {
     "address_full": "Your address holds as many feeds as it may; close one, or connect again later",
 }
 #: The reasons of all refusals, as metrics name them.
-REASONS: Final = ("malformed", "origin", "unknown_feed", *FULL)
+REASONS: Final = ("malformed", "origin", "unknown_feed", "relay", *FULL)
 
 
 def answer_handshake(protocol: ServerProtocol, request: Request) -> Response:
@@ -77,6 +77,14 @@ def _problem(status: int, detail: str) -> tuple[bytes, str]:
     """Returns the body, and the request id in it."""
     code, request_id = HTTPStatus(status).phrase.lower().replace(" ", "_"), os.urandom(8).hex()
     return encode_json(Problem(detail, code, request_id)), request_id
+
+
+def http_scope_of(request: Request, transport: asyncio.Transport) -> dict[str, Any]:
+    """Returns the ASGI scope of a request for a stream of events."""
+    scope = scope_of(request, transport)
+    del scope["subprotocols"]
+    http = {"type": "http", "asgi": {"version": "3.0"}, "method": "GET", "scheme": "http"}
+    return scope | http | {"server": transport.get_extra_info("sockname")[:2]}
 
 
 def scope_of(request: Request, transport: asyncio.Transport) -> dict[str, Any]:

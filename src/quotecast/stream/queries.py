@@ -24,12 +24,19 @@ def replay_of(query_string: bytes) -> Replay | None:
     return None if at is None else Replay(at, _last(given, "speed"))
 
 
+def heartbeat_of(query_string: bytes) -> str | None:
+    """Returns the seconds between heartbeats that an address asks for, unparsed."""
+    if b"heartbeat" not in query_string:
+        return None
+    return _last(parse_qs(query_string.decode("latin-1"), keep_blank_values=True), "heartbeat")
+
+
 def queries_of(query_string: bytes, feed: Feed | None) -> dict[str, Query]:
     """Returns what an address asks for, by the feed's name; on the socket of all feeds `feed` is None.
 
     There, each list is a parameter with the feed's name; `since` and `bars_since` have a value for each feed.
     """
-    given = parse_qs(query_string.decode("latin-1"), keep_blank_values=True)
+    given = _values_of(query_string)
     if feed:
         return {feed.spec.name: _query(given, "symbols", _last(given, "since"), _last(given, "bars_since"))}
     cursors, times = _by_feed(given, "since"), _by_feed(given, "bars_since")
@@ -38,6 +45,19 @@ def queries_of(query_string: bytes, feed: Feed | None) -> dict[str, Query]:
         name: _query(given, name, cursors.get(name), times.get(name))
         for name in dict.fromkeys([*lists, *cursors])
     }
+
+
+def _values_of(query_string: bytes) -> Mapping[str, Sequence[str]]:
+    """Returns the values of each parameter; without escapes it takes a third of the library's time."""
+    text = query_string.decode("latin-1")
+    if "%" in text or "+" in text:
+        return parse_qs(text, keep_blank_values=True)
+    given: dict[str, list[str]] = {}
+    for part in text.split("&"):
+        if part:
+            name, _, value = part.partition("=")
+            given.setdefault(name, []).append(value)
+    return given
 
 
 def _query(given: Mapping[str, Sequence[str]], name: str, since: str | None, bars_since: str | None) -> Query:
@@ -50,6 +70,7 @@ def _query(given: Mapping[str, Sequence[str]], name: str, since: str | None, bar
         fields=_last(given, "fields"),
         bars=_last(given, "bars"),
         bars_since=bars_since,
+        snapshot=_last(given, "snapshot"),
     )
 
 

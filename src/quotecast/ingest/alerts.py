@@ -1,0 +1,56 @@
+"""The alerts of an ingest's feeds, with their pool of connections to PostgreSQL."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping
+
+from quotecast.accounts.database import Database
+from quotecast.alerts.feed_alerts import FeedAlerts
+from quotecast.alerts.levels import LevelBook
+from quotecast.alerts.writer import DEADLINE_SECONDS, CrossingWriter
+from quotecast.bus.base import BusWriter
+from quotecast.ingest.publish import IngestStatistics
+from quotecast.market.feeds import Feed
+from quotecast.providers.base import QuoteProvider
+from quotecast.settings.model import Settings
+
+
+@contextlib.asynccontextmanager
+async def alerts_of_feeds(
+    settings: Settings,
+    providers: Iterable[QuoteProvider],
+    bus: BusWriter,
+    statistics: Mapping[Feed, IngestStatistics],
+) -> AsyncIterator[Mapping[Feed, FeedAlerts]]:
+    """Follows the alerts of each provider's feed inside `async with`; gives none without a database."""
+    if not settings.database_url:
+        yield {}
+        return
+    async with Database(
+        settings.database_url, pool_size=len(Feed) + 1, statement_cache=0, deadline_seconds=DEADLINE_SECONDS
+    ) as database:
+        feeds = {each.feed: statistics[each.feed].alerts for each in providers}
+        levels = LevelBook(bus, database, feeds)
+        writers = {feed: CrossingWriter(feed, bus, database, statistics=own) for feed, own in feeds.items()}
+        async with _running(levels.run()):
+            yield {feed: FeedAlerts(levels, writer) for feed, writer in writers.items()}
+
+
+@contextlib.asynccontextmanager
+async def write_events(alerts: FeedAlerts | None) -> AsyncIterator[None]:
+    """Writes the events of a feed's alerts inside `async with`; does nothing without a database."""
+    if alerts is None:
+        yield
+        return
+    async with _running(alerts.writer.run()):
+        yield
+
+
+@contextlib.asynccontextmanager
+async def _running(work: Coroutine[None, None, None]) -> AsyncIterator[None]:
+    task = asyncio.create_task(work)
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)

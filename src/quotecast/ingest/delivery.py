@@ -1,0 +1,44 @@
+"""Delivery of events in the ingest process, with its pool of connections to PostgreSQL."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from typing import Final
+
+from quotecast.accounts.database import Database
+from quotecast.alerts.delivery import Delivery
+from quotecast.alerts.delivery_metrics import DeliveryStatistics
+from quotecast.settings.model import Settings
+from quotecast.settings.receivers import make_outbound, make_vapid
+
+CONNECTIONS: Final = 4
+#: Seconds of one transaction; a claim looks at up to a thousand rows.
+DEADLINE_SECONDS: Final = 5.0
+
+
+@contextlib.asynccontextmanager
+async def deliver_events(settings: Settings, statistics: DeliveryStatistics) -> AsyncIterator[None]:
+    """Delivers inside `async with`; does nothing without a database.
+
+    Every ingest delivers, whether it leads a feed or not.
+    """
+    if not settings.database_url:
+        yield
+        return
+    # Without a statement cache any pooler will do.
+    async with Database(
+        settings.database_url, pool_size=CONNECTIONS, statement_cache=0, deadline_seconds=DEADLINE_SECONDS
+    ) as database:
+        delivery = Delivery(
+            database,
+            make_outbound(settings),
+            make_vapid(settings),
+            event_days=settings.alert_events_days,
+            statistics=statistics,
+        )
+        running = asyncio.create_task(delivery.run())
+        try:
+            yield
+        finally:
+            running.cancel()
+            await asyncio.gather(running, return_exceptions=True)

@@ -1,0 +1,253 @@
+"""Follows one feed that another installation leads, and writes it to the bus here as it is.
+
+Epoch and seq are the origin's, so clients resume in any region. The state lies in memory too: a bus that
+refuses a batch, or lost its data, gets it without a question to the origin. While the origin is silent
+nothing is written, so workers mark the feed stale.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+import structlog
+
+from quotecast.backoff import Backoff, without_jitter
+from quotecast.bus.base import NEWS, Batch, Beat, BusReader, BusWriter, DocumentChanged, Message
+from quotecast.errors import BusError, UnreadableState
+from quotecast.history.recorder import FeedRecorder
+from quotecast.ingest import lease
+from quotecast.ingest.follow_bars import FollowedBars
+from quotecast.ingest.follow_documents import FollowedDocuments
+from quotecast.ingest.followed import Followed
+from quotecast.ingest.lease import LeaseLostError
+from quotecast.ingest.publish import RETRY_SECONDS, IngestStatistics
+from quotecast.market.feeds import Feed
+from quotecast.observe.outages import OutageLog
+from quotecast.providers.transport import outcomes
+
+PROVIDER: Final = "quotecast"
+#: Seconds without a message after which the origin must answer a question, and seconds for the answer: a
+#: frozen origin sends neither.
+SILENCE_SECONDS: Final = 3.0
+ANSWER_SECONDS: Final = 3.0
+#: Seconds between two loads, of which the first brought nothing.
+LOAD_SECONDS: Final = 1.0
+#: Delays between tries to connect.
+FIRST_RETRY_SECONDS: Final = 0.1
+LAST_RETRY_SECONDS: Final = 1.6
+
+log = structlog.get_logger()
+
+
+class Follower:
+    """Follows one feed while this ingest holds its lease; `clock` gives monotonic seconds.
+
+    `recorder` gets everything that was published; None records nothing.
+    """
+
+    def __init__(
+        self,
+        feed: Feed,
+        origin: BusReader,
+        bus: BusWriter,
+        owner: str,
+        *,
+        bars: FollowedBars | None = None,
+        statistics: IngestStatistics | None = None,
+        recorder: FeedRecorder | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._feed = feed
+        self._origin = origin
+        self._bus = bus
+        self._owner = owner
+        self._bars = bars or FollowedBars(None)
+        self._documents = FollowedDocuments(feed, origin, bus, owner, sleep=sleep)
+        self._statistics = statistics or IngestStatistics()
+        self._recorder = recorder
+        self._clock = clock
+        self._sleep = sleep
+        self._state: Followed | None = None
+        #: Whether the bus has the state.
+        self._is_written = False
+        #: Set once the bus has the state.
+        self.begun = asyncio.Event()
+        self._begin_at = self._load_at = self._ask_at = float("-inf")
+        self._backoff = Backoff(FIRST_RETRY_SECONDS, LAST_RETRY_SECONDS, chance=without_jitter)
+        self._line, self._outage, self._unreadable = OutageLog(clock), OutageLog(clock), OutageLog(clock)
+
+    async def run(self) -> None:
+        """Follows until another ingest has the lease."""
+        self._statistics.leading = True
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(
+                    lease.renew(
+                        self._bus,
+                        self._feed,
+                        self._owner,
+                        self._sleep,
+                        report=self._statistics.set_standing,
+                    )
+                )
+                tasks.create_task(self._documents.run())
+                tasks.create_task(self._follow())
+        except* LeaseLostError:
+            log.warning("lost the lease", feed=self._feed)
+        finally:
+            self._statistics.leading = False
+            await self._bars.stop()
+
+    async def _follow(self) -> None:
+        """Follows the origin, and connects again after each failure, without end."""
+        while True:
+            try:
+                async with self._origin.listen([self._feed]) as messages:
+                    await self._load()
+                    await self._begin_if_due()
+                    self._documents.look()
+                    self._ask_at = self._clock() + SILENCE_SECONDS
+                    async for message in messages:
+                        await self._take(message)
+            except BusError as error:
+                self._line.log_failure("origin lost; reconnecting", feed=self._feed, error=str(error))
+            outcomes.connections[self._feed, PROVIDER, "failed"] += 1
+            await self._sleep(self._backoff.delay())
+
+    async def _take(self, message: Message | None) -> None:
+        if message is None:
+            await self._check_line()
+        elif isinstance(message, DocumentChanged):
+            self._documents.look()
+        else:
+            self._note_heard()
+            await self._apply(message)
+        await self._begin_if_due()
+
+    async def _apply(self, message: Batch | Beat) -> None:
+        state = self._state
+        if state is None or message.epoch != state.epoch:
+            await self._load()
+        elif isinstance(message, Beat):
+            if not state.has(message):
+                await self._load()
+                return
+            state.info = message.info
+            if self._is_written:
+                await self._write(self._beat(state))
+        elif not state.has(message):
+            await self._apply_batch(state, message)
+
+    async def _apply_batch(self, state: Followed, batch: Batch) -> None:
+        try:
+            stored = state.take(batch)
+        except UnreadableState:
+            stored = None
+        if stored is None:
+            await self._load()
+        elif self._is_written:
+            await self._write(self._bus.publish(self._owner, batch, *stored))
+            if self._is_written:
+                self._note_published(state, batch)
+
+    async def _beat(self, state: Followed) -> bool:
+        beat = Beat(feed=self._feed, epoch=state.epoch, seq=state.seq, info=state.info)
+        done = await self._bus.beat(beat)
+        if done and self._recorder:
+            self._recorder.beat(beat, state.snapshot)
+        return done
+
+    async def _write(self, call: Awaitable[bool]) -> None:
+        """Awaits a call of the bus; after a failure or a refusal the bus gets the whole state."""
+        try:
+            self._is_written = await call
+        except BusError as error:
+            self._fail(error)
+            return
+        if not self._is_written:
+            log.warning("bus has another state", feed=self._feed)
+
+    async def _begin_if_due(self) -> None:
+        """Writes the whole state if the bus lacks it. Raises LeaseLostError."""
+        state = self._state
+        if state is None or self._is_written or self._clock() < self._begin_at:
+            return
+        snapshot = state.snapshot()
+        await self._bars.prepare(snapshot.info.market)
+        try:
+            # A Redis that lost its data lost the lease too; this ingest takes it again.
+            while not await self._bus.begin(self._owner, snapshot):
+                if not await self._bus.hold(self._feed, self._owner, lease.LEASE_MILLISECONDS):
+                    raise LeaseLostError
+        except BusError as error:
+            self._fail(error)
+            return
+        self._is_written = True
+        self.begun.set()
+        self._outage.log_end("written again", feed=self._feed)
+        log.info("state written", feed=self._feed, epoch=state.epoch, seq=state.seq, symbols=len(state))
+        self._bars.start(snapshot.info.market)
+        state.forget_closings()
+        self._statistics.epochs += 1
+        self._statistics.seq = state.seq
+        if self._recorder:
+            self._recorder.begin(snapshot)
+
+    def _fail(self, error: BusError) -> None:
+        self._statistics.failures += 1
+        self._outage.log_failure("not written", feed=self._feed, error=str(error))
+        # The message may have arrived: writing the whole state is right in both cases.
+        self._is_written = False
+        self._begin_at = self._clock() + RETRY_SECONDS
+
+    async def _load(self) -> None:
+        """Takes the origin's state, unless it is no newer. Raises BusError when the line is lost."""
+        if self._clock() < self._load_at:
+            return
+        self._load_at = self._clock() + LOAD_SECONDS
+        try:
+            snapshot = await self._origin.load(self._feed)
+        except UnreadableState as error:
+            self._unreadable.log_failure("origin's state unreadable", feed=self._feed, error=str(error))
+            await self._origin.report(self._feed)
+            return
+        self._unreadable.log_end("origin's state readable again", feed=self._feed)
+        if snapshot is None or (self._state is not None and self._state.has(snapshot)):
+            return
+        earlier, self._state = self._state, Followed(snapshot)
+        if earlier is not None:
+            self._state.remember(earlier)
+            # A change of a document may be among the lost messages.
+            self._documents.look()
+        self._is_written = False
+        self._load_at = float("-inf")
+
+    async def _check_line(self) -> None:
+        """Asks a silent origin a question. Raises BusError without an answer."""
+        if self._clock() < self._ask_at:
+            return
+        self._ask_at = self._clock() + SILENCE_SECONDS
+        try:
+            async with asyncio.timeout(ANSWER_SECONDS):
+                await self._origin.digest(self._feed, NEWS)
+        except TimeoutError:
+            raise BusError("origin: no messages and no answer") from None
+
+    def _note_heard(self) -> None:
+        self._ask_at = self._clock() + SILENCE_SECONDS
+        self._backoff.reset()
+        self._line.log_end("origin answers again", feed=self._feed)
+        self._statistics.heard_at = time.time()
+
+    def _note_published(self, state: Followed, batch: Batch) -> None:
+        self._outage.log_end("written again", feed=self._feed)
+        state.forget_closings()
+        statistics = self._statistics
+        statistics.batches += 1
+        statistics.changes += len(batch.changes) + len(batch.removed)
+        statistics.bars += sum(len(bars) for each in batch.closings for bars in each.bars.values())
+        statistics.seq = batch.seq
+        if self._recorder:
+            self._recorder.add(batch, state.snapshot)

@@ -1,0 +1,96 @@
+"""The documents of a followed feed: copied from the origin, and again where the bus here lost them."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+import structlog
+
+from quotecast.bus.base import ASSETS, NEWS, BusReader, BusWriter, Document
+from quotecast.bus.wire import digest_of
+from quotecast.errors import BusError, UnreadableState
+from quotecast.ingest.documents import CHECK_SECONDS
+from quotecast.market.feeds import Feed
+from quotecast.observe.outages import OutageLog
+
+NAMES: Final = (NEWS, ASSETS)
+
+log = structlog.get_logger()
+
+
+class FollowedDocuments:
+    """Copies one feed's documents whenever `look` says that the origin's may have changed."""
+
+    def __init__(
+        self,
+        feed: Feed,
+        origin: BusReader,
+        bus: BusWriter,
+        owner: str,
+        *,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._feed = feed
+        self._origin = origin
+        self._bus = bus
+        self._owner = owner
+        self._sleep = sleep
+        self._copies: dict[str, Document] = {}
+        #: Names of documents to ask the origin for.
+        self._due: set[str] = set()
+        self._outage = OutageLog()
+
+    def look(self) -> None:
+        """Asks the origin for its documents at the next step."""
+        self._due.update(NAMES)
+
+    async def run(self) -> None:
+        """Copies documents without end; the caller leads the feed meanwhile."""
+        while True:
+            await self.step()
+            await self._sleep(CHECK_SECONDS)
+
+    async def step(self) -> None:
+        """Copies what changed at the origin, and stores what the bus here lacks."""
+        due, self._due = self._due, set()
+        for name in sorted(due):
+            try:
+                await self._copy(name)
+            except BusError:
+                # The line is lost, or the document unreadable: the next step asks again.
+                self._due.add(name)
+        for document in self._copies.values():
+            await self._store(document)
+
+    async def _copy(self, name: str) -> None:
+        """Copies a document. Raises BusError, and keeps the last copy where the origin's is unreadable."""
+        copy = self._copies.get(name)
+        digest = await self._origin.digest(self._feed, name)
+        if digest is None or (copy is not None and digest == copy.digest):
+            return
+        document = await self._origin.document(self._feed, name)
+        if document is None:
+            return
+        if document.digest == digest_of(document.content):
+            self._copies[name] = document
+        else:
+            log.warning("document of the origin is damaged", feed=self._feed, document=name)
+            await self._origin.report_document(document)
+
+    async def _store(self, document: Document) -> None:
+        """Stores a copy where the bus lacks it; without the lease the bus refuses it."""
+        try:
+            if await self._stored_digest(document.name) != document.digest:
+                await self._bus.store(self._owner, document)
+            self._outage.log_end("the bus answers again", feed=self._feed, document=document.name)
+        except BusError as error:
+            self._outage.log_failure(
+                "document not stored", feed=self._feed, document=document.name, error=str(error)
+            )
+
+    async def _stored_digest(self, name: str) -> str | None:
+        """Returns None too for a key of another type, which storing replaces."""
+        try:
+            return await self._bus.digest(self._feed, name)
+        except UnreadableState:
+            return None

@@ -1,0 +1,122 @@
+"""The clients of a worker's feeds: counted, bounded per address, and sent away when the worker stops."""
+
+import asyncio
+import contextlib
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+import structlog
+
+from quotecast.errors import CloseCode
+from quotecast.feed.framing import Frame
+from quotecast.stream.client import CLOSE_SECONDS, Client, ConnectionEnded
+from quotecast.stream.restarts import retry_ms
+
+#: Seconds that all clients have to read the farewell.
+FAREWELL_SECONDS: Final = 1.0
+
+#: Counts are by a feed's name, `all` or `replay`, and by transport.
+Kind = tuple[str, str]
+
+log = structlog.get_logger()
+
+
+class Clients:
+    """All clients; `per_address` of 0 means no limit."""
+
+    def __init__(self, per_address: int, address_of: Callable[[Any], str]) -> None:
+        self.address_of = address_of
+        self._per_address = per_address
+        self._by_address: Counter[str] = Counter()
+        self._clients: set[Client] = set()
+        #: Open connections.
+        self.sockets: Counter[Kind] = Counter()
+        #: Accepted connections.
+        self.connects: Counter[Kind] = Counter()
+        #: Connections that this worker closed, by close code.
+        self.closes: Counter[tuple[Kind, CloseCode]] = Counter()
+        #: Refused event streams, by reason.
+        self.refused: Counter[str] = Counter()
+        #: Frames sent in answers, and their length in bytes, by name.
+        self.answers: Counter[str] = Counter()
+        self.answered_length: Counter[str] = Counter()
+        #: Bounds of the reconnection delay in milliseconds; None until the worker stops.
+        self.retry_ms: tuple[int, int] | None = None
+
+    def take_place(self, address: str) -> bool:
+        """Counts one more connection of an address; returns False, and counts nothing, if it has its most."""
+        if self._per_address and self._by_address[address] >= self._per_address:
+            return False
+        self._by_address[address] += 1
+        return True
+
+    def leave_place(self, address: str) -> None:
+        """Frees the place of a connection."""
+        self._by_address[address] -= 1
+        if not self._by_address[address]:
+            del self._by_address[address]
+
+    async def run(
+        self, client: Client, greet: Callable[[], Awaitable[None]], follow: Callable[[], Awaitable[None]]
+    ) -> None:
+        """Greets a client and follows it to its end; sends it back if the worker stops."""
+        self.connects[client.kind] += 1
+        if self.retry_ms:
+            await client.send_farewell(self.retry_ms)
+            await self._close(client, CloseCode.SERVICE_RESTART)
+            return
+        self._clients.add(client)
+        self.sockets[client.kind] += 1
+        try:
+            await greet()
+            del greet  # it holds what the address asked for
+            client.join()
+            await follow()
+        except ConnectionEnded as end:
+            await self._close(client, end.code)
+        except asyncio.CancelledError:
+            if client.code is None:
+                raise
+            client.task.uncancel()
+            await self._close(client, client.code)
+        finally:
+            client.leave()
+            self._clients.remove(client)
+            self.sockets[client.kind] -= 1
+
+    def retry_range(self) -> tuple[int, int]:
+        """Returns the bounds of the delay with which all clients would reconnect, in milliseconds."""
+        return retry_ms(len(self._clients))
+
+    async def answer(self, client: Client, frames: list[Frame]) -> None:
+        """Sends a client frames, and counts them."""
+        await client.answer(frames)
+        self.answers[client.name] += len(frames)
+        self.answered_length[client.name] += sum(map(len, frames))
+
+    async def _close(self, client: Client, code: CloseCode) -> None:
+        """Ends a connection for a reason, which the log names."""
+        self.closes[client.kind, code] += 1
+        if code is not CloseCode.SERVICE_RESTART:  # a stop closes every connection
+            log.info(
+                "connection closed",
+                connection=client.session.connection,
+                feed=client.name,
+                transport=client.transport,
+                code=int(code),
+                reason=code.name.lower(),
+            )
+        await client.close(code)
+
+    async def drain(self) -> None:
+        """Tells every client that the server restarts and when to reconnect, then closes."""
+        clients = list(self._clients)
+        delays = self.retry_ms = self.retry_range()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(FAREWELL_SECONDS):
+                await asyncio.gather(*(client.dismiss(delays) for client in clients), return_exceptions=True)
+        for client in clients:
+            client.disconnect(CloseCode.SERVICE_RESTART)
+        if clients:
+            await asyncio.wait([client.task for client in clients], timeout=CLOSE_SECONDS)
