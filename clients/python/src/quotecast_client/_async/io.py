@@ -1,0 +1,64 @@
+"""What the asyncio face does where the blocking one does it in another way."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+
+import httpx
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.typing import Subprotocol
+
+from quotecast_client.settings import SOCKET_SECONDS, USER_AGENT
+
+Http = httpx.AsyncClient
+
+__all__ = ["ClientConnection", "Ending", "Http", "open_socket", "receive", "sleep"]
+
+
+class Ending:
+    """Whether something has ended, and a wait that its end cuts short."""
+
+    def __init__(self) -> None:
+        self.is_set = False
+        #: Made by the loop that waits: before Python 3.10 an event belongs to one loop from the beginning.
+        self._event: asyncio.Event | None = None
+
+    def set(self) -> None:
+        """Ends it."""
+        self.is_set = True
+        if self._event is not None:
+            self._event.set()
+
+    async def wait(self, seconds: float) -> None:
+        """Returns at the end, or after some seconds."""
+        self._event = asyncio.Event()
+        if self.is_set:
+            return
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(self._event.wait(), seconds)
+
+
+def open_socket(url: str, subprotocol: str) -> connect:
+    """Returns a connection as a context."""
+    return connect(
+        url,
+        subprotocols=[Subprotocol(subprotocol)],
+        user_agent_header=USER_AGENT,
+        open_timeout=SOCKET_SECONDS,
+        close_timeout=1,
+        max_size=None,
+    )
+
+
+async def receive(socket: ClientConnection, seconds: float) -> str | bytes:
+    """Returns the next message. Raises TimeoutError."""
+    try:
+        return await asyncio.wait_for(socket.recv(), seconds)
+    except asyncio.TimeoutError:
+        raise TimeoutError from None
+
+
+async def sleep(seconds: float) -> None:
+    """Waits."""
+    await asyncio.sleep(seconds)

@@ -1,0 +1,67 @@
+"""Holdings of the user."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from quotecast_client.calls import Call, path, repeatable, without_none
+from quotecast_client.rest_types import HoldingShown, Imported, PortfolioValue
+
+if TYPE_CHECKING:
+    from decimal import Decimal
+
+    from quotecast_client._async.http import AsyncHttp
+
+
+class AsyncPortfolio:
+    """Holdings and their value."""
+
+    def __init__(self, http: AsyncHttp) -> None:
+        self._http = http
+
+    async def holdings(self, *, quotes: bool = False, currency: str | None = None) -> list[HoldingShown]:
+        """Returns the holdings, the newest first; with `quotes` also their values, perhaps in a currency."""
+        query = {"include": "quote" if quotes else None, "currency": currency}
+        return await self._http.send(Call[list[HoldingShown]]("GET", "/api/portfolio/holdings", query))
+
+    async def add(
+        self,
+        ticker: str,
+        shares: float | Decimal,
+        avg_cost: float | Decimal,
+        *,
+        bought_at: str | None = None,
+        currency: str | None = None,
+        key: str | None = None,
+    ) -> HoldingShown:
+        """Adds a holding once, however often the request is repeated; `key` is its `Idempotency-Key`."""
+        body = without_none(
+            ticker=ticker, shares=shares, avg_cost=avg_cost, bought_at=bought_at, currency=currency
+        )
+        call = Call[HoldingShown]("POST", "/api/portfolio/holdings", body=body, headers=repeatable(key))
+        return await self._http.send(call)
+
+    async def change(self, holding: str, **fields: Any) -> HoldingShown:
+        """Changes `shares`, `avg_cost`, `bought_at` or `currency` of a holding."""
+        return await self._http.send(
+            Call[HoldingShown]("PATCH", path("/api/portfolio/holdings/{}", holding), body=fields)
+        )
+
+    async def remove(self, holding: str) -> None:
+        """Removes a holding."""
+        await self._http.send(Call[None]("DELETE", path("/api/portfolio/holdings/{}", holding)))
+
+    async def value(self, span: str | None = None, currency: str | None = None) -> PortfolioValue:
+        """Returns the value of each day of a range such as `1Y`."""
+        query = {"range": span, "currency": currency}
+        return await self._http.send(Call[PortfolioValue]("GET", "/api/portfolio/value", query))
+
+    async def export_csv(self) -> str:
+        """Returns the holdings as CSV."""
+        return await self._http.send(Call[str]("GET", "/api/portfolio/export"))
+
+    async def import_csv(self, text: str, *, dry_run: bool = False, key: str | None = None) -> Imported:
+        """Adds all rows of a CSV file or none; none either with `dry_run`, which only checks them."""
+        query = {"dry_run": True} if dry_run else {}
+        headers = {"Content-Type": "text/csv", **repeatable(key)}
+        return await self._http.send(Call[Imported]("POST", "/api/portfolio/import", query, text, headers))

@@ -1,0 +1,177 @@
+# Made by scripts/make_sync.py from _async; not to be edited.
+"""Market data."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from quotecast_client.bars import BarWish, bar_calls
+from quotecast_client.calls import Call, path
+from quotecast_client.errors import ApiError
+from quotecast_client.names import FEEDS, is_plain, listed, split_name
+from quotecast_client.quotes import ABSENT, Lookup, Quote
+from quotecast_client.rest_types import (
+    Article,
+    EarningsCalendar,
+    Heatmap,
+    MarketStatus,
+    Movers,
+    Overview,
+    SearchResult,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from quotecast_client._sync.http import Http
+    from quotecast_client.bars import AnyBar
+    from quotecast_client.calls import Moment, Page
+    from quotecast_client.copies import Copy
+    from quotecast_client.names import Feed
+
+
+class Market:
+    """Quotes, bars and what else is known of instruments."""
+
+    def __init__(self, http: Http) -> None:
+        self._http = http
+
+    def quotes(self, names: str | Iterable[str], at: Moment | None = None) -> dict[str, Quote]:
+        """Returns quotes by the names that ask for them; unknown names are left out.
+
+        A name is a symbol of any feed in any case, such as `AAPL`, `BTC/USDT` or `gram-altin`. Of market,
+        crypto and doviz the first one that has it answers. `doviz:USD` names the feed, and `crypto:all` asks
+        for all quotes of one. `at` is a recorded moment.
+        """
+        return (self._look_up(listed(names), at)).quotes()
+
+    def all_quotes(self, feed: Feed, size: int = 1000) -> Iterator[Quote]:
+        """Yields all quotes of a feed in the order of symbols, by pages of `size`, at most 1000.
+
+        For feeds of thousands of symbols, whose quotes are too many for one answer.
+        """
+        call = Call[dict[str, Quote]]("GET", f"/api/{feed}/quotes", {"limit": size})
+        page = self._http.page(call)
+        for quote in page.data.values():
+            yield quote
+        while page.next is not None:
+            page = self._http.page(call.after(page.next))
+            for quote in page.data.values():
+                yield quote
+
+    def bars(
+        self,
+        name: str,
+        interval: str | None = None,
+        *,
+        span: str | None = None,
+        start: Moment | None = None,
+        end: Moment | None = None,
+        limit: int | None = None,
+        order: str | None = None,
+        source: str | None = None,
+        session: str | None = None,
+    ) -> list[AnyBar]:
+        """Returns one page of bars of a symbol of any feed, the oldest first.
+
+        `interval` is `1m` to `M`; `span` is the `range` of stocks, such as `5D`; `start` and `end` are
+        moments. `source="own"` asks for bars of the service's own quotes, `session="extended"` for stocks
+        also outside their hours.
+        """
+        wish = BarWish(interval, span, start, end, limit, order, source, session)
+        _, page = self._first_bars(name, wish)
+        return page.data
+
+    def history(
+        self, name: str, interval: str, start: Moment, end: Moment | None = None, *, source: str | None = None
+    ) -> Iterator[AnyBar]:
+        """Yields all bars that open from `start` to before `end`, page by page."""
+        wish = BarWish(interval, None, start, end, 1000, None, source, None)
+        call, page = self._first_bars(name, wish)
+        for bar in page.data:
+            yield bar
+        while page.next is not None:
+            page = self._http.page(call.of_page(page.next))
+            for bar in page.data:
+                yield bar
+
+    def movers(self) -> Movers:
+        """Returns the stocks that rose and fell most today."""
+        return self._http.send(Call[Movers]("GET", "/api/market/movers"))
+
+    def heatmap(self) -> Heatmap:
+        """Returns all stocks by sector."""
+        return self._http.send(Call[Heatmap]("GET", "/api/market/heatmap"))
+
+    def news(self, symbols: str | Iterable[str] = (), limit: int | None = None) -> list[Article]:
+        """Returns the newest articles, of some stocks or of all."""
+        query = {"symbols": listed(symbols) or None, "limit": limit}
+        return self._http.send(Call[list[Article]]("GET", "/api/market/news", query))
+
+    def search(self, text: str, limit: int | None = None) -> list[SearchResult]:
+        """Returns instruments of all feeds whose symbols or names match, the best first."""
+        return self._http.send(Call[list[SearchResult]]("GET", "/api/search", {"q": text, "limit": limit}))
+
+    def company(self, symbol: str) -> Overview:
+        """Returns metrics, earnings, recommendations and estimates of a company; missing parts are None."""
+        return self._http.send(Call[Overview]("GET", path("/api/financials/company/{}/overview", symbol)))
+
+    def earnings_calendar(self, start: Moment | None = None, end: Moment | None = None) -> EarningsCalendar:
+        """Returns the earnings dates of a week from today, or of the days from `start` to `end`."""
+        query = {"from": start, "to": end}
+        return self._http.send(Call[EarningsCalendar]("GET", "/api/financials/earnings-calendar", query))
+
+    def status(self) -> MarketStatus:
+        """Returns the state of the market and of each feed."""
+        return self._http.send(Call[MarketStatus]("GET", "/api/market/status"))
+
+    def find(self, names: Iterable[str]) -> tuple[list[tuple[Feed, str]], list[str]]:
+        """Returns the feeds and symbols that names mean, and the names that no feed has."""
+        given = list(dict.fromkeys(names))
+        found = (self._look_up([name for name in given if is_plain(name)], None)).places()
+        places, unknown = [], []
+        for name in given:
+            feeds, symbol = split_name(name)
+            if name in found:
+                places.append(found[name])
+            elif len(feeds) == 1:
+                places.append((feeds[0], symbol))
+            else:
+                unknown.append(name)
+        return places, unknown
+
+    def closed_bars(self, copy: Copy) -> dict[str, list[Any]]:
+        """Returns the closed bars before the live ones of a copy."""
+        result: dict[str, list[Any]] = {}
+        for call in copy.calls_for_bars():
+            answer = self._http.send(call)
+            result.update(answer)
+        return result
+
+    def _look_up(self, names: Iterable[str], at: Moment | None) -> Lookup:
+        lookup = Lookup(names)
+        for feed in FEEDS:
+            for call in lookup.calls(feed, at):
+                lookup.take(feed, self._answer_or_nothing(call))
+        return lookup
+
+    def _answer_or_nothing(self, call: Call[Any]) -> dict[str, Any]:
+        """Returns the answer; nothing if the feed does not have the symbol, or the service not the feed."""
+        try:
+            answer: dict[str, Any] = self._http.send(call)
+        except ApiError as error:
+            if error.code in ABSENT:
+                return {}
+            raise
+        return answer
+
+    def _first_bars(self, name: str, wish: BarWish) -> tuple[Call[list[AnyBar]], Page[list[AnyBar]]]:
+        """Returns the request to the first feed that has the symbol, and the first page."""
+        *others, last = bar_calls(name, wish)
+        for call in others:
+            try:
+                return call, self._http.page(call)
+            except ApiError as error:  # noqa: PERF203 - one a feed
+                if error.code not in ABSENT:
+                    raise
+        return last, self._http.page(last)

@@ -1,0 +1,45 @@
+"""Requests for bars of any feed; no I/O."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Union
+
+from quotecast_client.calls import Call, Moment, path
+from quotecast_client.names import split_name
+from quotecast_client.rest_types import Bar, DovizBar
+
+#: A bar; the volume of doviz is None.
+AnyBar = Union[Bar, DovizBar]
+
+
+class BarWish(NamedTuple):
+    """Which bars of a symbol to read."""
+
+    interval: str | None
+    span: str | None
+    start: Moment | None
+    end: Moment | None
+    limit: int | None
+    order: str | None
+    source: str | None
+    session: str | None
+
+
+def bar_calls(name: str, wish: BarWish) -> list[Call[list[AnyBar]]]:
+    """Returns the requests to the feeds that may have a symbol, in the order in which to ask them."""
+    feeds, symbol = split_name(name)
+    calls = []
+    for feed in feeds:
+        query: dict[str, Any] = {
+            "start": wish.start,
+            "end": wish.end,
+            "limit": wish.limit,
+            "order": wish.order,
+            "source": wish.source,
+        }
+        if feed == "market":
+            query.update({"interval": wish.interval, "range": wish.span, "session": wish.session})
+        else:
+            query["timeframe"] = wish.interval
+        calls.append(Call[list[AnyBar]]("GET", path(f"/api/{feed}/bars/{{}}", symbol), query))
+    return calls

@@ -1,0 +1,211 @@
+import { Backoff } from "./backoff.ts";
+import { type Encoding, ROWS } from "./encodings.ts";
+import { Feed, type FeedOptions } from "./feed.ts";
+import type { Pong, WelcomeToAll } from "./feed-types.ts";
+import type { Command, FeedFrame, FeedName, Frame } from "./frames.ts";
+
+/** The class of a WebSocket: that of browsers, Node 22, Bun and Deno, or of the package `ws`. */
+export type SocketConstructor = new (url: string, protocols: string[]) => object;
+
+export interface ConnectionOptions {
+  /** Origin of the service, such as `https://quotes.example.com`. */
+  readonly address: string;
+  readonly encoding?: Encoding;
+  readonly backoff?: Backoff;
+  /** The runtime's own by default; Node before 22 has none. */
+  readonly WebSocket?: SocketConstructor;
+}
+
+/** What a connection calls of a feed, whatever its quotes are. */
+type AnyFeed = Pick<Feed<FeedName>, "open" | "end" | "take">;
+
+const DEFAULT_HEARTBEAT_MS = 15_000;
+/** Time limit for a pong when the connection is in doubt. */
+const PONG_MS = 3000;
+/** The code of a feed without a provider. */
+const NO_PROVIDER = 404;
+/** Close codes in this range are final: the client does not reconnect. */
+const [HOPELESS_FROM, HOPELESS_BEFORE] = [4400, 4450];
+
+/**
+ * One WebSocket for all feeds of a service.
+ *
+ * It reconnects after growing waits, or when the server says. If no frame arrives for two heartbeats, it counts as
+ * lost.
+ */
+export class Connection {
+  /** Milliseconds by which the server's clock is ahead of this machine's. */
+  clockOffset = 0;
+
+  readonly #feeds = new Map<FeedName, AnyFeed>();
+  #socket: WebSocket | null = null;
+  /** The greeting of the present connection. */
+  #welcome: WelcomeToAll | null = null;
+  #heartbeatMs = DEFAULT_HEARTBEAT_MS;
+  #watchdog: ReturnType<typeof setTimeout> | undefined;
+  #pongTimer: ReturnType<typeof setTimeout> | undefined;
+  #retry: ReturnType<typeof setTimeout> | undefined;
+  #retryAfterMs: number | null = null;
+  /** Time of the ping that has no pong yet; 0 if there is none. */
+  #pingedAt = 0;
+  readonly #backoff: Backoff;
+  readonly #encoding: Encoding;
+  readonly #Socket: SocketConstructor;
+
+  constructor(private readonly options: ConnectionOptions) {
+    this.#backoff = options.backoff ?? new Backoff();
+    this.#encoding = options.encoding ?? ROWS;
+    this.#Socket = options.WebSocket ?? socketOfRuntime();
+    this.#connect();
+  }
+
+  /** Returns a copy of one feed, which follows nothing yet. A connection has at most one copy of each feed. */
+  feed<N extends FeedName>(name: N, options: FeedOptions<N> = {}): Feed<N> {
+    if (this.#feeds.has(name)) throw new Error(`The connection has the feed ${name} already`);
+    const feed = new Feed(name, options, (command) => this.#send(command));
+    this.#feeds.set(name, feed);
+    if (this.#welcome) this.#open(name, feed, this.#welcome);
+    return feed;
+  }
+
+  /** Closes the connection for good. */
+  close(): void {
+    this.#dropSocket();
+    clearTimeout(this.#retry);
+    this.#retry = undefined;
+    this.#endFeeds("connecting");
+  }
+
+  /**
+   * Pings, and reconnects if no pong comes; a connection that waits to reconnect does so at once.
+   *
+   * Call it when the network may have changed: browser events come long before the watchdog fires.
+   */
+  check(): void {
+    const socket = this.#socket;
+    if (!this.#welcome) {
+      if (socket || this.#retry !== undefined) this.#reconnect(0);
+    } else if (socket && this.#pongTimer === undefined) {
+      this.#ping();
+      this.#pongTimer = setTimeout(() => this.#handleLoss(socket, 0), PONG_MS);
+    }
+  }
+
+  #send(command: Command): void {
+    this.#socket?.send(JSON.stringify(command));
+  }
+
+  #connect(): void {
+    const url = `${this.options.address.replace(/^http/, "ws").replace(/\/+$/, "")}/api/ws`;
+    const socket = new this.#Socket(url, [this.#encoding.subprotocol]) as WebSocket;
+    socket.binaryType = "arraybuffer";
+    socket.onmessage = ({ data }) => this.#read(data);
+    socket.onclose = ({ code }) => this.#handleLoss(socket, code);
+    // After a refused handshake Node 20 reports no close.
+    socket.onerror = () => this.#handleLoss(socket, 0);
+    this.#socket = socket;
+    this.#retry = undefined;
+    this.#restartWatchdog();
+  }
+
+  #read(message: string | ArrayBuffer): void {
+    this.#restartWatchdog();
+    const frame = this.#encoding.decode(message) as Frame;
+    switch (frame.type) {
+      case "welcome":
+        this.#handleWelcome(frame);
+        break;
+      case "pong":
+        this.#setClock(frame);
+        break;
+      case "shutdown":
+        this.#retryAfterMs = frame.retryAfterMs;
+        break;
+      default:
+        this.#feeds.get(frame.feed as FeedName)?.take(frame as FeedFrame);
+        if (frame.type === "heartbeat") this.#ping();
+    }
+  }
+
+  #handleWelcome(welcome: WelcomeToAll): void {
+    this.#welcome = welcome;
+    this.#heartbeatMs = welcome.heartbeatMs;
+    this.#backoff.reset();
+    this.#ping();
+    for (const [name, feed] of this.#feeds) this.#open(name, feed, welcome);
+  }
+
+  /** Subscribes a feed, if the service has a provider for it. */
+  #open(name: FeedName, feed: AnyFeed, welcome: WelcomeToAll): void {
+    if (welcome.feeds[name]) feed.open();
+    else feed.end("refused", NO_PROVIDER);
+  }
+
+  /** Sends one ping at a time, so that a pong's ping is known. */
+  #ping(): void {
+    if (this.#pingedAt) return;
+    this.#pingedAt = Date.now();
+    this.#send({ action: "ping" });
+  }
+
+  #setClock(pong: Pong): void {
+    this.clockOffset = Date.parse(pong.timestamp) - (Date.now() + this.#pingedAt) / 2;
+    this.#endPing();
+  }
+
+  #endPing(): void {
+    clearTimeout(this.#pongTimer);
+    this.#pongTimer = undefined;
+    this.#pingedAt = 0;
+  }
+
+  #restartWatchdog(): void {
+    clearTimeout(this.#watchdog);
+    const socket = this.#socket;
+    this.#watchdog = setTimeout(() => socket && this.#handleLoss(socket, 0), 2 * this.#heartbeatMs);
+  }
+
+  #handleLoss(socket: WebSocket, code: number): void {
+    if (socket !== this.#socket) return;
+    this.#dropSocket();
+    const isFinal = code >= HOPELESS_FROM && code < HOPELESS_BEFORE;
+    this.#endFeeds(isFinal ? "refused" : "connecting", isFinal ? code : 0);
+    if (isFinal) return;
+    const retryAfterMs = this.#retryAfterMs;
+    this.#retryAfterMs = null;
+    this.#reconnect(retryAfterMs === null ? this.#backoff.wait() : this.#backoff.waitAsTold(retryAfterMs));
+  }
+
+  #endFeeds(state: "connecting" | "refused", code = 0): void {
+    for (const feed of this.#feeds.values()) feed.end(state, code);
+  }
+
+  #reconnect(milliseconds: number): void {
+    this.#dropSocket();
+    clearTimeout(this.#retry);
+    this.#retry = setTimeout(() => this.#connect(), milliseconds);
+  }
+
+  /** Closes the socket and ignores its further events. */
+  #dropSocket(): void {
+    clearTimeout(this.#watchdog);
+    this.#endPing();
+    const socket = this.#socket;
+    this.#socket = null;
+    this.#welcome = null;
+    if (!socket) return;
+    socket.onmessage = null;
+    socket.onclose = null;
+    // The package `ws` throws an error that nobody takes, such as that of a close during the handshake.
+    socket.onerror = () => {};
+    socket.close();
+  }
+}
+
+function socketOfRuntime(): SocketConstructor {
+  if (typeof WebSocket === "undefined")
+    throw new Error(
+      "This runtime has no WebSocket: pass one as the option `WebSocket`, such as that of the package `ws`",
+    );
+  return WebSocket;
+}

@@ -1,0 +1,96 @@
+import { ApiError } from "./errors.ts";
+import type { FeedName, Quote } from "./frames.ts";
+import { FEEDS, fold, namesIn, type Place, splitName } from "./names.ts";
+import type { Rest } from "./rest.ts";
+
+/** A quote, and the feed that has it. */
+export interface Found {
+  readonly feed: FeedName;
+  readonly symbol: string;
+  readonly quote: Quote;
+}
+
+/** Names of one feed that are read one by one; more are read with all others of the feed. */
+const FEW = 5;
+/** Names of one request for stocks. */
+const MOST = 500;
+/** Errors by which a feed says that it does not have a symbol. */
+const ABSENT = new Set<string | undefined>(["symbol_not_found", "no_provider"]);
+
+/**
+ * Returns the quotes of names: of each, that of the first feed that has it. Those of a whole feed, such as
+ * `crypto:all`, are there by their symbols.
+ */
+export async function findQuotes(rest: Rest, names: Iterable<string>): Promise<Map<string, Found>> {
+  const found = new Map<string, Found>();
+  const split = namesIn(names).map((name) => ({ name, ...splitName(name) }));
+  for (const feed of FEEDS) {
+    const open = split.filter(({ name, feeds }) => feeds.includes(feed) && !found.has(name));
+    if (!open.length) continue;
+    const quotes = await readQuotes(rest, feed, [...new Set(open.map(({ symbol }) => symbol))]);
+    const bySymbol = new Map(quotes.map((quote) => [fold(symbolOf(feed, quote)), quote]));
+    for (const { name, symbol } of open)
+      if (symbol === "all") for (const quote of quotes) found.set(symbolOf(feed, quote), foundIn(feed, quote));
+      else {
+        const quote = bySymbol.get(fold(symbol));
+        if (quote) found.set(name, foundIn(feed, quote));
+      }
+  }
+  return found;
+}
+
+/** Returns the feeds and symbols of names, and the names that no feed has; asks only where a name does not say it. */
+export async function findPlaces(
+  rest: Rest,
+  names: Iterable<string>,
+): Promise<{ places: Map<string, Place>; unknown: string[] }> {
+  const split = namesIn(names).map((name) => ({ name, ...splitName(name) }));
+  const open = split.filter(({ feeds }) => feeds.length > 1).map(({ name }) => name);
+  const found = open.length ? await findQuotes(rest, open) : new Map<string, Found>();
+  const places = new Map<string, Place>();
+  for (const { name, feeds, symbol } of split) {
+    const [feed, ...others] = feeds;
+    const place = others.length ? found.get(name) : { feed: feed as FeedName, symbol };
+    if (place) places.set(name, { feed: place.feed, symbol: place.symbol });
+  }
+  return { places, unknown: open.filter((name) => !places.has(name)) };
+}
+
+export function symbolOf(feed: FeedName, quote: Quote): string {
+  return feed === "doviz" ? (quote as { symbol: string }).symbol : (quote as { ticker: string }).ticker;
+}
+
+const foundIn = (feed: FeedName, quote: Quote): Found => ({ feed, symbol: symbolOf(feed, quote), quote });
+
+async function readQuotes(rest: Rest, feed: FeedName, symbols: readonly string[]): Promise<Quote[]> {
+  const isWhole = symbols.includes("all");
+  if (feed === "market") {
+    const lists = isWhole ? ["all"] : listsOf(symbols);
+    const answers = lists.map((list) => orNothing(rest.call("GET /api/market/quotes", { query: { symbols: list } })));
+    return (await Promise.all(answers)).flatMap((answer) => Object.values(answer ?? {}));
+  }
+  if (isWhole || symbols.length > FEW)
+    return Object.values((await orNothing<Record<string, Quote>>(rest.call(`GET /api/${feed}/quotes`))) ?? {});
+  const answers = symbols.map((symbol) =>
+    orNothing<Quote>(rest.call(`GET /api/${feed}/quotes/{symbol}`, { path: { symbol } })),
+  );
+  return (await Promise.all(answers)).filter((quote) => quote !== null);
+}
+
+/** Returns null if the feed does not have the symbol, or the service not the feed. */
+async function orNothing<T>(answer: Promise<T>): Promise<T | null> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof ApiError && ABSENT.has(error.code)) return null;
+    throw error;
+  }
+}
+
+/** Returns symbols as lists of queries; the ticker ALL alone would mean every stock. */
+function listsOf(symbols: readonly string[]): string[] {
+  const parts = Array.from({ length: Math.ceil(symbols.length / MOST) }, (_, part) =>
+    symbols.slice(part * MOST, (part + 1) * MOST),
+  );
+  return parts.map((part) => (part.length === 1 ? [...part, ...part] : part).join());
+}

@@ -1,0 +1,61 @@
+import { type Change, Copy } from "./copy.ts";
+import { ROWS } from "./encodings.ts";
+import type { AnySnapshot, AnyUpdate, Error as CommandError, Heartbeat, Welcome } from "./feed-types.ts";
+import type { FeedName } from "./frames.ts";
+
+export interface ReplayOptions<N extends FeedName> {
+  /** Origin of the service, such as `https://quotes.example.com`. */
+  readonly address: string;
+  readonly feed: N;
+  readonly symbols: readonly string[];
+  /** The moment at which it begins, ISO 8601. */
+  readonly at: string;
+  /** Seconds of the recording per second. */
+  readonly speed: number;
+  readonly onChange: (change: Change, copy: Copy<N>) => void;
+  /** Takes the moment that the replay has reached, ISO 8601. */
+  readonly onMoment: (at: string) => void;
+  /** Takes the reason that the service gives, null without one. `isWhole` says that the recording has ended. */
+  readonly onEnd: (end: { readonly isWhole: boolean; readonly reason: string | null }) => void;
+}
+
+/** Close code at the present or at the end of the recording. */
+const ENDED = 4410;
+
+/** Quotes of one feed as recorded, played from a moment on. It ends with its socket. */
+export class Replay<N extends FeedName> {
+  readonly copy: Copy<N>;
+  readonly #socket: WebSocket;
+  #reason: string | null = null;
+
+  constructor(private readonly options: ReplayOptions<N>) {
+    const { address, feed, symbols, at, speed } = options;
+    this.copy = new Copy(feed);
+    const query = new URLSearchParams({ symbols: symbols.join(), at, speed: String(speed) });
+    this.#socket = new WebSocket(`${address.replace(/^http/, "ws")}/api/ws/${feed}?${query}`, [ROWS.subprotocol]);
+    this.#socket.onmessage = ({ data }) => this.#take(ROWS.decode(data));
+    this.#socket.onclose = ({ code }) => options.onEnd({ isWhole: code === ENDED, reason: this.#reason });
+  }
+
+  close(): void {
+    this.#socket.onmessage = null;
+    this.#socket.onclose = null;
+    this.#socket.close();
+  }
+
+  #take(message: unknown): void {
+    const frame = message as AnySnapshot | AnyUpdate | CommandError | Heartbeat | Welcome;
+    switch (frame.type) {
+      case "snapshot":
+      case "update":
+        this.options.onChange(this.copy.take(frame), this.copy);
+        break;
+      case "welcome":
+      case "heartbeat":
+        if (frame.at) this.options.onMoment(frame.at);
+        break;
+      case "error":
+        this.#reason = frame.detail;
+    }
+  }
+}
