@@ -1,70 +1,161 @@
-import { signal } from "@preact/signals";
-import { ApiError } from "../client/index.ts";
-import { DEFAULT, type Place, parseLayout } from "./layout.ts";
-import { rest } from "./service.ts";
-import { session } from "./session.ts";
-import { storedSignal } from "./stored.ts";
+import { computed, signal } from "@preact/signals";
+import { announcement, focusTarget, maximised, moving, nameOf, titleOf, undoOffer } from "./frame-state.ts";
+import { addPlace, DEFAULT, inOrder, type Kind, type Place, removePlace } from "./layout.ts";
+import { layout, loadLayout, putLayout } from "./layout-store.ts";
+import { type Changes, NO_CHANGES, noteChange, stepBack, stepForward } from "./undo.ts";
+import { say, type Word } from "./words.ts";
+import {
+  activeOf,
+  addMemory,
+  insertWorkspace,
+  keepMemories,
+  type Layout,
+  MOST_WORKSPACES,
+  moveWorkspace,
+  removeWorkspace,
+  renameWorkspace,
+  replacePanes,
+  type Workspace,
+} from "./workspaces.ts";
 
-const SAVE_AFTER_MS = 300;
+const changes = signal<Changes<Layout>>(NO_CHANGES);
+export const workspaces = computed(() => layout.value.workspaces);
+export const activeWorkspace = computed(() => activeOf(layout.value));
+/** Places of the panes on the grid, also of one that is on its way. */
+export const places = computed(() => moving.value?.now ?? activeWorkspace.value.panes);
+export const canUndo = computed(() => changes.value.past.length > 0);
+export const canRedo = computed(() => changes.value.future.length > 0);
 
-const isLayout = (value: unknown): value is { panes: readonly Place[] } => parseLayout(value) !== null;
-const own = storedSignal("layout", { panes: DEFAULT }, isLayout);
-/** Places of the panes on the grid. */
-export const places = signal<readonly Place[]>(parseLayout(own.value) ?? DEFAULT);
-/** Time of the last save to the account (Unix milliseconds, this machine's clock); 0 for never. */
-export const savedAt = signal(0);
-
-let version = 0;
-let timer: ReturnType<typeof setTimeout> | undefined;
-/** Saves run one after the other: of two at once, the service refuses the second for its old version. */
-let saving: Promise<unknown> = Promise.resolve();
-
-/** Arranges the panes and saves the layout: to the account, or to this browser. */
-export function arrange(next: readonly Place[]): void {
-  places.value = next;
-  clearTimeout(timer);
-  if (session.value) timer = setTimeout(() => void storeNext(), SAVE_AFTER_MS);
-  else own.value = { panes: next };
-}
-
-/** Changes the choices of one pane. */
-export function remember(id: string, memory: Record<string, string>): void {
-  arrange(places.value.map((each) => (each.id === id ? { ...each, memory: { ...each.memory, ...memory } } : each)));
-}
-
-/** Loads the account's layout; an account without one gets this browser's. */
+/** Loads the layout of the account or of this browser. */
 export async function loadArrangement(): Promise<void> {
-  if (!session.value) {
-    places.value = parseLayout(own.value) ?? DEFAULT;
-    return;
-  }
-  const saved = await rest.call("GET /api/terminal/layout");
-  version = saved.version;
-  const found = parseLayout(saved.layout);
-  if (found) places.value = found;
-  else await storeNext();
+  await loadLayout();
+  changes.value = NO_CHANGES;
+  undoOffer.value = null;
+  leave();
 }
 
-/** Saves the layout after the running save; a failed save is repeated with the next change. */
-function storeNext(): Promise<unknown> {
-  saving = saving.then(store).catch(() => null);
-  return saving;
+/** Ends a move and restores a maximised pane: another layout comes. */
+function leave(): void {
+  moving.value = null;
+  maximised.value = null;
 }
 
-async function store(): Promise<void> {
-  try {
-    await put();
-  } catch (error) {
-    if (!(error instanceof ApiError) || error.status !== 409) throw error;
-    // Another window saved first; this layout is newer, so it replaces that one.
-    const saved = await rest.call("GET /api/terminal/layout");
-    version = saved.version;
-    await put();
-  }
+function commit(next: Layout, offer: typeof undoOffer.value = null): void {
+  if (next === layout.value) return;
+  changes.value = noteChange(changes.value, layout.value);
+  undoOffer.value = offer;
+  moving.value = null;
+  putLayout(next);
 }
 
-async function put(): Promise<void> {
-  const saved = await rest.call("PUT /api/terminal/layout", { body: { layout: { panes: places.value }, version } });
-  version = saved.version;
-  savedAt.value = Date.now();
+/** Arranges the panes of the active workspace and saves the layout. */
+export function arrange(next: readonly Place[]): void {
+  commit(replacePanes(layout.value, next));
+}
+
+/** Changes the choices of a pane in a workspace, by default in the active one; undo leaves them as they are. */
+export function remember(id: string, memory: Record<string, string>, workspace = activeWorkspace.value.id): void {
+  putLayout(addMemory(layout.value, workspace, id, memory));
+}
+
+function travel(step: typeof stepBack, word: Word): void {
+  const found = step(changes.value, layout.value);
+  if (!found) return;
+  const before = new Set(activeWorkspace.value.panes.map((each) => each.id));
+  const focused = document.activeElement?.closest<HTMLElement>(".pane")?.dataset.pane;
+  const [rest, present] = found;
+  changes.value = rest;
+  undoOffer.value = null;
+  leave();
+  putLayout(keepMemories(present, layout.value));
+  announcement.value = say(word);
+  const back = activeWorkspace.value.panes.filter((each) => !before.has(each.id));
+  if (back.length === 1) focusTarget.value = { pane: back[0]?.id ?? null, part: "pane" };
+  else if (focused && !activeWorkspace.value.panes.some((each) => each.id === focused))
+    focusTarget.value = { pane: null, part: "pane" };
+}
+
+/** Reverts the last change of panes or workspaces. */
+export const undo = (): void => travel(stepBack, "undone");
+
+/** Repeats the change that was undone last. */
+export const redo = (): void => travel(stepForward, "redone");
+
+/** Adds a pane to the active workspace, brings it into view and focuses it; returns its id. */
+export function addPane(kind: Kind, memory?: Record<string, string>): string {
+  const before = activeWorkspace.value.panes;
+  const next = addPlace(before, kind, memory);
+  const { id } = next.find((each) => !before.some((other) => other.id === each.id)) as Place;
+  maximised.value = null;
+  arrange(next);
+  focusTarget.value = { pane: id, part: "pane" };
+  return id;
+}
+
+/** Focuses the first pane of a kind, or adds one; returns its id. */
+export function showPane(kind: Kind): string {
+  const found = inOrder(activeWorkspace.value.panes).find((each) => each.kind === kind);
+  if (!found) return addPane(kind);
+  if (maximised.value !== found.id) maximised.value = null;
+  focusTarget.value = { pane: found.id, part: "pane" };
+  return found.id;
+}
+
+/** Closes a pane; the focus goes to the next one, or to the tab of the workspace. */
+export function closePane(id: string): void {
+  const ordered = inOrder(activeWorkspace.value.panes);
+  const at = ordered.findIndex((each) => each.id === id);
+  const closed = ordered[at];
+  if (!closed) return;
+  if (maximised.value === id) maximised.value = null;
+  const offer = { word: "paneClosed", name: titleOf(closed) } as const;
+  commit(replacePanes(layout.value, removePlace(activeWorkspace.value.panes, id)), offer);
+  focusTarget.value = { pane: (ordered[at + 1] ?? ordered[at - 1])?.id ?? null, part: "grip" };
+}
+
+/** Arranges the active workspace as in a new browser. */
+export function resetLayout(): void {
+  maximised.value = null;
+  commit(replacePanes(layout.value, DEFAULT), { word: "layoutReset", name: nameOf(activeWorkspace.value) });
+}
+
+/** Shows a workspace. */
+export function openWorkspace(id: string): void {
+  if (id === activeWorkspace.value.id || !workspaces.value.some((each) => each.id === id)) return;
+  leave();
+  putLayout({ ...layout.value, active: id });
+}
+
+/** Opens a new workspace with the default panes, or with those of another; returns its id. */
+export function addWorkspace(like?: Workspace): string {
+  if (!canAddWorkspace()) return activeWorkspace.value.id;
+  const id = Math.random().toString(36).slice(2, 10);
+  const name = like
+    ? say("workspaceCopy", { name: nameOf(like) })
+    : say("workspaceNumber", { number: workspaces.value.length + 1 });
+  leave();
+  commit(insertWorkspace(layout.value, { id, name, panes: like?.panes ?? DEFAULT }));
+  focusTarget.value = { pane: null, part: "pane" };
+  return id;
+}
+
+export const canAddWorkspace = (): boolean => workspaces.value.length < MOST_WORKSPACES;
+
+/** Deletes a workspace, except for the last one. */
+export function deleteWorkspace(id: string): void {
+  const deleted = workspaces.value.find((each) => each.id === id);
+  if (!deleted) return;
+  leave();
+  commit(removeWorkspace(layout.value, id), { word: "workspaceDeleted", name: nameOf(deleted) });
+  focusTarget.value = { pane: null, part: "pane" };
+}
+
+export function nameWorkspace(id: string, name: string): void {
+  const named = workspaces.value.find((each) => each.id === id);
+  if (named && nameOf(named) !== name.trim()) commit(renameWorkspace(layout.value, id, name));
+}
+
+/** Moves the tab of a workspace. */
+export function shiftWorkspace(id: string, step: number): void {
+  commit(moveWorkspace(layout.value, id, step));
 }

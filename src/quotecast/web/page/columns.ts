@@ -57,7 +57,7 @@ export const VOLUME: Column = {
 };
 
 const priceColumn = (
-  title: "bid" | "ask" | "buying" | "selling" | "high" | "low",
+  title: "bid" | "ask" | "buying" | "selling" | "high" | "low" | "open" | "previousClose",
   rest: Partial<Column> = {},
 ): Column => ({
   title,
@@ -72,3 +72,13 @@ export const HIGH = priceColumn("high", { rank: 5 });
 export const LOW = priceColumn("low", { rank: 5 });
 export const BUYING = priceColumn("buying", { lights: true, className: "side" });
 export const SELLING = priceColumn("selling", { lights: true, className: "side" });
+export const OPEN = priceColumn("open", { rank: 6 });
+export const PREVIOUS_CLOSE = priceColumn("previousClose", { rank: 6 });
+/** The day's lowest and highest price; sorted by the place of the price between them. */
+export const DAY_RANGE: Column = {
+  title: "range24",
+  text: (quote) => (quote.low === null || quote.high === null ? "–" : `${price(quote.low)} – ${price(quote.high)}`),
+  value: ({ low, high, price: now }) =>
+    low === null || high === null || high <= low ? null : (now - low) / (high - low),
+  rank: 6,
+};

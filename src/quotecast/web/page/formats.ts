@@ -1,4 +1,4 @@
-import { locale } from "./words.ts";
+import { language, locale } from "./words.ts";
 
 const UNKNOWN = "–";
 
@@ -67,6 +67,18 @@ export function dayAndTime(iso: string): string {
   return new Intl.DateTimeFormat(locale(), options).format(new Date(iso));
 }
 
+/** A time with its date, which has no year. */
+export function dateAndTime(iso: string): string {
+  const options = { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" } as const;
+  return new Intl.DateTimeFormat(locale(), options).format(new Date(iso));
+}
+
+/** A day (ISO 8601 without a time), with its weekday. */
+export function dayOnly(day: string): string {
+  const options = { weekday: "short", day: "numeric", month: "short", timeZone: "UTC" } as const;
+  return new Intl.DateTimeFormat(locale(), options).format(new Date(day));
+}
+
 /** A time, with its date unless that is today. */
 export function moment(iso: string): string {
   const [then, now] = [new Date(iso), new Date()];
@@ -85,8 +97,11 @@ export function month(day: string): string {
   return new Intl.DateTimeFormat(locale(), options).format(new Date(day));
 }
 
+/** Returns the shortest usual unit; in Turkish the narrow one lacks the space that spelling asks for. */
+const shortUnit = () => (language.value === "tr" ? "short" : "narrow");
+
 /** A duration in its largest unit: seconds, minutes or hours. */
-export function age(milliseconds: number, unitDisplay: "narrow" | "short" = "narrow"): string {
+export function age(milliseconds: number, unitDisplay: "narrow" | "short" = shortUnit()): string {
   const seconds = Math.max(0, milliseconds / 1000);
   const [value, unit] =
     seconds < 60 ? [seconds, "second"] : seconds < 3600 ? [seconds / 60, "minute"] : [seconds / 3600, "hour"];

@@ -1,10 +1,12 @@
 import { logOut } from "./account.ts";
-import { arrange, places } from "./arrangement.ts";
-import { addPlace, DEFAULT, KINDS, type Kind } from "./layout.ts";
+import { openAccount } from "./account-state.ts";
+import { addPane, resetLayout } from "./arrangement.ts";
+import { KINDS, type Kind } from "./layout.ts";
 import { RewindButton } from "./rewind-dialog.tsx";
 import { Search } from "./search.tsx";
 import { session } from "./session.ts";
 import { openSignIn } from "./sign-in.tsx";
+import { Tabs } from "./tabs.tsx";
 import { type Theme, theme } from "./theme.ts";
 import { type Language, language, say, type Word } from "./words.ts";
 
@@ -13,11 +15,14 @@ const THEMES: Record<Theme, Word> = { auto: "themeAuto", dark: "themeDark", ligh
 export function Header() {
   return (
     <header class="top">
+      <a class="skip" href="#workspace">
+        {say("skipToWorkspace")}
+      </a>
       <h1>
         <img src="/favicon.svg" alt="" width="20" height="20" /> quotecast
       </h1>
       <Search />
-      <span class="grow" />
+      <Tabs />
       <RewindButton />
       <AddPane />
       <Settings />
@@ -33,7 +38,8 @@ export function Header() {
 function AddPane() {
   const add = (event: Event) => {
     const select = event.currentTarget as HTMLSelectElement;
-    arrange(select.value === "default" ? DEFAULT : addPlace(places.value, select.value as Kind));
+    if (select.value === "default") resetLayout();
+    else addPane(select.value as Kind);
     select.value = "";
   };
   return (
@@ -93,9 +99,16 @@ function Account() {
     );
   return (
     <>
-      <span class="who" title={entered.user.email}>
+      <button
+        type="button"
+        class="who"
+        title={entered.user.email}
+        aria-label={say("accountSettings", { name: entered.user.name })}
+        aria-haspopup="dialog"
+        onClick={openAccount}
+      >
         {entered.user.name}
-      </span>
+      </button>
       <button type="button" onClick={logOut}>
         {say("logOut")}
       </button>

@@ -1,4 +1,4 @@
-import type { FeedName } from "../client/index.ts";
+import type { FeedName } from "quotecast-client";
 import { isOneOf, isRecord, isText } from "./stored.ts";
 
 /** A stock, pair or currency: a feed and the key of a quote in it. */

@@ -15,6 +15,8 @@ export const KINDS = [
   "doviz",
   "company",
   "portfolio",
+  "earnings",
+  "alerts",
 ] as const;
 export type Kind = (typeof KINDS)[number];
 
@@ -28,6 +30,21 @@ export interface Place {
   readonly h: number;
   readonly memory?: Record<string, string>;
 }
+
+/** Columns and rows of a new pane. */
+export const SIZES: Record<Kind, readonly [number, number]> = {
+  watchlist: [3, 14],
+  chart: [6, 14],
+  heatmap: [5, 10],
+  movers: [3, 8],
+  news: [3, 6],
+  crypto: [4, 10],
+  doviz: [3, 10],
+  company: [6, 13],
+  portfolio: [6, 13],
+  earnings: [4, 12],
+  alerts: [4, 10],
+};
 
 const place = (kind: Kind, x: number, y: number, w: number, h: number): Place => ({ id: kind, kind, x, y, w, h });
 
@@ -45,9 +62,6 @@ export const DEFAULT: readonly Place[] = [
 
 const overlap = (one: Place, other: Place): boolean =>
   one.x < other.x + other.w && other.x < one.x + one.w && one.y < other.y + other.h && other.y < one.y + one.h;
-
-const inOrder = (places: readonly Place[]): Place[] =>
-  [...places].sort((one, other) => one.y - other.y || one.x - other.x);
 
 /** Returns the place within the grid's bounds. */
 function clampPlace(given: Place): Place {
@@ -80,32 +94,95 @@ function raisePlaces(places: readonly Place[]): Place[] {
   return settled;
 }
 
-/** Returns the layout with one place changed; the others move down to make room, and gaps close. */
+/** Returns the layout with one place changed; the others make room, and gaps close. */
 export function changePlace(places: readonly Place[], id: string, change: Partial<Place>): Place[] {
-  const moved = places.filter((each) => each.id === id).map((each) => clampPlace({ ...each, ...change }));
-  const settled = [...moved];
-  for (const each of inOrder(places.filter((other) => other.id !== id))) settled.push(lowerPlace(each, settled));
-  return raisePlaces(settled);
+  const before = places.find((each) => each.id === id);
+  if (!before) return [...places];
+  const others = places.filter((each) => each.id !== id);
+  const given = clampPlace({ ...before, ...change });
+  const passed = passedPlaces(before, given, others);
+  if (!passed.length) return raisePlaces(makeRoom(given, others));
+  const raised = raisePlaces(others);
+  const bottoms = raised.filter((each) => passed.includes(each.id)).map((each) => each.y + each.h);
+  return raisePlaces(makeRoom({ ...given, y: Math.max(...bottoms) }, raised));
+}
+
+/** Returns the ids of the panes below a pane whose middle its lower edge passes on its way down. */
+const passedPlaces = (before: Place, given: Place, others: readonly Place[]): string[] =>
+  given.y <= before.y
+    ? []
+    : others
+        .filter((each) => each.x < given.x + given.w && given.x < each.x + each.w)
+        .filter((each) => each.y >= before.y + before.h && each.y + each.h / 2 < given.y + given.h)
+        .map((each) => each.id);
+
+/** Moves the panes under a place down. */
+function makeRoom(given: Place, others: readonly Place[]): Place[] {
+  const settled = [given];
+  for (const each of inOrder(others)) settled.push(lowerPlace(each, settled));
+  return settled;
+}
+
+/** Returns the layout after the pane's next visible step: a move by a row that changes nothing goes on. */
+export function stepPlace(places: readonly Place[], now: Place, dx: number, dy: number): Place[] {
+  const step = (rows: number) => changePlace(places, now.id, { ...now, x: now.x + dx, y: now.y + rows });
+  for (let rows = dy; dy && Math.abs(rows) <= MOST_HEIGHT; rows += dy) {
+    const next = step(rows);
+    const y = next.find((each) => each.id === now.id)?.y ?? 0;
+    if ((y - now.y) * dy > 0) return next;
+  }
+  return step(0);
 }
 
 /** Returns the layout with another pane in the first free place. */
-export function addPlace(places: readonly Place[], kind: Kind): Place[] {
-  const same = places.filter((each) => each.kind === kind).length;
-  const id = same ? `${kind}-${Math.max(...places.map(numberOf)) + 1}` : kind;
-  const like = DEFAULT.find((each) => each.kind === kind) as Place;
-  return raisePlaces([...places, lowerPlace({ ...like, id, y: 0 }, places)]);
+export function addPlace(places: readonly Place[], kind: Kind, memory?: Place["memory"]): Place[] {
+  const id = places.some((each) => each.id === kind) ? `${kind}-${Math.max(...places.map(numberOf)) + 1}` : kind;
+  const [w, h] = SIZES[kind];
+  return raisePlaces([...places, { ...freePlace(places, w, h), id, kind, ...(memory && { memory }) }]);
 }
 
-const numberOf = (each: Place): number => Number(/-(\d+)$/.exec(each.id)?.[1] ?? 1);
+function freePlace(places: readonly Place[], w: number, h: number): Place {
+  for (let y = 0; ; y += 1)
+    for (let x = 0; x <= COLUMNS - w; x += 1) {
+      const free: Place = { id: "", kind: "chart", x, y, w, h };
+      if (!places.some((each) => overlap(each, free))) return free;
+    }
+}
+
+/** Returns the number of a pane among those of its kind, by its id. */
+export const numberOf = (each: Place): number => Number(/-(\d+)$/.exec(each.id)?.[1] ?? 1);
 
 /** Returns the layout without a pane. */
 export function removePlace(places: readonly Place[], id: string): Place[] {
   return raisePlaces(places.filter((each) => each.id !== id));
 }
 
+/** Returns the places in reading order. */
+export const inOrder = (places: readonly Place[]): Place[] =>
+  [...places].sort((one, other) => one.y - other.y || one.x - other.x);
+
+/** Panes that take both columns of a tablet. */
+const WIDE: readonly Kind[] = ["chart", "heatmap", "portfolio"];
+
+/** Returns the panes in two columns without gaps, each with the number of columns it takes. */
+export function foldPlaces(places: readonly Place[]): { readonly place: Place; readonly columns: 1 | 2 }[] {
+  const rest = inOrder(places);
+  const folded: { place: Place; columns: 1 | 2 }[] = [];
+  let half = false;
+  while (rest.length) {
+    const index = half ? rest.findIndex((each) => !WIDE.includes(each.kind)) : 0;
+    const [place] = rest.splice(Math.max(0, index), 1) as [Place];
+    const isWide = WIDE.includes(place.kind);
+    const last = folded.at(-1);
+    if (half && isWide && last) last.columns = 2;
+    folded.push({ place, columns: isWide || (!half && !rest.length) ? 2 : 1 });
+    half = !isWide && !half;
+  }
+  return folded;
+}
+
 /** Returns the valid places of a stored layout; null for anything else. */
-export function parseLayout(stored: unknown): Place[] | null {
-  const panes = (stored as { panes?: unknown } | null)?.panes;
+export function parsePlaces(panes: unknown): Place[] | null {
   if (!Array.isArray(panes)) return null;
   const places = panes.filter(isPlace).map(clampPlace);
   return places.filter((each, index) => places.findIndex(({ id }) => id === each.id) === index).slice(0, MOST_PANES);

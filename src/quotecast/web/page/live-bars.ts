@@ -1,10 +1,13 @@
-import { type BarsChange, Connection, type FeedState, type LiveInterval } from "../client/index.ts";
+import { type BarsChange, Connection, type FeedState, type LiveInterval } from "quotecast-client";
 import type { Instrument } from "./instruments.ts";
 import { checkWithBrowser } from "./live.ts";
 
+/** Milliseconds of each interval; a day of an exchange has no fixed length. */
+const LENGTH_MS: Record<LiveInterval, number> = { "1m": 60e3, "5m": 300e3, "15m": 900e3, "1h": 3600e3, D: Infinity };
+
 /**
- * Calls `take` with the live bars of one instrument, and `onGap` when some may be missing after an outage; the
- * returned function ends that.
+ * Calls `take` with the live bars of one instrument, and `onGap` when some may be missing after an outage of the
+ * line or of the ingest; the returned function ends that.
  *
  * They have a connection of their own: live bars come for all symbols of a subscription, and the page's tables
  * may follow a whole market.
@@ -18,13 +21,16 @@ export function watchBars(
   const connection = new Connection({ address: location.origin });
   const endChecks = checkWithBrowser(connection);
   let [isKnown, hasBars] = [false, false];
+  let closedAt: string | null = null;
   const onState = (state: FeedState) => {
     if (state === "live" && isKnown) onGap();
     isKnown ||= state === "live";
   };
   const onBars = (change: BarsChange) => {
     take(change);
-    if (change.missing && hasBars) onGap();
+    const slept = skips(closedAt, change.closed, interval);
+    closedAt = change.closed ?? closedAt;
+    if ((change.missing && hasBars) || slept) onGap();
     hasBars = true;
   };
   connection.feed(feed, { bars: interval, fields: ["price"], onBars, onState }).follow([key]);
@@ -33,3 +39,11 @@ export function watchBars(
     connection.close();
   };
 }
+
+/**
+ * Returns whether an interval is missing between two closings.
+ *
+ * One that the ingest slept through has no live bars; the history may have them.
+ */
+export const skips = (before: string | null, closed: string | null, interval: LiveInterval): boolean =>
+  before !== null && closed !== null && Date.parse(closed) - Date.parse(before) > LENGTH_MS[interval];

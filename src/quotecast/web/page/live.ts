@@ -1,4 +1,4 @@
-import { type Change, Connection, type Feed, type FeedName, type FeedState, type QuoteOf } from "../client/index.ts";
+import { type Change, Connection, type Feed, type FeedName, type FeedState, type QuoteOf } from "quotecast-client";
 
 export type AnyQuote = QuoteOf[FeedName];
 export type Painter = (quote: AnyQuote) => void;
@@ -44,6 +44,8 @@ export class Live implements QuoteSource {
   readonly #dirty = {} as Record<FeedName, Set<string>>;
   /** The newest timestamp among the updates of the next flush. */
   readonly #newest: Partial<Record<FeedName, string>> = {};
+  /** Quotes of the last visit, until the first ones of this visit come. */
+  readonly #past: Partial<Record<FeedName, Map<string, AnyQuote>>> = {};
   readonly #lit = new Map<Element, number>();
   readonly #afterPaint = new Set<() => unknown>();
   readonly #onceFlushed = new Set<() => unknown>();
@@ -76,7 +78,15 @@ export class Live implements QuoteSource {
   }
 
   quote(feed: FeedName, key: string): AnyQuote | undefined {
-    return this.figures[feed].feed.copy.quotes.get(key);
+    return this.figures[feed].feed.copy.quotes.get(key) ?? this.#past[feed]?.get(key);
+  }
+
+  /** Shows quotes of the last visit of a feed that has none yet. */
+  recall(feed: FeedName, quotes: Map<string, AnyQuote>): void {
+    if (this.figures[feed].feed.lastQuotesAt) return;
+    this.#past[feed] = quotes;
+    for (const key of quotes.keys()) this.#dirty[feed].add(key);
+    this.#flushSoon();
   }
 
   watch(feed: FeedName, key: string, painter: Painter): () => void {
@@ -113,6 +123,7 @@ export class Live implements QuoteSource {
   }
 
   #noteChange(feed: FeedName, change: Change): void {
+    delete this.#past[feed];
     for (const key of change.keys) this.#dirty[feed].add(key);
     if (change.isUpdate) for (const key of change.keys) this.#noteTime(feed, this.quote(feed, key)?.timestamp ?? "");
     this.#flushSoon(feed === this.#leader ? 0 : LEADER_LATE_MS);

@@ -1,15 +1,22 @@
 import { render } from "preact";
 
 import { loadWatched } from "./account.ts";
+import { followAddress, followWorkspace, settleWorkspace } from "./address.ts";
+import { offerAlerts } from "./alerts/open.ts";
+import { AlertParts } from "./alerts/parts.tsx";
 import { loadArrangement } from "./arrangement.ts";
 import { Boundary } from "./boundary.tsx";
 import { Header } from "./header.tsx";
+import { bridgeOutages, shownFrom } from "./last-visit.ts";
 import { Notice } from "./notices.tsx";
 import { RewindDialog } from "./rewind-dialog.tsx";
+import { registerWorker } from "./service-worker.ts";
 import { session } from "./session.ts";
+import { ShellNotices } from "./shell.tsx";
 import { SignIn } from "./sign-in.tsx";
 import { Status } from "./status.tsx";
 import { followTheme } from "./theme.ts";
+import { followTitle } from "./title.ts";
 import { language } from "./words.ts";
 import { Workspace } from "./workspace.tsx";
 
@@ -17,21 +24,30 @@ function Terminal() {
   return (
     <Boundary>
       <Header />
-      <Workspace />
+      {/* Made afresh when the last visit's quotes go: a symbol that the service no longer has must not stay. */}
+      <Workspace key={String(shownFrom.value)} />
       <Status />
       <SignIn />
       <RewindDialog />
       <Notice />
+      <AlertParts />
+      <ShellNotices />
     </Boundary>
   );
 }
 
 /** Loads layout and watchlist of the account or this browser; without an answer the page stays as it is. */
 function loadOwn(): void {
-  void Promise.allSettled([loadArrangement(), loadWatched()]);
+  void Promise.allSettled([loadArrangement().finally(settleWorkspace), loadWatched()]);
 }
 
 followTheme();
+followAddress();
+followWorkspace();
+followTitle();
+offerAlerts();
+bridgeOutages();
+registerWorker();
 language.subscribe((value) => {
   document.documentElement.lang = value;
 });

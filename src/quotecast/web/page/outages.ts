@@ -1,4 +1,4 @@
-import type { FeedName, FeedState } from "../client/index.ts";
+import type { FeedName, FeedState } from "quotecast-client";
 import type { Word } from "./words.ts";
 
 /** State of one feed; times are Unix milliseconds, 0 for never. */

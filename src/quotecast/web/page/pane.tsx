@@ -1,6 +1,7 @@
 import { type ComponentChildren, createContext } from "preact";
 import { useContext, useEffect, useRef, useState } from "preact/hooks";
 
+import { nextItem } from "./roving.ts";
 import { type Answer, explain } from "./service.ts";
 import { say } from "./words.ts";
 
@@ -61,15 +62,26 @@ interface ChoiceProps<T extends string> {
   readonly onChoose: (option: T) => void;
 }
 
-/** A row of buttons of which one is pressed. */
+/** A row of buttons of which one is chosen: one stop of the Tab key, and the arrows choose another. */
 export function Choice<T extends string>({ label, options, value, text = String, disabled, onChoose }: ChoiceProps<T>) {
+  const onKeyDown = (event: KeyboardEvent) => {
+    const buttons = [...(event.currentTarget as Element).querySelectorAll("button")];
+    const next = nextItem(event, buttons);
+    const option = options[buttons.indexOf(next as HTMLButtonElement)];
+    if (!next || option === undefined) return;
+    event.preventDefault();
+    next.focus();
+    onChoose(option);
+  };
   return (
-    <div class="choice" role="group" aria-label={label}>
+    <div class="choice" role="radiogroup" aria-label={label} onKeyDown={onKeyDown}>
       {options.map((option) => (
         <button
           key={option}
           type="button"
-          aria-pressed={option === value}
+          role="radio"
+          aria-checked={option === value}
+          tabIndex={option === value ? 0 : -1}
           disabled={disabled?.(option)}
           onClick={() => onChoose(option)}
         >

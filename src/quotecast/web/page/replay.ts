@@ -1,6 +1,6 @@
 import { signal } from "@preact/signals";
 
-import { type FeedName, Replay, type ReplayOptions } from "../client/index.ts";
+import { type FeedName, Replay, type ReplayOptions } from "quotecast-client";
 import type { AnyQuote, Painter, QuoteSource } from "./live.ts";
 
 /** The feed of which the watchlist plays recorded quotes, from which moment (ISO 8601), and how many times as fast. */

@@ -1,8 +1,8 @@
 import { signal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
 
-import type { FeedName } from "../client/index.ts";
+import type { FeedName } from "quotecast-client";
 import { FEEDS } from "./live.ts";
+import { useModal } from "./modal.ts";
 import { rewind } from "./replay.ts";
 import { say } from "./words.ts";
 
@@ -10,18 +10,14 @@ const isOpen = signal(false);
 const SPEEDS = [1, 10, 60] as const;
 const [MINUTE_MS, FIRST_AGE_MS] = [60_000, 600_000];
 
+export function openRewind(): void {
+  isOpen.value = true;
+}
+
 /** Button of the header that opens the dialog. */
 export function RewindButton() {
   return (
-    <button
-      type="button"
-      class="button"
-      aria-label={say("rewind")}
-      title={say("rewind")}
-      onClick={() => {
-        isOpen.value = true;
-      }}
-    >
+    <button type="button" class="button" aria-label={say("rewind")} title={say("rewind")} onClick={openRewind}>
       ↺
     </button>
   );
@@ -29,11 +25,6 @@ export function RewindButton() {
 
 /** Asks for the moment from which the watchlist plays. */
 export function RewindDialog() {
-  const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
-    if (isOpen.value) dialog.current?.showModal();
-    else dialog.current?.close();
-  }, [isOpen.value]);
   const close = () => {
     isOpen.value = false;
   };
@@ -48,7 +39,7 @@ export function RewindDialog() {
     close();
   };
   return (
-    <dialog ref={dialog} aria-label={say("rewind")} onClose={close}>
+    <dialog {...useModal(isOpen)} aria-label={say("rewind")}>
       {isOpen.value && (
         <form onSubmit={submit}>
           <label>

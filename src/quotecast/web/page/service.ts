@@ -1,7 +1,7 @@
 import { signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
-import type { FeedState } from "../client/index.ts";
-import { ApiError, type RateLimit, RateLimited, Rest } from "../client/index.ts";
+import type { FeedState } from "quotecast-client";
+import { ApiError, type RateLimit, RateLimited, Rest } from "quotecast-client";
 import { Live } from "./live.ts";
 import { notice } from "./notices.tsx";
 import { session } from "./session.ts";

@@ -1,4 +1,4 @@
-import type { Session } from "../client/index.ts";
+import type { Session } from "quotecast-client";
 import { isRecord, isText, sharedSignal } from "./stored.ts";
 
 const isSession = (value: unknown): value is Session =>

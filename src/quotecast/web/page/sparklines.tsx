@@ -1,7 +1,7 @@
 import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 
-import type { FeedName, Sparkline } from "../client/index.ts";
+import type { FeedName, Sparkline } from "quotecast-client";
 import type { Column } from "./columns.ts";
 import { price } from "./formats.ts";
 import type { Instrument } from "./instruments.ts";

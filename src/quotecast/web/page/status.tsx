@@ -1,8 +1,8 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { FeedName, MarketStatus } from "../client/index.ts";
-import { savedAt } from "./arrangement.ts";
+import type { FeedName, MarketStatus } from "quotecast-client";
 import { Banner } from "./banner.tsx";
 import { age, dayAndTime, milliseconds } from "./formats.ts";
+import { savedAt } from "./layout-store.ts";
 import { FEEDS } from "./live.ts";
 import { type FeedView, outageOf } from "./outages.ts";
 import { feedStates, limit, live, rest, useAnswer } from "./service.ts";
@@ -32,7 +32,11 @@ export function Status() {
         <FeedStatus key={name} name={name} status={answer.data} now={now} />
       ))}
       <span class="grow" />
-      {saved && <span role="status">{say("layoutSaved")}</span>}
+      {saved && (
+        <span class="saved" role="status">
+          {say("layoutSaved")}
+        </span>
+      )}
       {left && <span class="left">{say("requestsLeft", { remaining: left.remaining, limit: left.limit })}</span>}
     </footer>
   );

@@ -1,51 +1,67 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useActiveRow } from "./active-row.ts";
 import type { Column } from "./columns.ts";
 import { tone } from "./formats.ts";
 import type { Instrument } from "./instruments.ts";
 import { same } from "./instruments.ts";
 import type { QuoteSource } from "./live.ts";
 import { useVisible } from "./pane.tsx";
+import { PRINTED_ROWS, printing } from "./printing.ts";
+import { dragRow } from "./row-drag.ts";
+import { idOf, ROW_HEIGHT, stretches } from "./row-moves.ts";
 import { select, selected } from "./selection.ts";
 import { live } from "./service.ts";
-import { ACTION_WIDTH, type Fit, useFit } from "./widths.ts";
+import { nextSorting, type Sorting, sortingOf, sortingText, useSorted } from "./sorting.ts";
+import { ACTION_WIDTH, type Fit, HANDLE_WIDTH, useFit } from "./widths.ts";
 import { language, say } from "./words.ts";
-
-interface Sorting {
-  readonly column: number;
-  readonly descending: boolean;
-}
 
 interface Props {
   readonly label: string;
   readonly rows: readonly Instrument[];
   readonly columns: readonly Column[];
   readonly heading?: (row: Instrument) => ComponentChildren;
+  /** Buttons at the end of a row, out of the tab order: the arrow keys reach them. */
   readonly action?: (row: Instrument) => ComponentChildren;
   readonly source?: QuoteSource;
+  /** The remembered sorting; a table without `onSort` remembers its own. */
+  readonly sort?: string | undefined;
+  readonly onSort?: (sort: string) => void;
+  /** Moves a row of the unsorted table to an index; `isFinal` is false while the pointer drags it. */
+  readonly onMove?: (row: Instrument, index: number, isFinal: boolean) => void;
 }
 
-const ROW_HEIGHT = 28;
 /** Rows rendered beyond those in view, so that scrolling shows no gaps. */
 const MARGIN_ROWS = 4;
-const SORT_EVERY_MS = 2000;
 
-/** A table of quotes that move, which renders and paints only the rows in view. */
-export function LiveTable({ label, rows, columns, heading, action, source = live }: Props) {
+/**
+ * A table of quotes that move, which renders and paints only the rows in view.
+ *
+ * It is one tab stop, the symbol of its active row, which it also renders out of view. Arrow keys, Home, End and the
+ * page keys move the focus from row to row; ArrowRight goes on to a row's buttons, ArrowUp from the first row to the
+ * headings.
+ */
+export function LiveTable(props: Props) {
+  const { label, rows, columns, heading, action, source = live, onMove } = props;
   const frame = useRef<HTMLDivElement>(null);
-  const [sorting, setSorting] = useState<Sorting | null>(null);
+  const [own, setOwn] = useState("");
+  const sorting = sortingOf(props.onSort ? props.sort : own, columns);
   const sorted = useSorted(rows, columns, sorting, source);
   const [from, to] = useWindow(frame, sorted.length);
-  const shown = sorted.slice(from, to);
+  const { active, hasFocus, activate, onKeyDown, onFocus } = useActiveRow(frame, sorted, sorting ? undefined : onMove);
   const keys = useMemo(() => rows.map((row) => row.key), [rows]);
-  const fit = useFit(frame, columns, keys, action !== undefined);
+  const isMovable = onMove !== undefined && !sorting;
+  const fit = useFit(frame, columns, keys, (action ? ACTION_WIDTH : 0) + (onMove ? HANDLE_WIDTH : 0));
+  const onSort = (next: Sorting | null) => (props.onSort ?? setOwn)(sortingText(next));
   return (
     <div class="table-frame" ref={frame} tabIndex={-1}>
       <table
         class="live"
         aria-label={label}
         aria-rowcount={sorted.length + 1}
-        onKeyDown={walk}
+        data-movable={onMove ? true : undefined}
+        onKeyDown={onKeyDown}
+        onFocusIn={onFocus}
         style={{ minWidth: `${fit.least}px` }}
       >
         <colgroup>
@@ -61,9 +77,9 @@ export function LiveTable({ label, rows, columns, heading, action, source = live
               <Heading
                 key={column.title}
                 column={column}
-                index={columns.indexOf(column)}
+                isFirst={column.title === columns[0]?.title}
                 sorting={sorting}
-                onSort={setSorting}
+                onSort={onSort}
               />
             ))}
             {action && (
@@ -74,19 +90,45 @@ export function LiveTable({ label, rows, columns, heading, action, source = live
           </tr>
         </thead>
         <tbody>
-          <tr class="space" aria-hidden="true" style={{ height: `${from * ROW_HEIGHT}px` }} />
-          {shown.map((row, index) => (
-            <Row
-              key={`${row.feed} ${row.key}`}
-              row={row}
-              fit={fit}
-              number={from + index}
-              heading={heading}
-              action={action}
-              source={source}
-            />
-          ))}
-          <tr class="space" aria-hidden="true" style={{ height: `${(sorted.length - to) * ROW_HEIGHT}px` }} />
+          {stretches(sorted.length, from, to, to > from || hasFocus ? active : -1).map(({ index, height }) => {
+            if (height)
+              return (
+                <tr
+                  key={`space ${index <= from} ${index > active}`}
+                  class="space"
+                  aria-hidden="true"
+                  style={{ height: `${height * ROW_HEIGHT}px` }}
+                />
+              );
+            const row = sorted[index] as Instrument;
+            return (
+              <Row
+                key={idOf(row)}
+                row={row}
+                fit={fit}
+                number={index}
+                isActive={index === active}
+                heading={heading}
+                action={action}
+                source={source}
+                onGrip={
+                  isMovable
+                    ? (event) => {
+                        activate(index);
+                        dragRow(
+                          event,
+                          ROW_HEIGHT,
+                          index,
+                          sorted.length,
+                          (place) => onMove(row, place, false),
+                          () => onMove(row, -1, true),
+                        );
+                      }
+                    : undefined
+                }
+              />
+            );
+          })}
         </tbody>
       </table>
     </div>
@@ -95,23 +137,18 @@ export function LiveTable({ label, rows, columns, heading, action, source = live
 
 interface HeadingProps {
   readonly column: Column;
-  readonly index: number;
+  readonly isFirst: boolean;
   readonly sorting: Sorting | null;
   readonly onSort: (sorting: Sorting | null) => void;
 }
 
-function Heading({ column, index, sorting, onSort }: HeadingProps) {
-  const mine = sorting?.column === index ? sorting : null;
-  const next = !mine
-    ? { column: index, descending: index > 0 }
-    : mine.descending === index > 0
-      ? { column: index, descending: index === 0 }
-      : null;
+function Heading({ column, isFirst, sorting, onSort }: HeadingProps) {
+  const mine = sorting?.title === column.title ? sorting : null;
   const order = mine ? (mine.descending ? "descending" : "ascending") : undefined;
   return (
     <th class={column.className} scope="col" aria-sort={order}>
       {column.value ? (
-        <button type="button" onClick={() => onSort(next)}>
+        <button type="button" tabIndex={-1} onClick={() => onSort(nextSorting(sorting, column, isFirst))}>
           {say(column.title)}
         </button>
       ) : (
@@ -125,10 +162,12 @@ interface RowProps extends Pick<Props, "heading" | "action"> {
   readonly row: Instrument;
   readonly fit: Fit;
   readonly number: number;
+  readonly isActive: boolean;
   readonly source: QuoteSource;
+  readonly onGrip: ((event: PointerEvent) => void) | undefined;
 }
 
-function Row({ row, fit: { columns, note }, number, heading, action, source }: RowProps) {
+function Row({ row, fit: { columns, note }, number, isActive, heading, action, source, onGrip }: RowProps) {
   const element = useRef<HTMLTableRowElement>(null);
   const words = language.value;
   const current = same(selected.value, row);
@@ -140,6 +179,7 @@ function Row({ row, fit: { columns, note }, number, heading, action, source }: R
     <tr
       ref={element}
       data-feed={row.feed}
+      data-row={idOf(row)}
       aria-rowindex={number + 2}
       aria-current={current || undefined}
       onClick={() => select(row)}
@@ -147,7 +187,17 @@ function Row({ row, fit: { columns, note }, number, heading, action, source }: R
       {columns.map((column, index) =>
         index === 0 ? (
           <th scope="row" key={column.title}>
-            <button type="button" class="symbol">
+            {onGrip && (
+              <span class="handle" aria-hidden="true" title={say("dragRow")} onPointerDown={onGrip}>
+                ⠿
+              </span>
+            )}
+            <button
+              type="button"
+              class="symbol"
+              tabIndex={isActive ? 0 : -1}
+              aria-keyshortcuts={onGrip ? "Alt+ArrowUp Alt+ArrowDown" : undefined}
+            >
               {heading ? heading(row) : row.key}
             </button>
           </th>
@@ -211,47 +261,8 @@ function useWindow(frame: { current: HTMLDivElement | null }, count: number): [n
       element.removeEventListener("scroll", look);
     };
   }, []);
+  if (printing.value) return [0, Math.min(count, PRINTED_ROWS)];
   if (!visible) return [0, 0];
   const first = Math.min(view.first, Math.max(0, count - view.rows));
   return [Math.max(0, first - MARGIN_ROWS), Math.min(count, first + view.rows + MARGIN_ROWS)];
-}
-
-/** Returns the rows in order; sorts them again every two seconds, not at each tick. */
-function useSorted(
-  rows: readonly Instrument[],
-  columns: readonly Column[],
-  sorting: Sorting | null,
-  source: QuoteSource,
-): readonly Instrument[] {
-  const [, setTick] = useState(0);
-  useEffect(() => {
-    if (!sorting) return;
-    const timer = setInterval(() => setTick((tick) => tick + 1), SORT_EVERY_MS);
-    return () => clearInterval(timer);
-  }, [sorting]);
-  if (!sorting) return rows;
-  const value = columns[sorting.column]?.value ?? (() => null);
-  const keyed = rows.map((row) => {
-    const quote = source.quote(row.feed, row.key);
-    return { row, value: quote ? value(quote) : null };
-  });
-  keyed.sort((one, other) => compareValues(one.value, other.value) * (sorting.descending ? -1 : 1));
-  return keyed.map((each) => each.row);
-}
-
-function compareValues(one: unknown, other: unknown): number {
-  if (typeof one === "string" && typeof other === "string") return one.localeCompare(other);
-  return Number(one ?? -Infinity) - Number(other ?? -Infinity) || 0;
-}
-
-/** Moves the focus from row to row with the arrow keys. */
-function walk(event: KeyboardEvent): void {
-  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-  const row = (event.target as Element).closest("tbody tr");
-  if (!step || !row) return;
-  const next = step > 0 ? row.nextElementSibling : row.previousElementSibling;
-  const button = next?.querySelector<HTMLElement>("button.symbol");
-  if (!button) return;
-  event.preventDefault();
-  button.focus();
 }

@@ -14,6 +14,8 @@ function apply(): void {
   const dark = theme.value === "dark" || (theme.value === "auto" && systemIsDark.matches);
   document.documentElement.dataset.theme = dark ? "dark" : "light";
   shade.value = dark ? "dark" : "light";
+  // The frame of an installed page.
+  document.querySelector('meta[name="theme-color"]')?.setAttribute("content", colour("panel"));
 }
 
 /** Applies the reader's theme, or with "auto" the system's, now and at every change. */

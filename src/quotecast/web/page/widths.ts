@@ -1,11 +1,13 @@
 import { useCallback, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Column } from "./columns.ts";
 import type { AnyQuote } from "./live.ts";
-import { language, say } from "./words.ts";
+import { language, say, type Word } from "./words.ts";
 
 /** Pixels beside a text, in the first column and in the others. */
 const [FIRST_PADDING, PADDING] = [15, 9];
-export const ACTION_WIDTH = 24;
+export const ACTION_WIDTH = 26;
+/** Room of the handle by which the pointer drags a row. */
+export const HANDLE_WIDTH = 16;
 /** Least room for symbols, in multiples of the font's size: beside columns of rank 1, and beside all others. */
 const [SHORT_SYMBOL, LONG_SYMBOL] = [4.6, 8];
 /** Size of a heading's font relative to the cells', and width of the arrow of a sorted column. */
@@ -37,7 +39,7 @@ function measure(text: string): number {
 /** Columns have room for these values from the start, so that they hardly move when real ones come. */
 const TYPICAL = {
   ...{ price: 1234.56, bid: 1234.56, ask: 1234.56, buying: 1234.56, selling: 1234.56, high: 1234.56, low: 1234.56 },
-  ...{ change: -12.34, changePercent: -1.23, volume: 123_450_000 },
+  ...{ open: 1234.56, previousClose: 1234.56, change: -12.34, changePercent: -1.23, volume: 123_450_000 },
 } as unknown as AnyQuote;
 
 interface Room {
@@ -73,30 +75,33 @@ export interface Fit {
   readonly note: (column: Column, text: string) => void;
 }
 
-/** Fits columns to the widest value that they have shown: no digit is cut, and none moves when another shrinks. */
+/**
+ * Fits columns to the widest value that they have shown: no digit is cut, and none moves when another shrinks.
+ *
+ * `beside` is the room in pixels that other things than columns take.
+ */
 export function useFit(
   frame: { current: HTMLElement | null },
   columns: readonly Column[],
   keys: readonly string[],
-  hasAction: boolean,
+  beside: number,
 ): Fit {
   const { width: available, fontSize } = useRoom(frame);
   const [, setGrown] = useState(0);
   const widest = useWidest();
   const note = useCallback((column: Column, text: string) => {
     const width = widthOf(text);
-    if (width <= (widest.get(column) ?? 0)) return;
-    widest.set(column, width);
+    if (width <= (widest.get(column.title) ?? 0)) return;
+    widest.set(column.title, width);
     setGrown((count) => count + 1);
   }, []);
   const width = (column: Column) => {
     const heading = HEADING_SCALE * (widthOf(say(column.title)) + ARROW);
-    const text = Math.max(heading, widthOf(column.text(TYPICAL)), widest.get(column) ?? 0) * fontSize;
+    const text = Math.max(heading, widthOf(column.text(TYPICAL)), widest.get(column.title) ?? 0) * fontSize;
     return Math.ceil(Math.max(text, column.drawing?.width ?? 0)) + PADDING;
   };
   const longest = useMemo(() => Math.max(0, ...keys.map(widthOf)), [keys]);
-  const first = (most: number) =>
-    Math.ceil(Math.min(longest, most) * fontSize) + FIRST_PADDING + (hasAction ? ACTION_WIDTH : 0);
+  const first = (most: number) => Math.ceil(Math.min(longest, most) * fontSize) + FIRST_PADDING + beside;
   const shown = fitColumns(columns, width, available - first(SHORT_SYMBOL), available - first(LONG_SYMBOL));
   const stable = useMemo(() => shown, [shown.map((each) => each.title).join()]);
   const widths = shown.slice(1).map(width);
@@ -104,8 +109,8 @@ export function useFit(
 }
 
 /** Returns the widest text of each column so far, in this language. */
-function useWidest(): Map<Column, number> {
-  const widest = useRef(new Map<Column, number>()).current;
+function useWidest(): Map<Word, number> {
+  const widest = useRef(new Map<Word, number>()).current;
   const known = useRef(language.value);
   if (known.current !== language.value) widest.clear();
   known.current = language.value;

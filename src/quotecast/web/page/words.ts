@@ -1,11 +1,26 @@
 import { isOneOf, storedSignal } from "./stored.ts";
-import { english, type Word } from "./words-en.ts";
+import * as alerts from "./words/alerts.ts";
+import * as chart from "./words/chart.ts";
+import * as lists from "./words/lists.ts";
+import * as market from "./words/market.ts";
+import * as panes from "./words/panes.ts";
+import * as portfolio from "./words/portfolio.ts";
+import * as search from "./words/search.ts";
+import * as shell from "./words/shell.ts";
+import { english } from "./words-en.ts";
 import { turkish } from "./words-tr.ts";
 
-export type { Word };
+/** The words of the page's areas; each has a file of its own. */
+const AREAS = [alerts, chart, lists, market, panes, portfolio, search, shell] as const;
+type Area = (typeof AREAS)[number];
+type KeysOf<T> = T extends unknown ? keyof T : never;
+export type Word = keyof typeof english | KeysOf<Area["english"]>;
 export type Language = "en" | "tr";
 
-const WORDS: Record<Language, Record<Word, string>> = { en: english, tr: turkish };
+const WORDS = {
+  en: Object.assign({}, english, ...AREAS.map((each) => each.english)),
+  tr: Object.assign({}, turkish, ...AREAS.map((each) => each.turkish)),
+} as Record<Language, Record<Word, string>>;
 /** English in the browser's region, for its dates and numbers. */
 const regional = navigator.language.startsWith("en") ? navigator.language : "en-US";
 

@@ -1,5 +1,6 @@
 // Builds the page into dist/: file names have content hashes, compressed forms are beside each file.
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import * as zlib from "node:zlib";
@@ -10,6 +11,9 @@ const dist = join(root, "dist");
 /** Bytes below which compression is not worth it. */
 const COMPRESSED_FROM = 1024;
 
+/** Files whose names have no hash, for other programs name them: browsers ask for them each time. */
+const NAMED = ["favicon.svg", "manifest.webmanifest", "icons"];
+
 const COMPRESSORS = {
   br: (data) => zlib.brotliCompressSync(data),
   gz: (data) => zlib.gzipSync(data, { level: 9 }),
@@ -19,43 +23,78 @@ const COMPRESSORS = {
   }),
 };
 
+/** The TypeScript client: the page uses its sources. */
+const CLIENT = "../../../clients/typescript/src/index.ts";
+
+const OPTIONS = {
+  absWorkingDir: root,
+  bundle: true,
+  format: "esm",
+  minify: true,
+  legalComments: "eof",
+  alias: { "quotecast-client": join(root, CLIENT) },
+};
+
 async function bundle() {
   const { metafile } = await build({
-    absWorkingDir: root,
+    ...OPTIONS,
     entryPoints: { terminal: "page/main.tsx", style: "page/styles/all.css" },
     outdir: "dist/assets",
     entryNames: "[name]-[hash]",
     chunkNames: "[name]-[hash]",
-    bundle: true,
     splitting: true,
-    format: "esm",
     target: ["es2022", "safari16"],
     jsx: "automatic",
     jsxImportSource: "preact",
-    minify: true,
-    legalComments: "eof",
     metafile: true,
   });
   return Object.keys(metafile.outputs).map((path) => `/${path.slice("dist/".length)}`);
 }
 
+/** Writes the page and the files that it names; returns the hash of all, which is the page's version. */
 function writePage(outputs) {
   const outputLike = (pattern) => outputs.find((path) => pattern.test(path));
   const page = readFileSync(join(root, "page/index.html"), "utf8")
     .replace("{{style}}", outputLike(/\/style-.*\.css$/))
     .replace("{{script}}", outputLike(/\/terminal-.*\.js$/));
-  writeFileSync(join(dist, "index.html"), page);
-  writeFileSync(join(dist, "favicon.svg"), readFileSync(join(root, "page/favicon.svg")));
+  for (const name of NAMED) cpSync(join(root, "page", name), join(dist, name), { recursive: true });
+  const hash = createHash("sha256").update(page);
+  for (const file of filesIn(dist)) hash.update(file.slice(dist.length)).update(readFileSync(file));
+  const version = hash.digest("hex").slice(0, 12);
+  writeFileSync(join(dist, "index.html"), page.replace("{{version}}", version));
+  return version;
 }
 
+/** Writes the service worker, which names the files of this build. */
+async function writeWorker(version) {
+  const paths = filesIn(dist).map((file) => file.slice(dist.length));
+  await build({
+    ...OPTIONS,
+    entryPoints: ["worker/worker.ts"],
+    outfile: "dist/sw.js",
+    format: "iife",
+    target: ["es2022", "safari16"],
+    define: {
+      FILES: JSON.stringify(paths.map((path) => path.replace("/index.html", "/"))),
+      VERSION: JSON.stringify(version),
+    },
+  });
+}
+
+const filesIn = (folder) =>
+  readdirSync(folder, { recursive: true })
+    .map((name) => join(folder, name))
+    .filter((each) => statSync(each).isFile())
+    .sort();
+
 function compressAll() {
-  const files = readdirSync(dist, { recursive: true }).map((name) => join(dist, name));
-  for (const file of files.filter((each) => statSync(each).isFile() && statSync(each).size >= COMPRESSED_FROM))
+  const isWorthIt = (file) => !file.endsWith(".png") && statSync(file).size >= COMPRESSED_FROM;
+  for (const file of filesIn(dist).filter(isWorthIt))
     for (const [suffix, compress] of Object.entries(COMPRESSORS))
       writeFileSync(`${file}.${suffix}`, compress(readFileSync(file)));
 }
 
 rmSync(dist, { recursive: true, force: true });
 mkdirSync(dist);
-writePage(await bundle());
+await writeWorker(writePage(await bundle()));
 compressAll();

@@ -1,7 +1,10 @@
 // Generates the client's types from the service's OpenAPI and AsyncAPI documents:
 //     node scripts/generate.js openapi.json asyncapi.json
-// writes client/rest-types.ts and client/feed-types.ts; with --check it only reports whether they are current.
+// writes rest-types.ts and feed-types.ts into clients/typescript/src; with --check it only reports whether they are
+// current.
 import { readFileSync, writeFileSync } from "node:fs";
+
+const CLIENT = new URL("../../../../clients/typescript/src/", import.meta.url);
 
 const HEADING = "// Made by scripts/generate.js from the service's description; not to be edited.\n";
 const METHODS = ["get", "post", "put", "patch", "delete"];
@@ -68,11 +71,14 @@ function operation(described) {
     of(place).map((each) => `${quoteName(each.name)}${each.required ? "" : "?"}: ${typeOf(each.schema)};`);
   const success = Object.entries(described.responses).find(([status]) => status.startsWith("2"))?.[1];
   const body = described.requestBody?.content["application/json"]?.schema;
-  const parts = [`answer: ${success?.content ? typeOf(success.content["application/json"]?.schema) : "null"};`];
+  const answer = Object.values(success?.content ?? {})[0];
+  const parts = [`answer: ${answer ? typeOf(answer.schema) : "null"};`];
   if (of("path").length) parts.push(`path: { ${parameters("path").join(" ")} };`);
   const needed = of("query").some((each) => each.required);
   if (of("query").length) parts.push(`query${needed ? "" : "?"}: { ${parameters("query").join(" ")} };`);
   if (body) parts.push(`body: ${typeOf(body)};`);
+  if (described.requestBody?.content["text/csv"]) parts.push("csv: string;");
+  if (of("header").some((each) => each.name === "Idempotency-Key")) parts.push("key?: string;");
   return parts.join(" ");
 }
 
@@ -94,10 +100,10 @@ function main([...given]) {
     "feed-types.ts": fileText(declareTypes(asyncapi.components.schemas)),
   };
   for (const [name, text] of Object.entries(files)) {
-    const path = new URL(`../client/${name}`, import.meta.url);
+    const path = new URL(name, CLIENT);
     if (!check) writeFileSync(path, text);
     else if (readFileSync(path, "utf8") !== text) {
-      console.error(`client/${name} is outdated: run scripts/generate.js`);
+      console.error(`${name} is outdated: run scripts/generate.js`);
       process.exitCode = 1;
     }
   }

@@ -1,18 +1,16 @@
-// Runs the tests of the client, against the service at QUOTECAST_URL, and of the page's computations.
+// Runs the tests of the page's computations.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { build } from "esbuild";
 
-const folder = mkdtempSync(join(tmpdir(), "quotecast-client-"));
+const folder = mkdtempSync(join(tmpdir(), "quotecast-page-"));
 try {
-  const tests = ["../client/tests/", "../page/tests/"].map((path) => new URL(path, import.meta.url).pathname);
-  const entryPoints = tests.flatMap((path) =>
-    readdirSync(path)
-      .filter((name) => name.endsWith(".test.ts"))
-      .map((name) => join(path, name)),
-  );
+  const tests = new URL("../page/tests/", import.meta.url).pathname;
+  const entryPoints = readdirSync(tests)
+    .filter((name) => name.endsWith(".test.ts"))
+    .map((name) => join(tests, name));
   await build({
     entryPoints,
     outdir: folder,
@@ -22,10 +20,8 @@ try {
     format: "esm",
     outExtension: { ".js": ".mjs" },
   });
-  // Node 20 has WebSocket behind this flag; later ones accept it.
   const found = readdirSync(folder).map((name) => join(folder, name));
-  process.exitCode =
-    spawnSync(process.execPath, ["--experimental-websocket", "--test", ...found], { stdio: "inherit" }).status ?? 1;
+  process.exitCode = spawnSync(process.execPath, ["--test", ...found], { stdio: "inherit" }).status ?? 1;
 } finally {
   rmSync(folder, { recursive: true });
 }

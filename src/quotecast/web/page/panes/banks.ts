@@ -1,4 +1,7 @@
-import type { DovizSymbol } from "../../client/index.ts";
+import type { DovizSymbol } from "quotecast-client";
+
+export const CATEGORIES = ["currency", "gold", "silver", "precious_metals", "index"] as const;
+export type Category = (typeof CATEGORIES)[number];
 
 export interface Offer extends DovizSymbol {
   /** The same currency at banks: `akbank-USD` of `USD`. */

@@ -1,128 +1,243 @@
-import {
-  CandlestickSeries,
-  ColorType,
-  CrosshairMode,
-  createChart,
-  HistogramSeries,
-  type Time,
-  type UTCTimestamp,
-} from "lightweight-charts";
+import { createChart, type IChartApi, type MouseEventParams, PriceScaleMode } from "lightweight-charts";
 
-import type { FeedName } from "../../client/index.ts";
-import { price } from "../formats.ts";
+import { percent } from "../formats.ts";
 import { colour } from "../theme.ts";
-import { locale } from "../words.ts";
-import { at, type Candle, type Interval, isDaily } from "./chart-bars.ts";
-
-interface Options {
-  readonly interval: Interval;
-  readonly feed: FeedName;
-  /** Called with the bar under the crosshair, or with the last bar. */
-  readonly onPoint: (bar: Candle | null) => void;
-}
+import { appearance, priceFormat, times } from "./chart/axes.ts";
+import type { ChartOptions, Scale, View } from "./chart/chart-options.ts";
+import { changeSince } from "./chart/compare.ts";
+import { type Compared, ComparedSeries } from "./chart/compared-series.ts";
+import { DrawingTools } from "./chart/drawing-tools.ts";
+import type { Row } from "./chart/legend.ts";
+import { PriceSeries } from "./chart/price-series.ts";
+import { ON_PRICES, type Spec } from "./chart/specs.ts";
+import { StudySeries } from "./chart/study-series.ts";
+import { timeOf } from "./chart/times.ts";
+import { at, type Candle } from "./chart-bars.ts";
 
 /** Bars for which the chart has room at least. */
 const LEAST_SHOWN = 60;
-/** The time zones of days. */
-const ZONES: Record<FeedName, string> = { market: "America/New_York", crypto: "UTC", doviz: "Europe/Istanbul" };
+const MODES = {
+  linear: PriceScaleMode.Normal,
+  log: PriceScaleMode.Logarithmic,
+  percent: PriceScaleMode.Percentage,
+};
 
-const timeOf = (bar: Candle): UTCTimestamp => (at(bar) / 1000) as UTCTimestamp;
+/** Candles with volume, indicators, other instruments and drawings in an element. */
+export class CandleChart {
+  readonly drawings: DrawingTools;
+  readonly #chart: IChartApi;
+  readonly #prices: PriceSeries;
+  readonly #studies: StudySeries;
+  readonly #compared: ComparedSeries;
+  #bars: Candle[] = [];
+  /** The times of the bars, in Unix seconds. */
+  #times: number[] = [];
+  #tick: number | null = null;
+  #specs: readonly Spec[] = [];
+  #scale: Scale = "linear";
+  /** Index of the bar under the crosshair; null without one. */
+  #pointed: number | null = null;
+  /** Whether the reader has moved the view: the first view alone loads nothing more. */
+  #isTouched = false;
+  readonly #ending = new AbortController();
 
-/** Draws bars into an element. `update` replaces the bar of its time or appends one; `replace` replaces all. */
-export function drawCandles(element: HTMLElement, bars: readonly Candle[], { interval, feed, onPoint }: Options) {
-  const chart = createChart(element, { ...appearance(), ...times(interval, feed), autoSize: true });
-  const candles = chart.addSeries(CandlestickSeries, candleColours());
-  const volume = chart.addSeries(HistogramSeries, {
-    priceFormat: { type: "volume" },
-    priceScaleId: "",
-    lastValueVisible: false,
-    priceLineVisible: false,
-  });
-  volume.priceScale().applyOptions({ scaleMargins: { top: 0.82, bottom: 0 } });
-  const [rise, fall] = [colour("volume-rise"), colour("volume-fall")];
-  const column = (bar: Candle) => ({
-    time: timeOf(bar),
-    value: bar.volume ?? 0,
-    color: bar.close >= bar.open ? rise : fall,
-  });
-  const candle = (bar: Candle) => ({
-    time: timeOf(bar),
-    open: bar.open,
-    high: bar.high,
-    low: bar.low,
-    close: bar.close,
-  });
-  const byTime = new Map<Time, Candle>();
-  let last: Candle | null = null;
-  let pointed = false;
-  const replace = (all: readonly Candle[]) => {
-    candles.setData(all.map(candle));
-    volume.setData(all.map(column));
-    byTime.clear();
-    for (const bar of all) byTime.set(timeOf(bar), bar);
-    last = all.at(-1) ?? null;
-    if (!pointed) onPoint(last);
-  };
-  replace(bars);
-  // A few bars alone would fill the width, and each new one would push one out.
-  if (bars.length >= LEAST_SHOWN) chart.timeScale().fitContent();
-  else chart.timeScale().setVisibleLogicalRange({ from: bars.length - LEAST_SHOWN, to: bars.length });
+  constructor(
+    private readonly element: HTMLElement,
+    bars: readonly Candle[],
+    private readonly options: ChartOptions,
+  ) {
+    const { interval, feed, events } = options;
+    this.#chart = createChart(element, { ...appearance(), ...times(interval, feed), autoSize: true });
+    this.#prices = new PriceSeries(this.#chart);
+    this.#studies = new StudySeries(this.#chart, () => this.#tick);
+    this.#compared = new ComparedSeries(this.#chart, interval);
+    this.#setData(bars);
+    this.#show(options.view);
+    this.drawings = new DrawingTools(element, this.#chart, this.#prices.candles, {
+      bars: () => this.#bars,
+      times: () => this.#times,
+      tick: () => this.#tick,
+      events,
+    });
+    this.#chart.subscribeCrosshairMove((moved) => this.#point(moved));
+    this.#chart.timeScale().subscribeVisibleLogicalRangeChange(() => this.#look());
+    for (const name of ["pointerdown", "wheel", "touchstart"])
+      element.addEventListener(name, () => this.touch(), { capture: true, passive: true, signal: this.#ending.signal });
+    this.#tell();
+  }
 
-  chart.subscribeCrosshairMove(({ time }) => {
-    const bar = time === undefined ? undefined : byTime.get(time);
-    pointed = bar !== undefined;
-    onPoint(bar ?? last);
-  });
-  const update = (bar: Candle) => {
-    const isOlder = last !== null && at(bar) < at(last);
-    if (!isOlder) last = bar;
-    byTime.set(timeOf(bar), bar);
-    candles.update(candle(bar), isOlder);
-    volume.update(column(bar), isOlder);
-    if (!pointed) onPoint(last);
-  };
-  return { update, replace, remove: () => chart.remove() };
+  /** Replaces all bars; the view stays where it is. */
+  replace(all: readonly Candle[]): void {
+    if (this.#isRemoved) return;
+    const first = this.#bars[0];
+    const added = first ? all.findIndex((bar) => bar.time === first.time) : -1;
+    const [before, range] = [this.#bars.length, this.#chart.timeScale().getVisibleLogicalRange()];
+    this.#setData(all);
+    this.#studies.load(this.#bars);
+    this.#compared.load(this.#bars);
+    if (range && before) {
+      // At the right edge the view follows the newest bar.
+      const shift = added < 0 || range.to >= before - 1 ? all.length - before : added;
+      this.#chart.timeScale().setVisibleLogicalRange({ from: range.from + shift, to: range.to + shift });
+    }
+    this.#tell();
+  }
+
+  /** Replaces the bar of its time, or appends one. */
+  update(bar: Candle): void {
+    if (this.#isRemoved) return;
+    const last = this.#bars.at(-1);
+    const isOlder = last !== undefined && at(bar) < at(last);
+    const index = isOlder
+      ? this.#bars.findLastIndex((each) => each.time === bar.time)
+      : this.#bars.length - (last?.time === bar.time ? 1 : 0);
+    // The final bar of the last interval is most often the same as its last state.
+    if (index < 0 || (isOlder && isSame(bar, this.#bars[index] as Candle))) return;
+    this.#bars[index] = bar;
+    this.#times[index] = timeOf(bar);
+    this.#prices.update(bar, isOlder);
+    this.#studies.update(bar, index, this.#bars);
+    if (!isOlder) this.#compared.update(bar, index);
+    this.#tell();
+  }
+
+  setTick(tick: number | null): void {
+    if (this.#isRemoved) return;
+    this.#tick = tick;
+    this.#prices.candles.applyOptions({ priceFormat: priceFormat(tick) });
+    this.#tell();
+  }
+
+  /** Draws these indicators; their library loads with the first one. */
+  async setStudies(specs: readonly Spec[]): Promise<void> {
+    this.#specs = specs;
+    const { Study } = specs.length ? await import("./chart/studies.ts") : { Study: null };
+    if (this.#isRemoved || this.#specs !== specs) return;
+    // In percent each line would start at its own first value, and cross the candles elsewhere than in prices.
+    const shown = specs.filter(({ kind }) => this.#scale !== "percent" || !ON_PRICES.has(kind));
+    const { feed, interval } = this.options;
+    this.#studies.set(Study ? shown.map((spec) => new Study(spec, feed, interval)) : [], this.#bars);
+    this.#tell();
+  }
+
+  setCompared(all: readonly Compared[]): void {
+    if (this.#isRemoved) return;
+    this.#compared.set(all, this.#bars);
+    this.#tell();
+  }
+
+  setScale(scale: Scale): void {
+    if (this.#isRemoved) return;
+    const changed = scale !== this.#scale;
+    this.#scale = scale;
+    this.#chart.priceScale("right").applyOptions({ mode: MODES[scale] });
+    if (changed && this.#specs.length) void this.setStudies([...this.#specs]);
+    this.#tell();
+  }
+
+  get isAutoScaled(): boolean {
+    return this.#chart.priceScale("right").options().autoScale;
+  }
+
+  setAutoScale(on: boolean): void {
+    this.#chart.priceScale("right").setAutoScale(on);
+  }
+
+  /** Notes that the reader moves the view. */
+  touch(): void {
+    this.#isTouched = true;
+  }
+
+  /** Moves the view by a share of its width, or to the newest bar. */
+  scroll(share: number): void {
+    this.touch();
+    const range = this.#chart.timeScale().getVisibleLogicalRange();
+    if (!Number.isFinite(share)) this.#chart.timeScale().scrollToRealTime();
+    if (!range || !Number.isFinite(share)) return;
+    const width = range.to - range.from;
+    // Half a view of emptiness at most before the first bar.
+    const from = Math.max(range.from + width * share, Math.min(range.from, -width / 2));
+    this.#chart.timeScale().setVisibleLogicalRange({ from, to: from + width });
+  }
+
+  /** Shows a multiple of the bars, up to the same right edge. */
+  zoom(factor: number): void {
+    this.touch();
+    const range = this.#chart.timeScale().getVisibleLogicalRange();
+    if (range)
+      this.#chart
+        .timeScale()
+        .setVisibleLogicalRange({ from: range.to - (range.to - range.from) * factor, to: range.to });
+  }
+
+  /** Returns the view; null while the chart has no width. */
+  view(): View | null {
+    const range = this.#chart.timeScale().getVisibleLogicalRange();
+    return range && { from: this.#bars.length - range.from, to: this.#bars.length - range.to };
+  }
+
+  /** Returns a picture with the drawings and without the crosshair. */
+  picture(): HTMLCanvasElement {
+    return this.#chart.takeScreenshot(true);
+  }
+
+  remove(): void {
+    this.#ending.abort();
+    this.drawings.end();
+    this.#chart.remove();
+  }
+
+  /** The page may still hold a removed chart until its next render. */
+  get #isRemoved(): boolean {
+    return this.#ending.signal.aborted;
+  }
+
+  #setData(all: readonly Candle[]): void {
+    this.#bars = [...all];
+    this.#times = all.map(timeOf);
+    this.#prices.load(all);
+  }
+
+  #show(view: View | null): void {
+    const [scale, count] = [this.#chart.timeScale(), this.#bars.length];
+    if (view) scale.setVisibleLogicalRange({ from: count - view.from, to: count - view.to });
+    // A few bars alone would fill the width, and each new one would push one out.
+    else if (count < LEAST_SHOWN) scale.setVisibleLogicalRange({ from: count - LEAST_SHOWN, to: count });
+    else scale.fitContent();
+  }
+
+  #point({ time, logical }: MouseEventParams): void {
+    this.#pointed = time === undefined || logical === undefined ? null : logical;
+    this.#tell();
+  }
+
+  /** Asks for older bars when less than half a view of them is left of the view. */
+  #look(): void {
+    const range = this.#chart.timeScale().getVisibleLogicalRange();
+    if (range && this.#isTouched && range.from < (range.to - range.from) / 2) this.options.events.onEdge();
+    if (!this.#compared.isEmpty) this.#tell();
+  }
+
+  /** Reports the values at the crosshair, or at the last bar. */
+  #tell(): void {
+    const index = Math.min(this.#pointed ?? Infinity, this.#bars.length - 1);
+    const bar = this.#bars[index];
+    this.options.events.onPoint(bar ?? null, bar ? [...this.#ownChange(index), ...this.#studies.rows(index)] : []);
+  }
+
+  /** Returns the changes since the left edge, in a chart that compares. */
+  #ownChange(index: number): Row[] {
+    if (this.#compared.isEmpty) return [];
+    const from = Math.ceil(this.#chart.timeScale().getVisibleLogicalRange()?.from ?? 0);
+    const change = changeSince(
+      this.#bars.map((each) => each.close),
+      from,
+      index,
+    );
+    const label = this.element.dataset.symbol ?? "";
+    return [{ label, colour: colour("quiet"), text: percent(change) }, ...this.#compared.rows(from, index)];
+  }
 }
 
-function appearance() {
-  const line = { color: colour("line") };
-  return {
-    layout: {
-      background: { type: ColorType.Solid, color: colour("panel") },
-      textColor: colour("quiet"),
-      fontFamily: getComputedStyle(document.body).fontFamily,
-      fontSize: 11,
-      // The page has its own attribution: its content security policy blocks the logo's style sheet.
-      attributionLogo: false,
-    },
-    grid: { vertLines: line, horzLines: line },
-    crosshair: { mode: CrosshairMode.Normal },
-    // A vertical swipe over the chart scrolls the page.
-    handleScroll: { vertTouchDrag: false },
-    rightPriceScale: { borderVisible: false, scaleMargins: { top: 0.08, bottom: 0.22 } },
-  };
-}
-
-function candleColours() {
-  const [up, down] = [colour("rise"), colour("fall")];
-  return { upColor: up, downColor: down, wickUpColor: up, wickDownColor: down, borderVisible: false };
-}
-
-/** Options of the time axis: times in the reader's zone, days in the exchange's. */
-function times(interval: Interval, feed: FeedName) {
-  const isDay = isDaily(interval);
-  const zone = isDay ? { timeZone: ZONES[feed] } : {};
-  const clock = new Intl.DateTimeFormat(locale(), { hour: "2-digit", minute: "2-digit", ...zone });
-  const day = new Intl.DateTimeFormat(locale(), { day: "numeric", month: "short", ...zone });
-  const year = new Intl.DateTimeFormat(locale(), { month: "short", year: "numeric", ...zone });
-  const full = new Intl.DateTimeFormat(
-    locale(),
-    isDay ? { dateStyle: "medium", ...zone } : { dateStyle: "medium", timeStyle: "short" },
-  );
-  const date = (time: Time) => new Date((time as number) * 1000);
-  const mark = (time: Time, kind: number) => (kind <= 1 ? year : kind === 2 || isDay ? day : clock).format(date(time));
-  return {
-    timeScale: { timeVisible: !isDay, secondsVisible: false, borderVisible: false, tickMarkFormatter: mark },
-    localization: { timeFormatter: (time: Time) => full.format(date(time)), priceFormatter: price },
-  };
-}
+const isSame = (one: Candle, other: Candle): boolean =>
+  one.high === other.high && one.low === other.low && one.close === other.close && one.volume === other.volume;

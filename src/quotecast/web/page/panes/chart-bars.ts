@@ -1,4 +1,4 @@
-import type { Bar, LiveBar, LiveInterval } from "../../client/index.ts";
+import type { Bar, LiveBar, LiveInterval } from "quotecast-client";
 
 export type Interval = LiveInterval | "30m" | "4h" | "W" | "M";
 
@@ -26,6 +26,8 @@ export const isDaily = (interval: Interval): boolean => LIVE_INTERVAL[interval] 
 /** Returns the opening of a bar, in Unix milliseconds. */
 export const at = (bar: Candle): number => Date.parse(bar.time);
 
+const opened = (bar: Candle | undefined): number => (bar ? at(bar) : -Infinity);
+
 /**
  * Bars of one instrument: the service's history, continued by the feed's live bars.
  *
@@ -47,14 +49,35 @@ export class ChartBars {
     return this.#bars;
   }
 
-  /** Replaces the history; live bars that are newer stay. */
+  /**
+   * Replaces the history; live bars that are newer stay, and older ones if no bar is missing between.
+   *
+   * The history's last bar has the current price, and those before it may come from a cache: live bars between
+   * its last two bars stay, too.
+   */
   load(history: readonly Candle[]): void {
-    const end = history.length ? at(history.at(-1) as Candle) : -Infinity;
-    const newer = this.#isLive ? this.#bars.filter((bar) => at(bar) >= end) : [];
-    this.#bars = [...history];
+    const last = history.at(-1);
+    const [begin, settled, end] = [opened(history[0]), opened(history.at(-2)), opened(last)];
+    const live = this.#isLive ? this.#bars : [];
+    const meets = this.#bars.some((bar) => at(bar) === begin);
+    const older = meets ? this.#bars.filter((bar) => at(bar) < begin) : [];
+    const between = settled === -Infinity ? [] : live.filter((bar) => at(bar) > settled && at(bar) < end);
+    const newer = live.filter((bar) => at(bar) >= end);
+    this.#bars = [...older, ...history.slice(0, -1), ...between, ...(last ? [last] : [])];
     for (const bar of newer) this.#put(bar);
     this.#piece = null;
     this.isIncomplete = false;
+  }
+
+  /** Adds bars that are older than all others. */
+  prepend(older: readonly Candle[]): void {
+    const first = this.#bars[0];
+    this.#bars = [...older.filter((bar) => !first || at(bar) < at(first)), ...this.#bars];
+  }
+
+  /** Returns the bars that open at a time (Unix milliseconds) or later. */
+  since(opened: number): readonly Candle[] {
+    return this.#bars.slice(this.#bars.findLastIndex((bar) => at(bar) < opened) + 1);
   }
 
   /**

@@ -1,16 +1,19 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
-import type { CryptoQuote } from "../../client/index.ts";
+import type { CryptoQuote, Page } from "quotecast-client";
 import { toggleWatched, watched } from "../account.ts";
+import { AlertButton } from "../alerts/button.tsx";
 import { difference, percent, price, tone } from "../formats.ts";
 import { type EntryType, type Instrument, instrumentOf, same, typeOf } from "../instruments.ts";
-import { AnswerView, Choice, type Memory, useVisible } from "../pane.tsx";
+import { type Memory, useVisible } from "../pane.tsx";
 import { useQuotes } from "../quotes.ts";
 import { selected } from "../selection.ts";
 import { type Answer, live, rest, useAnswer } from "../service.ts";
 import { say } from "../words.ts";
+import { ChartBody } from "./chart/body.tsx";
+import { sessionOf } from "./chart/session.ts";
+import { Segments } from "./chart/toolbar.tsx";
 import type { Candle } from "./chart-bars.ts";
-import { Plot } from "./plot.tsx";
 
 const RANGES = ["1D", "5D", "1M", "3M", "6M", "YTD", "1Y", "5Y"] as const;
 const INTERVALS = ["1m", "5m", "15m", "1h", "4h", "D", "W", "M"] as const;
@@ -51,12 +54,12 @@ export function Chart({ memory, remember }: Memory) {
   const shown = pinned ?? linked;
   const pin = () => remember({ pin: pinned ? "" : `${typeOf(shown)} ${shown.key}` });
   return (
-    <>
+    <div class="chart-frame">
       <Heading shown={shown} pinned={pinned !== null} onPin={pin} />
       {shown.feed === "market" && <Stock ticker={shown.key} memory={memory} remember={remember} />}
       {shown.feed === "crypto" && <Pair ticker={shown.key} memory={memory} remember={remember} />}
       {shown.feed === "doviz" && <Currency symbol={shown.key} memory={memory} remember={remember} />}
-    </>
+    </div>
   );
 }
 
@@ -95,6 +98,7 @@ function Heading({
       >
         ★
       </button>
+      <AlertButton instrument={shown} />
       <button
         type="button"
         class="icon"
@@ -114,83 +118,82 @@ function Stock({ ticker, memory, remember }: Memory & { readonly ticker: string 
   const chosen = INTERVALS.find((each) => each === memory.interval) ?? FITTING[range];
   const tooFine = (each: Interval) => INTERVALS.indexOf(each) < INTERVALS.indexOf(FINEST[range]);
   const interval = tooFine(chosen) ? FITTING[range] : chosen;
+  const session = sessionOf(memory.session, interval);
   const answer = useAnswer(
-    () => rest.call("GET /api/market/bars/{symbol}", { path: { symbol: ticker }, query: { range, interval } }),
-    `${ticker} ${range} ${interval}`,
+    () => rest.page("GET /api/market/bars/{symbol}", { path: { symbol: ticker }, query: { range, interval, session } }),
+    `${ticker} ${range} ${interval} ${session}`,
     { active: useVisible() },
   );
   const reload = useReload(answer.again);
+  const choose = (each: Range) => remember({ range: each, interval: FITTING[each] });
   return (
-    <>
-      <div class="tools">
-        <Choice
-          label={say("range")}
-          options={RANGES}
-          value={range}
-          onChoose={(each) => remember({ range: each, interval: FITTING[each] })}
-        />
-        <Choice
-          label={say("interval")}
-          options={INTERVALS}
-          value={interval}
-          disabled={tooFine}
-          onChoose={(each) => remember({ interval: each })}
-        />
-      </div>
-      <AnswerView answer={answer}>
-        {(bars) => <Plot bars={bars} instrument={instrumentOf("stock", ticker)} interval={interval} onGap={reload} />}
-      </AnswerView>
-    </>
+    <ChartBody
+      instrument={instrumentOf("stock", ticker)}
+      interval={interval}
+      answer={answer}
+      onGap={reload}
+      session={session}
+      memory={memory}
+      remember={remember}
+    >
+      <Segments label={say("range")} options={RANGES} value={range} onChoose={choose} />
+      <Segments
+        label={say("interval")}
+        options={INTERVALS}
+        value={interval}
+        disabled={tooFine}
+        onChoose={(each) => remember({ interval: each })}
+      />
+    </ChartBody>
   );
 }
 
-function Pair({ ticker, memory, remember }: Memory & { readonly ticker: string }) {
-  const timeframe = TIMEFRAMES.find((each) => each === memory.timeframe) ?? "1h";
+function Pair({ ticker, ...own }: Memory & { readonly ticker: string }) {
+  const timeframe = TIMEFRAMES.find((each) => each === own.memory.timeframe) ?? "1h";
+  const changes = useVenueChanges(ticker);
   const answer = useAnswer(
-    () => rest.call("GET /api/crypto/bars/{symbol}", { path: { symbol: ticker }, query: { timeframe, limit: NEWEST } }),
-    `${ticker} ${timeframe} ${useVenueChanges(ticker)}`,
+    () => rest.page("GET /api/crypto/bars/{symbol}", { path: { symbol: ticker }, query: { timeframe, limit: NEWEST } }),
+    `${ticker} ${timeframe} ${changes}`,
     { active: useVisible() },
   );
   return (
-    <Timeframes answer={answer} instrument={instrumentOf("crypto", ticker)} value={timeframe} remember={remember} />
+    <Timeframes
+      answer={answer}
+      instrument={instrumentOf("crypto", ticker)}
+      value={timeframe}
+      source={changes}
+      {...own}
+    />
   );
 }
 
 /** Bars of currencies and metals are the service's own, made from its quotes. */
-function Currency({ symbol, memory, remember }: Memory & { readonly symbol: string }) {
-  const timeframe = TIMEFRAMES.find((each) => each === memory.timeframe) ?? "15m";
+function Currency({ symbol, ...own }: Memory & { readonly symbol: string }) {
+  const timeframe = TIMEFRAMES.find((each) => each === own.memory.timeframe) ?? "15m";
   const answer = useAnswer(
-    () => rest.call("GET /api/doviz/bars/{symbol}", { path: { symbol }, query: { timeframe, limit: NEWEST } }),
+    () => rest.page("GET /api/doviz/bars/{symbol}", { path: { symbol }, query: { timeframe, limit: NEWEST } }),
     `${symbol} ${timeframe}`,
     { active: useVisible() },
   );
   return (
-    <Timeframes answer={answer} instrument={instrumentOf("doviz", symbol)} value={timeframe} remember={remember} />
+    <Timeframes answer={answer} instrument={instrumentOf("doviz", symbol)} value={timeframe} source={0} {...own} />
   );
 }
 
-interface TimeframesProps extends Pick<Memory, "remember"> {
-  readonly answer: Answer<readonly Candle[]>;
+interface TimeframesProps extends Memory {
+  readonly answer: Answer<Page<readonly Candle[]>>;
   readonly instrument: Instrument;
   readonly value: Timeframe;
+  readonly source: number;
 }
 
-function Timeframes({ answer, instrument, value, remember }: TimeframesProps) {
-  const reload = useReload(answer.again);
+function Timeframes({ value, ...own }: TimeframesProps) {
+  const reload = useReload(own.answer.again);
+  const choose = (each: Timeframe) => own.remember({ timeframe: each });
   return (
-    <>
-      <div class="tools">
-        <Choice
-          label={say("interval")}
-          options={TIMEFRAMES}
-          value={value}
-          onChoose={(each) => remember({ timeframe: each })}
-        />
-      </div>
-      <AnswerView answer={answer}>
-        {(bars) => <Plot bars={bars} instrument={instrument} interval={value} onGap={reload} />}
-      </AnswerView>
-    </>
+    <ChartBody {...own} interval={value} onGap={reload}>
+      <Segments label={say("interval")} options={TIMEFRAMES} value={value} onChoose={choose} />
+    </ChartBody>
   );
 }
 

@@ -1,4 +1,4 @@
-import type { Overview } from "../../client/index.ts";
+import type { Overview } from "quotecast-client";
 import { compact, percent, plain, price, tone } from "../formats.ts";
 import { instrumentOf } from "../instruments.ts";
 import { AnswerView, useVisible } from "../pane.tsx";

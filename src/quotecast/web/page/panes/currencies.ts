@@ -1,4 +1,4 @@
-import type { Overview } from "../../client/index.ts";
+import type { Overview } from "quotecast-client";
 
 /** Currencies of a company's amounts; null where unknown, and everywhere if all are in dollars. */
 export interface Currencies {

@@ -1,4 +1,4 @@
-import type { HoldingShown, RateShown } from "../../client/index.ts";
+import type { HoldingShown, RateShown } from "quotecast-client";
 
 export interface Worth {
   readonly price: number | null;

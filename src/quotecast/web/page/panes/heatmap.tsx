@@ -1,12 +1,14 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 
-import type { Heatmap as HeatmapAnswer, HeatmapSector, HeatmapStock } from "../../client/index.ts";
+import type { Heatmap as HeatmapAnswer, HeatmapSector, HeatmapStock } from "quotecast-client";
 import { percent, price } from "../formats.ts";
 import { instrumentOf } from "../instruments.ts";
 import type { AnyQuote } from "../live.ts";
-import { AnswerView, useVisible } from "../pane.tsx";
+import { AnswerView, Choice, type Memory, useVisible } from "../pane.tsx";
+import { nearest } from "../row-moves.ts";
 import { select } from "../selection.ts";
 import { live, rest, useAnswer } from "../service.ts";
+import { focusOn, requireTabStop } from "../tab-stop.ts";
 import { say } from "../words.ts";
 import { type Box, treemap } from "./treemap.ts";
 
@@ -14,44 +16,103 @@ import { type Box, treemap } from "./treemap.ts";
 const EVERY_MS = 60_000;
 /** Colours are coarse: five hundred tiles need no update at every tick. */
 const COLOURS_EVERY_MS = 1000;
-const HEADING_HEIGHT = 16;
+/** Pixels of a tile that has room for a sign. */
+const LEAST_WITH_SIGN = 14;
+/** The least size of a target. */
+const HEADING_HEIGHT = 24;
 /** Per cent of change per step of colour; there are three steps either way. */
 const STEP_PERCENT = 0.75;
 const [LETTER_WIDTH, PERCENT_FROM] = [7.2, 38];
 /** Width in pixels from which a sector's heading shows its change. */
 const CHANGE_FROM = 64;
 
-export function Heatmap() {
+/** Red and green, or colours that the colour-blind tell apart. */
+const PALETTES = ["redGreen", "blueOrange"] as const;
+
+export function Heatmap({ memory, remember }: Memory) {
   const answer = useAnswer(() => rest.call("GET /api/market/heatmap"), "heatmap", {
     everyMs: EVERY_MS,
     active: useVisible(),
   });
-  return <AnswerView answer={answer}>{(map) => <Sectors map={map} />}</AnswerView>;
+  const palette = PALETTES.find((each) => each === memory.palette) ?? "redGreen";
+  return (
+    <AnswerView answer={answer}>
+      {(map) => (
+        <div class="heat" data-palette={palette}>
+          <Sectors map={map} />
+          <div class="tools">
+            <Legend />
+            <Choice
+              label={say("palette")}
+              options={PALETTES}
+              value={palette}
+              text={(each) => say(each)}
+              onChoose={(each) => remember({ palette: each })}
+            />
+          </div>
+        </div>
+      )}
+    </AnswerView>
+  );
+}
+
+const STEPS = [-3, -2, -1, 0, 1, 2, 3] as const;
+
+/** The colours with the changes in percent from which on they count. */
+function Legend() {
+  return (
+    <ul class="legend" aria-label={say("legend")}>
+      {STEPS.map((step) => (
+        <li key={step} data-heat={step}>
+          {percent(step * STEP_PERCENT, step % 2 ? 2 : 1)}
+        </li>
+      ))}
+    </ul>
+  );
 }
 
 function Sectors({ map }: { readonly map: HeatmapAnswer }) {
   const element = useRef<HTMLDivElement>(null);
   const frame = useSize(element);
   const moved = useMovedTiles();
+  const [zoomed, setZoomed] = useState<string | null>(null);
+  const sectors = useMemo(() => {
+    const only = map.sectors.filter((each) => each.sector === zoomed);
+    return only.length ? only : map.sectors;
+  }, [map, zoomed]);
   const boxes = useMemo(
     () =>
       treemap(
-        map.sectors.map((each) => each.weight),
+        sectors.map((each) => each.weight),
         frame,
       ),
-    [map, frame],
+    [sectors, frame],
   );
+  useLayoutEffect(() => requireTabStop(element.current, ".tile"));
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key === "Escape" && zoomed !== null) {
+      event.stopPropagation();
+      const heading = element.current?.querySelector<HTMLElement>("h3 button");
+      if (heading) focusOn(heading, event.currentTarget as Element);
+      setZoomed(null);
+    } else walk(event);
+  };
   return (
-    <div class="heatmap" ref={element} role="group" aria-label={say("heatmap")} onKeyDown={walk}>
-      {boxes.map((box, index) => (
-        <Sector
-          key={map.sectors[index]?.sector}
-          box={box}
-          sector={map.sectors[index] as HeatmapSector}
-          moved={moved}
-          first={index === 0}
-        />
-      ))}
+    <div class="heatmap" ref={element} role="group" aria-label={say("heatmap")} onKeyDown={onKeyDown}>
+      {boxes.map((box, index) => {
+        const sector = sectors[index] as HeatmapSector;
+        const isZoomed = sector.sector === zoomed;
+        return (
+          <Sector
+            key={sector.sector}
+            box={box}
+            sector={sector}
+            moved={moved}
+            isZoomed={isZoomed}
+            onZoom={() => setZoomed(isZoomed ? null : sector.sector)}
+          />
+        );
+      })}
     </div>
   );
 }
@@ -75,11 +136,16 @@ function useMovedTiles(): Moved {
 interface Part {
   readonly box: Box;
   readonly moved: Moved;
-  readonly first: boolean;
 }
 
-function Sector({ box, sector, moved, first }: Part & { readonly sector: HeatmapSector }) {
-  const heading = box.h > 3 * HEADING_HEIGHT && box.w > 40 ? HEADING_HEIGHT : 0;
+interface SectorPart extends Part {
+  readonly sector: HeatmapSector;
+  readonly isZoomed: boolean;
+  readonly onZoom: () => void;
+}
+
+function Sector({ box, sector, moved, isZoomed, onZoom }: SectorPart) {
+  const heading = isZoomed || (box.h > 3 * HEADING_HEIGHT && box.w > 40) ? HEADING_HEIGHT : 0;
   const boxes = useMemo(() => {
     const inner = { x: 0, y: heading, w: Math.max(0, box.w - 2), h: Math.max(0, box.h - heading - 2) };
     return treemap(
@@ -91,7 +157,16 @@ function Sector({ box, sector, moved, first }: Part & { readonly sector: Heatmap
     <section style={boxStyle(box)} aria-label={sector.sector}>
       {heading > 0 && (
         <h3>
-          <b>{sector.sector}</b> {box.w > CHANGE_FROM && <span>{percent(sector.changePercent)}</span>}
+          <button
+            type="button"
+            tabIndex={-1}
+            aria-expanded={isZoomed}
+            title={say(isZoomed ? "zoomOut" : "zoomIn", { sector: sector.sector })}
+            onClick={onZoom}
+          >
+            {isZoomed && "← "}
+            <b>{sector.sector}</b> {box.w > CHANGE_FROM && <span>{percent(sector.changePercent)}</span>}
+          </button>
         </h3>
       )}
       {boxes.map((each, index) => (
@@ -100,18 +175,20 @@ function Sector({ box, sector, moved, first }: Part & { readonly sector: Heatmap
           box={each}
           stock={sector.stocks[index] as HeatmapStock}
           moved={moved}
-          first={first && index === 0}
         />
       ))}
     </section>
   );
 }
 
-function Tile({ box, stock, moved, first }: Part & { readonly stock: HeatmapStock }) {
+function Tile({ box, stock, moved }: Part & { readonly stock: HeatmapStock }) {
   const element = useRef<HTMLButtonElement>(null);
   const visible = useVisible();
-  const hasText = box.w > LETTER_WIDTH * stock.ticker.length + 4 && box.h > 13;
+  const letters = stock.ticker.length;
+  const sign = box.w > LETTER_WIDTH * (letters + 1) + 2 ? "beside" : "below";
+  const hasText = box.w > LETTER_WIDTH * letters + 4 && box.h > (sign === "beside" ? 13 : 25);
   const hasPercent = hasText && box.w > PERCENT_FROM && box.h > 26;
+  const hasSign = !hasPercent && box.w >= LEAST_WITH_SIGN && box.h >= LEAST_WITH_SIGN;
   useLayoutEffect(() => {
     const button = element.current as HTMLButtonElement;
     show(button, stock.changePercent);
@@ -132,11 +209,13 @@ function Tile({ box, stock, moved, first }: Part & { readonly stock: HeatmapStoc
   return (
     <button
       type="button"
+      class="tile"
       ref={element}
       style={boxStyle(box)}
-      tabIndex={first ? 0 : -1}
+      tabIndex={-1}
       title={`${stock.ticker} · ${stock.name}`}
       aria-label={hasText ? undefined : `${stock.ticker}, ${stock.name}`}
+      data-bare={hasSign ? sign : undefined}
       data-size={box.w > 90 && box.h > 60 ? "large" : undefined}
       onFocus={hasText ? undefined : name}
       onClick={() => select(instrumentOf("stock", stock.ticker))}
@@ -172,15 +251,14 @@ function useSize(element: { current: HTMLElement | null }): Box {
   return size;
 }
 
-/** Moves the focus from tile to tile with the arrow keys; the Tab key stops at the last focused one only. */
+/** Moves the focus to the next tile or heading in the direction of an arrow key. */
 function walk(event: KeyboardEvent): void {
-  const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
-  if (!step) return;
-  const tiles = [...(event.currentTarget as Element).querySelectorAll("button")];
-  const here = tiles.indexOf(event.target as HTMLButtonElement);
-  const next = tiles[here + step];
+  const buttons = [...(event.currentTarget as Element).querySelectorAll("button")];
+  const areas = buttons.map((each) => each.getBoundingClientRect());
+  const here = buttons.indexOf(event.target as HTMLButtonElement);
+  const index = { Home: 0, End: buttons.length - 1 }[event.key] ?? nearest(event.key, areas[here] as DOMRect, areas);
+  const next = index === null ? undefined : buttons[index];
   if (!next) return;
   event.preventDefault();
-  for (const tile of [tiles[here], next]) tile?.setAttribute("tabindex", tile === next ? "0" : "-1");
-  next.focus();
+  focusOn(next, event.currentTarget as Element);
 }

@@ -1,6 +1,6 @@
 import { useMemo } from "preact/hooks";
 
-import type { Mover } from "../../client/index.ts";
+import type { Mover } from "quotecast-client";
 import { PERCENT, PRICE, SYMBOL, VOLUME } from "../columns.ts";
 import { instrumentOf } from "../instruments.ts";
 import { AnswerView, Choice, type Memory, useVisible } from "../pane.tsx";

@@ -1,73 +1,104 @@
-import { useEffect, useMemo, useRef } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
-import type { BarsChange } from "../../client/index.ts";
+import type { BarsChange } from "quotecast-client";
 import { compact, price } from "../formats.ts";
-import type { Instrument } from "../instruments.ts";
+import { type Instrument, typeOf } from "../instruments.ts";
 import { watchBars } from "../live-bars.ts";
 import { useVisible } from "../pane.tsx";
 import { live } from "../service.ts";
 import { shade } from "../theme.ts";
 import { language, say } from "../words.ts";
+import type { CandleChart } from "./candles.ts";
+import type { ChartEvents, View } from "./chart/chart-options.ts";
+import { parseCompared } from "./chart/compare.ts";
+import { memoryKey, parseDrawings, writeDrawings } from "./chart/drawings.ts";
+import { onChartKey } from "./chart/keys.ts";
+import { writeRows } from "./chart/legend.ts";
+import { Past, type PastState } from "./chart/past.ts";
+import { writePrice } from "./chart/prices.ts";
+import { retried } from "./chart/retried.ts";
+import { scaleOf } from "./chart/scale.ts";
+import { askPage, later, waitAfter } from "./chart/source.ts";
+import { parseSpecs } from "./chart/specs.ts";
+import type { ChartState, DrawingState } from "./chart/state.ts";
+import { useCompared } from "./chart/use-compared.ts";
 import { at, type Candle, ChartBars, type Interval, LIVE_INTERVAL } from "./chart-bars.ts";
-
-const RETRY_MS = 2000;
 
 interface Props {
   readonly bars: readonly Candle[];
-  readonly instrument: Instrument;
-  readonly interval: Interval;
+  /** The smallest step of the prices; null where the service names none. */
+  readonly tick: number | null;
+  readonly state: ChartState;
   /** Called when bars are missing: they must be loaded again. */
   readonly onGap: () => void;
+  readonly onChart: (chart: CandleChart | null) => void;
+  readonly onDrawing: (drawing: DrawingState) => void;
 }
 
-type CandleChart = ReturnType<typeof import("./candles.ts").drawCandles>;
-
-/** Candles with volume, continued by the feed's live bars. */
-export function Plot({ bars, instrument, interval, onGap }: Props) {
+/** Candles with volume, continued by the feed's live bars and by older ones from the service. */
+export function Plot({ bars, tick, state, onGap, onChart, onDrawing }: Props) {
+  const { instrument, interval, chart, remember } = state;
   const element = useRef<HTMLDivElement>(null);
   const legend = useRef<HTMLParagraphElement>(null);
-  const shown = shade.value;
-  const words = language.value;
+  const rows = useRef<HTMLUListElement>(null);
   const visible = useVisible();
-  const held = useMemo(() => new ChartBars(interval), [instrument.feed, instrument.key, interval]);
-  const chart = useRef<CandleChart | null>(null);
-  const gap = useRef(onGap);
-  gap.current = onGap;
+  const held = useMemo(() => new ChartBars(interval), []);
+  const [first, setFirst] = useState(bars[0]?.time);
+  const [past, setPast] = useState<PastState>("more");
+  const older = useMemo(
+    () => new Past({ ask: askPage(instrument, interval, state.session), waitAfter, later, onState: setPast }),
+    [],
+  );
+  useEffect(() => () => older.end(), []);
+  const latest = useRef({ onGap, chart, tick });
+  latest.current = { onGap, chart, tick };
+
   useEffect(() => {
     held.load(bars);
-    chart.current?.replace(held.all);
-  }, [held, bars]);
+    latest.current.chart?.replace(held.all);
+    setFirst(held.all[0]?.time);
+  }, [bars]);
+  const name = memoryKey(typeOf(instrument), instrument.key);
+  const events: ChartEvents = {
+    onPoint: (bar, values) => {
+      describe(legend.current, bar, latest.current.tick);
+      if (rows.current) writeRows(rows.current, values);
+    },
+    onEdge: () =>
+      older.load(held.all, (found) => {
+        held.prepend(found);
+        latest.current.chart?.replace(held.all);
+        setFirst(held.all[0]?.time);
+      }),
+    onDrawings: (drawings) => remember({ [name]: writeDrawings(drawings) }),
+    onTool: (tool, selected) => onDrawing({ tool, selected }),
+  };
+  useChart(element, held, state, { events, visible: visible && bars.length > 0, onChart });
+  useChoices(state, useComparedOf(state, bars, first, visible), tick, name);
   useEffect(() => {
-    if (!visible || !bars.length) return;
-    let end = () => {};
-    let wanted = true;
-    void library().then(({ drawCandles }) => {
-      if (!wanted || !element.current || !legend.current) return;
-      const made = drawCandles(element.current, held.all, {
-        interval,
-        feed: instrument.feed,
-        onPoint: (bar) => describe(legend.current, bar),
-      });
-      chart.current = made;
-      end = () => {
-        made.remove();
-        chart.current = null;
-      };
-    });
-    return () => {
-      wanted = false;
-      end();
-    };
-  }, [held, bars.length > 0, shown, words, visible]);
-  useEffect(() => {
-    const update = (bar: Candle) => chart.current?.update(bar);
-    return visible ? followBars(held, instrument, interval, update, () => gap.current()) : undefined;
-  }, [held, visible]);
+    const update = (bar: Candle) => latest.current.chart?.update(bar);
+    return visible ? followBars(held, instrument, interval, update, () => latest.current.onGap()) : undefined;
+  }, [visible]);
   if (!bars.length) return <p class="quiet">{say("noHistory", { symbol: instrument.key })}</p>;
+  const onKeyDown = (event: KeyboardEvent) => chart && onChartKey(event, chart, tick ?? nearStep(held.all));
   return (
     <div class="plot">
       <p class="legend" ref={legend} aria-live="off" />
-      <div class="canvas" ref={element} role="img" aria-label={summary(instrument.key, bars)} />
+      <ul class="values" ref={rows} aria-label={say("chartValues")} />
+      <div
+        class="canvas"
+        ref={element}
+        role="application"
+        tabIndex={0}
+        aria-label={summary(instrument.key, bars)}
+        data-symbol={instrument.key}
+        data-bars={held.all.length}
+        data-tool={state.drawing.tool ?? undefined}
+        onKeyDown={onKeyDown}
+      />
+      <p class="past" role="status">
+        {past === "more" ? "" : say(PAST_WORDS[past])}
+      </p>
       <a class="credit" href="https://www.tradingview.com/" target="_blank" rel="noopener noreferrer">
         {say("chartsBy")}
       </a>
@@ -75,9 +106,87 @@ export function Plot({ bars, instrument, interval, onGap }: Props) {
   );
 }
 
-/** Loads the chart library, with retries. It is half of all code, so the first paint does not wait for it. */
-function library(): Promise<typeof import("./candles.ts")> {
-  return import("./candles.ts").catch(() => new Promise((wait) => setTimeout(wait, RETRY_MS)).then(library));
+const PAST_WORDS = {
+  loading: "olderLoading",
+  waiting: "olderWaiting",
+  start: "olderStart",
+  full: "olderFull",
+  failed: "olderFailed",
+} as const;
+
+/** Returns a step for the keyboard where the tick size is unknown. */
+const nearStep = (bars: readonly Candle[]): number => (bars.at(-1)?.close ?? 1) / 10_000;
+
+interface ChartWishes {
+  readonly events: ChartEvents;
+  readonly visible: boolean;
+  readonly onChart: (chart: CandleChart | null) => void;
+}
+
+/** Draws the chart, and again in another theme or language; the view stays. */
+function useChart(
+  element: { readonly current: HTMLElement | null },
+  held: ChartBars,
+  { instrument, interval }: ChartState,
+  { events, visible, onChart }: ChartWishes,
+): void {
+  const [shown, words] = [shade.value, language.value];
+  const view = useRef<View | null>(null);
+  const latest = useRef(events);
+  latest.current = events;
+  useEffect(() => {
+    if (!visible) return;
+    let made: CandleChart | null = null;
+    let wanted = true;
+    void retried(() => import("./candles.ts")).then(({ CandleChart: Made }) => {
+      if (!wanted || !element.current) return;
+      made = new Made(element.current, held.all, {
+        interval,
+        feed: instrument.feed,
+        view: view.current,
+        events: {
+          onPoint: (bar, rows) => latest.current.onPoint(bar, rows),
+          onEdge: () => latest.current.onEdge(),
+          onDrawings: (drawings) => latest.current.onDrawings(drawings),
+          onTool: (tool, selected) => latest.current.onTool(tool, selected),
+        },
+      });
+      onChart(made);
+    });
+    return () => {
+      wanted = false;
+      view.current = made?.view() ?? view.current;
+      made?.remove();
+      if (made) onChart(null);
+    };
+  }, [shown, words, visible]);
+}
+
+/** Applies the choices of the pane's memory to the chart. */
+function useChoices(
+  { chart, memory }: ChartState,
+  compared: ReturnType<typeof useCompared>,
+  tick: number | null,
+  name: string,
+): void {
+  useEffect(() => chart?.setTick(tick), [chart, tick]);
+  useEffect(
+    () => chart?.setScale(compared.length ? "percent" : scaleOf(memory.scale)),
+    [chart, memory.scale, compared.length > 0],
+  );
+  useEffect(() => void chart?.setStudies(parseSpecs(memory.indicators)), [chart, memory.indicators]);
+  useEffect(() => chart?.setCompared(compared), [chart, compared]);
+  useEffect(() => chart?.drawings.set(parseDrawings(memory[name])), [chart, memory[name]]);
+}
+
+function useComparedOf(
+  { instrument, interval, memory }: ChartState,
+  bars: readonly Candle[],
+  first: string | undefined,
+  visible: boolean,
+) {
+  const others = useMemo(() => parseCompared(memory.compare, instrument), [memory.compare]);
+  return useCompared(others, interval, bars, first, visible);
 }
 
 /** Returns the chart's content as text, for screen readers. */
@@ -88,11 +197,12 @@ function summary(symbol: string, bars: readonly Candle[]): string {
   return `${symbol}: ${price(first.open)} → ${price(last.close)} (${price(low)} – ${price(high)})`;
 }
 
-function describe(element: HTMLElement | null, bar: Candle | null): void {
+function describe(element: HTMLElement | null, bar: Candle | null, tick: number | null): void {
   if (!element) return;
   const volume = bar?.volume != null ? `  V ${compact(bar.volume)}` : "";
+  const write = (value: number) => writePrice(value, tick);
   element.textContent = bar
-    ? `O ${price(bar.open)}  H ${price(bar.high)}  L ${price(bar.low)}  C ${price(bar.close)}${volume}`
+    ? `O ${write(bar.open)}  H ${write(bar.high)}  L ${write(bar.low)}  C ${write(bar.close)}${volume}`
     : "";
 }
 
@@ -106,7 +216,7 @@ function followBars(
 ): () => void {
   let changedFrom = Infinity;
   const paint = () => {
-    for (const bar of bars.all) if (at(bar) >= changedFrom) update(bar);
+    for (const bar of bars.since(changedFrom)) update(bar);
     changedFrom = Infinity;
   };
   const take = ({ bars: taken, missing }: BarsChange) => {

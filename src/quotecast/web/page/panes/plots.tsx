@@ -1,4 +1,4 @@
-import type { Earnings, Recommendation } from "../../client/index.ts";
+import type { Earnings, Recommendation } from "quotecast-client";
 import { month, plain } from "../formats.ts";
 import { say, type Word } from "../words.ts";
 

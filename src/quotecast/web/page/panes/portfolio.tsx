@@ -1,21 +1,26 @@
+import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 
-import type { HoldingShown, RateShown } from "../../client/index.ts";
-import { difference, moment, percent, plain, price, tone } from "../formats.ts";
-import { type Instrument, instrumentOf } from "../instruments.ts";
-import { AnswerView, type Memory, useVisible } from "../pane.tsx";
+import type { HoldingShown, RateShown } from "quotecast-client";
+import { difference, moment, price, tone } from "../formats.ts";
+import { instrumentOf } from "../instruments.ts";
+import { AnswerView, Choice, type Memory, useVisible } from "../pane.tsx";
 import { useQuotes } from "../quotes.ts";
-import { select } from "../selection.ts";
-import { explain, rest, showError, useAnswer } from "../service.ts";
+import { rest, showError, useAnswer } from "../service.ts";
 import { session } from "../session.ts";
 import { openSignIn } from "../sign-in.tsx";
 import { language, say } from "../words.ts";
-import { ratesUsed, type Total, total, type Worth, worth } from "./gains.ts";
+import { Allocation } from "./allocation.tsx";
+import { ratesUsed, type Total, total, worth } from "./gains.ts";
+import { AddForm, CURRENCIES, type Currency } from "./holding-form.tsx";
+import { HoldingsTable } from "./holdings-table.tsx";
+import { ImportDialog } from "./import-dialog.tsx";
+import { groupLots, isExact, type Lot } from "./positions.ts";
+import { ValueChart } from "./value-chart.tsx";
 
-const CURRENCIES = ["USD", "TRY", "EUR"] as const;
-type Currency = (typeof CURRENCIES)[number];
 /** Interval of loading the rates between currencies; prices follow the feeds. */
 const EVERY_MS = 15_000;
+const VIEWS = ["holdings", "allocation", "history"] as const;
 
 export function Portfolio(memory: Memory) {
   if (session.value) return <Holdings {...memory} />;
@@ -29,130 +34,167 @@ export function Portfolio(memory: Memory) {
   );
 }
 
-function Holdings({ memory, remember }: Memory) {
+function Holdings(pane: Memory) {
+  const { memory, remember } = pane;
   const token = session.value?.token ?? "";
   const currency = CURRENCIES.find((each) => each === memory.currency) ?? (language.value === "tr" ? "TRY" : "USD");
+  const view = VIEWS.find((each) => each === memory.view) ?? "holdings";
   const answer = useAnswer(
     () => rest.call("GET /api/portfolio/holdings", { query: { include: "quote", currency } }),
     `${token} ${currency}`,
     { everyMs: EVERY_MS, active: useVisible() },
   );
-  const choose = (each: Currency) => remember({ currency: each });
   return (
     <>
+      <div class="tools">
+        <Choice
+          label={say("portfolio")}
+          options={VIEWS}
+          value={view}
+          text={(each) => say(each)}
+          onChoose={(each) => remember({ view: each })}
+        />
+        <Files onAdded={answer.again} />
+      </div>
       <AnswerView answer={answer}>
         {(holdings) =>
           holdings.length ? (
-            <Table holdings={holdings} currency={currency} onCurrency={choose} onChange={answer.again} />
+            <View {...pane} view={view} holdings={holdings} currency={currency} onChange={answer.again} />
           ) : (
             <p class="quiet">{say("emptyPortfolio")}</p>
           )
         }
       </AnswerView>
-      <AddForm onAdded={answer.again} />
+      {view === "holdings" && <AddForm onAdded={answer.again} />}
     </>
   );
 }
 
-interface TableProps {
+/** Buttons that export and import the holdings. */
+function Files({ onAdded }: { readonly onAdded: () => void }) {
+  const [importing, setImporting] = useState(false);
+  const [added, setAdded] = useState(0);
+  const end = (count: number) => {
+    setImporting(false);
+    setAdded(count);
+    if (count) onAdded();
+  };
+  const exportFile = () => rest.call("GET /api/portfolio/export").then(saveFile).catch(showError);
+  return (
+    <span class="files">
+      <span role="status">{added > 0 && say("importDone", { count: added })}</span>
+      <button type="button" onClick={() => setImporting(true)}>
+        {say("importCsv")}
+      </button>
+      <button type="button" onClick={exportFile}>
+        {say("exportCsv")}
+      </button>
+      {importing && <ImportDialog onEnd={end} />}
+    </span>
+  );
+}
+
+function saveFile(csv: string): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([csv], { type: "text/csv" }));
+  link.download = "holdings.csv";
+  link.click();
+  URL.revokeObjectURL(link.href);
+}
+
+interface ViewProps extends Memory {
+  readonly view: (typeof VIEWS)[number];
   readonly holdings: readonly HoldingShown[];
   readonly currency: Currency;
-  readonly onCurrency: (currency: Currency) => void;
   readonly onChange: () => void;
 }
 
-function Table({ holdings, currency, onCurrency, onChange }: TableProps) {
-  const rows = useMemo(
-    () => holdings.map((each) => (each.type ? instrumentOf(each.type, each.ticker) : null)),
-    [holdings],
-  );
-  const known = rows.filter((each) => each !== null);
-  const quotes = useQuotes(known, useVisible());
-  const worths = holdings.map((each, index) =>
-    worth(each, quotes[known.indexOf(rows[index] as Instrument)]?.price ?? null),
-  );
-  const sum = total(holdings, worths);
+function View({ view, holdings, currency, onChange, ...pane }: ViewProps) {
+  const lots = useLots(holdings);
+  const worths = lots.map((each) => each.worth);
+  if (view === "allocation") return <Allocation {...pane} lots={lots} currency={currency} />;
+  if (view === "history") {
+    const revision = holdings.map(({ id, shares, bought_at }) => `${id} ${shares} ${bought_at}`).join();
+    return <ValueChart {...pane} currency={currency} revision={revision} />;
+  }
   return (
-    <div class="holdings" tabIndex={0} role="region" aria-label={say("portfolio")}>
-      <table>
-        <thead>
-          <tr>
-            {(["symbol", "shares", "averageCost", "price", "value", "gain"] as const).map((word) => (
-              <th key={word} class={LESS[word]} scope="col">
-                {say(word)}
-              </th>
-            ))}
-            <th class="action">
-              <span class="unseen">{say("menu")}</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {holdings.map((each, index) => (
-            <Row
-              key={each.id}
-              holding={each}
-              row={rows[index] ?? null}
-              worth={worths[index] as Worth}
-              onChange={onChange}
-            />
-          ))}
-        </tbody>
-      </table>
-      <Sum sum={sum} currency={currency} onCurrency={onCurrency} holdings={holdings} />
+    <div class="holdings" role="region" aria-label={say("portfolio")}>
+      <Removable onChange={onChange}>
+        {(remove) => <HoldingsTable positions={groupLots(lots)} onRemove={remove} onChange={onChange} />}
+      </Removable>
+      <Sum
+        sum={total(holdings, worths)}
+        currency={currency}
+        onCurrency={(each) => pane.remember({ currency: each })}
+        holdings={holdings}
+      />
     </div>
   );
 }
 
-/** Classes of the columns that a narrow pane hides. */
-const LESS: Record<string, string> = { averageCost: "cost", price: "price" };
-
-interface RowProps {
-  readonly holding: HoldingShown;
-  readonly row: Instrument | null;
-  readonly worth: Worth;
-  readonly onChange: () => void;
+/** Returns the holdings with their worth at the feeds' prices. */
+function useLots(holdings: readonly HoldingShown[]): Lot[] {
+  const rows = useMemo(
+    () => holdings.map((each) => (each.type ? instrumentOf(each.type, each.ticker) : null)),
+    [holdings],
+  );
+  const known = useMemo(() => rows.filter((each) => each !== null), [rows]);
+  const quotes = useQuotes(known, useVisible());
+  let next = 0;
+  return holdings.map((holding, index) => {
+    const quote = rows[index] ? quotes[next++] : undefined;
+    return { holding, worth: worth(holding, quote?.price ?? null) };
+  });
 }
 
-function Row({ holding, row, worth, onChange }: RowProps) {
-  const remove = (event: Event) => {
-    event.stopPropagation();
-    rest
-      .call("DELETE /api/portfolio/holdings/{holding_id}", { path: { holding_id: holding.id } })
-      .catch(showError)
-      .then(onChange);
+interface RemovableProps {
+  readonly onChange: () => void;
+  readonly children: (remove: (holding: HoldingShown) => void) => ComponentChildren;
+}
+
+/** Removes holdings, and offers to add the last one again. */
+function Removable({ onChange, children }: RemovableProps) {
+  const [removed, setRemoved] = useState<HoldingShown | null>(null);
+  const remove = async (holding: HoldingShown) => {
+    // A number that lost digits on its way here cannot be sent again.
+    const restorable = isExact(holding.shares) && isExact(holding.avg_cost);
+    if (!restorable && !confirm(say("confirmRemoval", { symbol: holding.ticker }))) return;
+    try {
+      await rest.call("DELETE /api/portfolio/holdings/{holding_id}", { path: { holding_id: holding.id } });
+      setRemoved(restorable ? holding : null);
+    } catch (error) {
+      showError(error);
+    }
+    onChange();
+  };
+  const restore = async ({ ticker, shares, avg_cost, bought_at, currency }: HoldingShown) => {
+    setRemoved(null);
+    const body = { ticker, shares, avg_cost, bought_at, currency };
+    await rest.call("POST /api/portfolio/holdings", { body }).catch(showError);
+    onChange();
   };
   return (
-    <tr onClick={row ? () => select(row) : undefined}>
-      <th scope="row">
-        {row ? (
-          <button type="button" class="symbol">
-            {holding.ticker}
-          </button>
-        ) : (
-          <abbr title={say("unknownSymbol")}>{holding.ticker} ?</abbr>
+    <>
+      {children(remove)}
+      <div role="status">
+        {removed && (
+          <p class="notice removed">
+            {say("removed", { symbol: removed.ticker })}
+            <button type="button" onClick={() => restore(removed)}>
+              {say("undo")}
+            </button>
+          </p>
         )}
-      </th>
-      <td>{plain(holding.shares)}</td>
-      <td class={LESS.averageCost}>{price(holding.avg_cost)}</td>
-      <td class={LESS.price}>{price(worth.price)}</td>
-      <td>
-        {price(worth.value)} <small>{holding.currency}</small>
-      </td>
-      <td data-tone={tone(worth.gain)}>
-        {difference(worth.gain)} <small>{percent(worth.gainPercent)}</small>
-      </td>
-      <td class="action">
-        <button type="button" class="icon" aria-label={say("remove", { symbol: holding.ticker })} onClick={remove}>
-          ×
-        </button>
-      </td>
-    </tr>
+      </div>
+    </>
   );
 }
 
-interface SumProps extends Pick<TableProps, "holdings" | "currency" | "onCurrency"> {
+interface SumProps {
   readonly sum: Total;
+  readonly holdings: readonly HoldingShown[];
+  readonly currency: Currency;
+  readonly onCurrency: (currency: Currency) => void;
 }
 
 /** The total in one currency, the holdings that it leaves out, and its exchange rates. */
@@ -200,63 +242,4 @@ function Sum({ sum, currency, onCurrency, holdings }: SumProps) {
 function rateText({ from, to, rate, symbol, timestamp }: RateShown): string {
   const source = timestamp ? `${symbol}, ${moment(timestamp)}` : symbol;
   return `1 ${from} = ${price(rate)} ${to} (${source})`;
-}
-
-function AddForm({ onAdded }: { readonly onAdded: () => void }) {
-  const [error, setError] = useState<unknown>(null);
-  const add = async (event: SubmitEvent) => {
-    event.preventDefault();
-    const form = event.currentTarget as HTMLFormElement;
-    const given = new FormData(form);
-    const body = {
-      ticker: String(given.get("ticker")),
-      shares: Number(given.get("shares")),
-      avg_cost: Number(given.get("cost")),
-      currency: String(given.get("currency")),
-    };
-    try {
-      await rest.call("POST /api/portfolio/holdings", { body });
-      form.reset();
-      setError(null);
-      onAdded();
-    } catch (refusal) {
-      setError(refusal);
-    }
-  };
-  return (
-    <form class="add" aria-label={say("addHolding")} onSubmit={add}>
-      <input name="ticker" required maxLength={32} placeholder={say("symbol")} aria-label={say("symbol")} />
-      <input
-        name="shares"
-        required
-        type="number"
-        min="0"
-        step="any"
-        placeholder={say("shares")}
-        aria-label={say("shares")}
-      />
-      <input
-        name="cost"
-        required
-        type="number"
-        min="0"
-        step="any"
-        placeholder={say("averageCost")}
-        aria-label={say("averageCost")}
-      />
-      <select name="currency" aria-label={say("currency")}>
-        {CURRENCIES.map((each) => (
-          <option key={each}>{each}</option>
-        ))}
-      </select>
-      <button type="submit" class="main">
-        {say("add")}
-      </button>
-      {error !== null && (
-        <p class="notice" role="alert">
-          {explain(error)}
-        </p>
-      )}
-    </form>
-  );
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import type { Bar, LiveBar } from "../../client/index.ts";
+import type { Bar, LiveBar } from "quotecast-client";
 import { ChartBars, type Interval } from "../panes/chart-bars.ts";
 
 const bar = (time: string, price = 10, more: Partial<Bar> = {}): Bar => ({
@@ -63,6 +63,16 @@ test("bars are incomplete if the first live bar is newer than the history, until
   assert.deepEqual(bars.all, [bar("15:00", 11), bar("15:01"), merged, bar("15:03", 12)]);
 });
 
+test("live bars stay that a cached history lacks before its bar of the current price", () => {
+  const bars = chartOf("1m", bar("15:00"));
+  for (const time of ["15:01", "15:02", "15:03"]) bars.take(live(time, 12), false);
+  bars.load([bar("14:59"), bar("15:00"), bar("15:03", 12)]);
+  assert.deepEqual(
+    bars.all.map((each) => each.time.slice(11, 16)),
+    ["14:59", "15:00", "15:01", "15:02", "15:03"],
+  );
+});
+
 test("a chart without history shows live bars and asks for the history", () => {
   const bars = chartOf("1m");
   bars.take(live("15:00", 10, { volume: 0 }), true);
@@ -111,4 +121,20 @@ test("other intervals are loaded again after live bars went missing", () => {
   const bars = chartOf("W", bar("05:00"));
   bars.take(live("05:00", 11), true);
   assert.equal(bars.isIncomplete, true);
+});
+
+test("older bars come before the others, and stay when the history is loaded again", () => {
+  const bars = chartOf("1m", bar("15:00"), bar("15:01"));
+  bars.prepend([bar("14:58"), bar("14:59"), bar("15:00", 99)]);
+  const older = [bar("14:58"), bar("14:59")];
+  assert.deepEqual(bars.all, [...older, bar("15:00"), bar("15:01")]);
+  bars.load([bar("15:00"), bar("15:01"), bar("15:02")]);
+  assert.deepEqual(bars.all, [...older, bar("15:00"), bar("15:01"), bar("15:02")]);
+  assert.deepEqual(bars.since(Date.parse("2026-11-20T15:01:00Z")), [bar("15:01"), bar("15:02")]);
+});
+
+test("older bars go when bars are missing between them and the history", () => {
+  const bars = chartOf("1m", bar("15:00"), bar("15:01"));
+  bars.load([bar("15:05"), bar("15:06")]);
+  assert.deepEqual(bars.all, [bar("15:05"), bar("15:06")]);
 });

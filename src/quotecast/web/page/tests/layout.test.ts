@@ -1,7 +1,20 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { addPlace, COLUMNS, changePlace, DEFAULT, KINDS, type Place, parseLayout, removePlace } from "../layout.ts";
+import {
+  addPlace,
+  COLUMNS,
+  changePlace,
+  DEFAULT,
+  foldPlaces,
+  KINDS,
+  type Place,
+  parsePlaces,
+  ROWS,
+  removePlace,
+  SIZES,
+  stepPlace,
+} from "../layout.ts";
 
 const overlaps = (places: readonly Place[]) =>
   places.flatMap((one, index) =>
@@ -18,9 +31,64 @@ const isWhole = (places: readonly Place[]) => {
   for (const each of places) assert.ok(each.x >= 0 && each.x + each.w <= COLUMNS && each.y >= 0, each.id);
 };
 
-test("every kind of pane has a place", () => {
+test("every kind of pane has a size, and the first six panes fill the screen", () => {
   isWhole(DEFAULT);
-  assert.deepEqual(DEFAULT.map((each) => each.kind).sort(), [...KINDS].sort());
+  for (const kind of KINDS) isWhole(addPlace(DEFAULT, kind));
+  assert.deepEqual(Object.keys(SIZES).sort(), [...KINDS].sort());
+  for (const each of DEFAULT.slice(0, 6)) assert.ok(each.y + each.h <= ROWS, each.id);
+});
+
+const placeOf = (places: readonly Place[], id: string) => places.find((each) => each.id === id) as Place;
+
+test("each step by keyboard moves a pane until it is at the edge", () => {
+  for (const { id } of DEFAULT)
+    for (const [dx, dy] of [
+      [0, 1],
+      [0, -1],
+      [1, 0],
+      [-1, 0],
+    ] as const) {
+      let now = placeOf(DEFAULT, id);
+      for (let step = 0; step < 60; step += 1) {
+        const places = stepPlace(DEFAULT, now, dx, dy);
+        isWhole(places);
+        const next = placeOf(places, id);
+        if (next.x === now.x && next.y === now.y) break;
+        assert.ok((next.x - now.x) * dx + (next.y - now.y) * dy > 0, `${id} ${dx} ${dy}`);
+        now = next;
+      }
+      if (dx) assert.equal(now.x, dx < 0 ? 0 : COLUMNS - now.w);
+      if (dy < 0) assert.equal(now.y, 0);
+      if (dy > 0) assert.ok(!stepPlace(DEFAULT, now, 0, 1).some((each) => each.id === id && each.y > now.y));
+    }
+});
+
+test("a pane moved down past the middle of the next one changes places with it", () => {
+  const places = changePlace(DEFAULT, "movers", { y: 4 });
+  assert.deepEqual([placeOf(places, "news").y, placeOf(places, "movers").y], [0, 6]);
+  assert.equal(placeOf(changePlace(DEFAULT, "movers", { y: 2 }), "movers").y, 0);
+});
+
+test("a new pane takes the first free place", () => {
+  const places = addPlace(removePlace(DEFAULT, "movers"), "news");
+  isWhole(places);
+  assert.equal(placeOf(addPlace([], "chart"), "chart").y, 0);
+});
+
+test("on a tablet the panes fill two columns without gaps, in their order", () => {
+  const folded = foldPlaces(DEFAULT);
+  assert.deepEqual(
+    folded.map(({ place, columns }) => `${place.id} ${columns}`),
+    [
+      ...["watchlist 1", "movers 1", "chart 2", "news 1", "crypto 1", "heatmap 2"],
+      ...["doviz 1", "company 1", "portfolio 2"],
+    ],
+  );
+  for (let length = 0; length < DEFAULT.length; length += 1) {
+    let column = 0;
+    for (const { columns } of foldPlaces(DEFAULT.slice(length))) column += columns;
+    assert.equal(column % 2, 0);
+  }
 });
 
 test("the other panes make room for a moved pane, and none is lost", () => {
@@ -52,12 +120,10 @@ test("a second pane of a kind has its own id", () => {
   assert.equal(new Set(places.map((each) => each.id)).size, DEFAULT.length + 2);
 });
 
-test("parseLayout returns null for an invalid layout, and moves places into the bounds", () => {
-  for (const nothing of [null, undefined, 3, "panes", {}, { panes: 3 }]) assert.equal(parseLayout(nothing), null);
-  const saved = {
-    panes: [{ id: "chart", kind: "chart", x: 30, y: -2, w: 40, h: 1 }, { id: "x", kind: "teapot" }, null],
-  };
-  const places = parseLayout(saved) ?? [];
+test("parsePlaces returns null for anything but a list, and moves places into the bounds", () => {
+  for (const nothing of [null, undefined, 3, "panes", {}]) assert.equal(parsePlaces(nothing), null);
+  const saved = [{ id: "chart", kind: "chart", x: 30, y: -2, w: 40, h: 1 }, { id: "x", kind: "teapot" }, null];
+  const places = parsePlaces(saved) ?? [];
   assert.equal(places.length, 1);
   isWhole(places);
 });

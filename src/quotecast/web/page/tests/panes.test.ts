@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import type { DovizSymbol, HoldingShown, Overview } from "../../client/index.ts";
+import type { DovizSymbol, HoldingShown, Overview } from "quotecast-client";
 import { groupOffers } from "../panes/banks.ts";
 import { currenciesOf } from "../panes/currencies.ts";
 import { ratesUsed, total, worth } from "../panes/gains.ts";

@@ -1,0 +1,71 @@
+import { effect, signal } from "@preact/signals";
+
+import type { AlertChange, AlertShown, NewAlert } from "quotecast-client";
+import { rest, showError } from "../service.ts";
+import { session } from "../session.ts";
+
+/** The user's alerts, the newest first; null before the first answer. */
+export const alerts = signal<readonly AlertShown[] | null>(null);
+/** The alert that was deleted last, for which the page offers to undo that. */
+export const deleted = signal<AlertShown | null>(null);
+
+effect(() => {
+  if (session.value) return;
+  alerts.value = null;
+  deleted.value = null;
+});
+
+export async function loadAlerts(): Promise<void> {
+  const entered = session.value;
+  if (!entered) return;
+  const found = await rest.call("GET /api/alerts");
+  if (session.value === entered) alerts.value = found;
+}
+
+export async function addAlert(given: NewAlert): Promise<AlertShown> {
+  const added = await rest.call("POST /api/alerts", { body: given });
+  alerts.value = [added, ...(alerts.value ?? [])];
+  return added;
+}
+
+export async function changeAlert(id: string, change: AlertChange): Promise<void> {
+  const changed = await rest.call("PATCH /api/alerts/{alert_id}", { path: { alert_id: id }, body: change });
+  alerts.value = (alerts.value ?? []).map((each) => (each.id === id ? changed : each));
+}
+
+/** Pauses an alert or starts it; the page changes at once, a failure undoes that and says why. */
+export async function setActive(alert: AlertShown, active: boolean): Promise<void> {
+  const before = alerts.value;
+  alerts.value = (before ?? []).map((each) => (each.id === alert.id ? { ...each, active } : each));
+  await changeAlert(alert.id, { active }).catch((error) => undo(before, error));
+}
+
+export async function deleteAlert(alert: AlertShown): Promise<void> {
+  const before = alerts.value;
+  alerts.value = (before ?? []).filter((each) => each.id !== alert.id);
+  try {
+    await rest.call("DELETE /api/alerts/{alert_id}", { path: { alert_id: alert.id } });
+    deleted.value = alert;
+  } catch (error) {
+    undo(before, error);
+  }
+}
+
+/** Adds the deleted alert again; it has another id, and waits from now on. */
+export async function restoreAlert(): Promise<void> {
+  const lost = deleted.value;
+  if (!lost) return;
+  deleted.value = null;
+  const { ticker, type, condition, value, window, note, repeats, webhook, push } = lost;
+  try {
+    const added = await addAlert({ ticker, type, condition, value, window, note, repeats, webhook, push });
+    if (!lost.active) await changeAlert(added.id, { active: false });
+  } catch (error) {
+    showError(error);
+  }
+}
+
+function undo(before: readonly AlertShown[] | null, error: unknown): void {
+  if (session.value) alerts.value = before;
+  showError(error);
+}

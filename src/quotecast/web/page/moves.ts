@@ -1,0 +1,110 @@
+import { activeWorkspace, arrange } from "./arrangement.ts";
+import { announcement, type Moving, moving, titleOf } from "./frame-state.ts";
+import { COLUMNS, changePlace, type Place, stepPlace } from "./layout.ts";
+import { say } from "./words.ts";
+
+/** Pixels between panes. */
+export const GAP = 4;
+
+/** What a handle changes: the place of a pane, its size, or one of its edges. */
+export type Handle = "move" | "resize" | "resizeWidth" | "resizeHeight";
+
+function begin(id: string, by: Moving["by"]): Moving {
+  acceptMove();
+  const before = activeWorkspace.value.panes;
+  const begun = { id, by, before, now: before };
+  moving.value = begun;
+  return begun;
+}
+
+const find = (places: readonly Place[], id: string): Place => places.find((each) => each.id === id) as Place;
+
+/** Shows the panes as they would be, and says where the moved one is. */
+function preview(moved: Moving, now: readonly Place[]): void {
+  moving.value = { ...moved, now };
+  announcement.value = describe(find(now, moved.id));
+}
+
+/** Returns the place of a pane in words. */
+function describe(place: Place): string {
+  const { x, y, w, h } = place;
+  return say("paneAt", { pane: titleOf(place), column: x + 1, row: y + 1, width: w, height: h });
+}
+
+const spot = ({ x, y, w, h }: Place): string => `${x} ${y} ${w} ${h}`;
+
+/** Keeps the panes where they are shown. */
+export function acceptMove(): void {
+  const moved = moving.value;
+  moving.value = null;
+  if (!moved) return;
+  const now = new Map(moved.now.map((each) => [each.id, each]));
+  const panes = activeWorkspace.value.panes;
+  const settled = panes.map((each) => {
+    const { x, y, w, h } = now.get(each.id) ?? each;
+    return { ...each, x, y, w, h };
+  });
+  if (settled.some((each, index) => spot(each) !== spot(panes[index] as Place))) arrange(settled);
+}
+
+/** Keeps a change by keyboard when the focus leaves the pane. */
+export function acceptKeys(): void {
+  if (moving.value?.by === "keys") acceptMove();
+}
+
+/** Puts the panes back to where they were; returns whether one was on its way. */
+export function cancelMove(): boolean {
+  const moved = moving.value;
+  moving.value = null;
+  if (moved) announcement.value = describe(find(moved.before, moved.id));
+  return moved !== null;
+}
+
+const ARROWS: Record<string, [number, number]> = {
+  ArrowLeft: [-1, 0],
+  ArrowRight: [1, 0],
+  ArrowUp: [0, -1],
+  ArrowDown: [0, 1],
+};
+
+/** Moves a pane with the arrow keys, with Shift resizes it; Enter keeps the change. */
+export function moveByKey(event: KeyboardEvent, id: string): void {
+  if (event.ctrlKey || event.altKey || event.metaKey) return;
+  if (event.key === "Enter") acceptMove();
+  const arrow = ARROWS[event.key];
+  if (!arrow) return;
+  event.preventDefault();
+  const moved = moving.value?.id === id ? moving.value : begin(id, "keys");
+  const [dx, dy] = arrow;
+  const now = find(moved.now, id);
+  const resized = { ...now, w: now.w + dx, h: now.h + dy };
+  preview(moved, event.shiftKey ? changePlace(moved.before, id, resized) : stepPlace(moved.before, now, dx, dy));
+}
+
+/** Moves or resizes a pane with the pointer, in steps of the grid; Escape and a lost pointer put it back. */
+export function moveByPointer(event: PointerEvent, place: Place, row: number, handle: Handle): void {
+  const target = event.currentTarget as HTMLElement;
+  if (event.button !== 0 || (event.target as Element).closest("button:not(.grip)")) return;
+  const grid = target.closest("main") as HTMLElement;
+  const column = (grid.clientWidth + GAP) / COLUMNS;
+  const moved = begin(place.id, "pointer");
+  const isMine = () => moving.value?.before === moved.before;
+  target.setPointerCapture(event.pointerId);
+  target.onpointermove = (now) => {
+    const dx = Math.round((now.clientX - event.clientX) / column);
+    const dy = Math.round((now.clientY - event.clientY) / (row + GAP));
+    if (isMine()) preview(moved, changePlace(moved.before, place.id, changed(place, handle, dx, dy)));
+  };
+  target.onpointercancel = cancelMove;
+  target.onlostpointercapture = () => {
+    target.onpointermove = null;
+    target.onpointercancel = null;
+    target.onlostpointercapture = null;
+    if (isMine()) acceptMove();
+  };
+}
+
+function changed({ x, y, w, h }: Place, handle: Handle, dx: number, dy: number): Partial<Place> {
+  if (handle === "move") return { x: x + dx, y: y + dy };
+  return { w: handle === "resizeHeight" ? w : w + dx, h: handle === "resizeWidth" ? h : h + dy };
+}

@@ -1,0 +1,118 @@
+import type { ComponentType } from "preact";
+
+import { closePane, remember } from "./arrangement.ts";
+import { Boundary } from "./boundary.tsx";
+import { maximised, moving, titleOf, toggleMaximised } from "./frame-state.ts";
+import type { Place } from "./layout.ts";
+import { acceptKeys, type Handle, moveByKey, moveByPointer } from "./moves.ts";
+import { InView, type Memory } from "./pane.tsx";
+import { rove } from "./roving.ts";
+import { say } from "./words.ts";
+
+/** The tracks of the grid that a pane takes. */
+export interface Extent {
+  readonly gridColumn?: string;
+  readonly gridRow?: string;
+}
+
+interface Props {
+  /** Id of the pane's workspace: a choice may come after the reader has left it. */
+  readonly workspace: string;
+  readonly place: Place;
+  readonly content: ComponentType<Memory>;
+  readonly extent: Extent;
+  /** Height of a row of the grid, in pixels. */
+  readonly row: number;
+}
+
+const RESIZERS = ["resizeWidth", "resizeHeight", "resize"] as const;
+
+/** A pane with its header and the handles to move and resize it. */
+export function PaneFrame({ workspace, place, content: Content, extent, row }: Props) {
+  const title = titleOf(place);
+  const isMaximised = maximised.value === place.id;
+  const drag = (handle: Handle) => (event: PointerEvent) => {
+    if (!isMaximised && matchMedia("(min-width: 1024px)").matches) moveByPointer(event, place, row, handle);
+  };
+  const onDblClick = (event: MouseEvent) => {
+    if (!(event.target as Element).closest("button")) toggleMaximised(place);
+  };
+  return (
+    <section
+      class="pane"
+      data-kind={place.kind}
+      data-pane={place.id}
+      data-moving={moving.value?.id === place.id || undefined}
+      data-maximised={isMaximised || undefined}
+      aria-label={title}
+      tabIndex={-1}
+      // Without tracks of the grid it is placed in the whole workspace.
+      style={isMaximised ? {} : { ...extent }}
+    >
+      <header {...{ onPointerDown: drag("move"), onDblClick }}>
+        <h2>{title}</h2>
+        <Grip place={place} title={title} />
+        <Buttons place={place} title={title} isMaximised={isMaximised} />
+      </header>
+      <InView>
+        <Boundary>
+          <Content memory={place.memory ?? {}} remember={(memory) => remember(place.id, memory, workspace)} />
+        </Boundary>
+      </InView>
+      {RESIZERS.map((handle) => (
+        <div
+          key={handle}
+          class="resizer"
+          data-handle={handle}
+          aria-hidden="true"
+          title={say("resizePane", { pane: title })}
+          onPointerDown={drag(handle)}
+        />
+      ))}
+    </section>
+  );
+}
+
+interface Named {
+  readonly place: Place;
+  readonly title: string;
+}
+
+function Grip({ place, title }: Named) {
+  const label = say("movePane", { pane: title });
+  return (
+    <button
+      type="button"
+      class="icon grip"
+      aria-label={label}
+      title={label}
+      aria-keyshortcuts="ArrowLeft ArrowRight ArrowUp ArrowDown Shift+ArrowLeft Shift+ArrowRight Shift+ArrowUp Shift+ArrowDown"
+      onKeyDown={(event) => moveByKey(event, place.id)}
+      onBlur={acceptKeys}
+    >
+      ⠿
+    </button>
+  );
+}
+
+/** Buttons of a pane: one stop of the Tab key, with the arrows inside. */
+function Buttons({ place, title, isMaximised }: Named & { readonly isMaximised: boolean }) {
+  const fill = say(isMaximised ? "restorePane" : "maximisePane", { pane: title });
+  return (
+    <div class="buttons" role="toolbar" aria-label={say("paneButtons", { pane: title })} onKeyDown={rove}>
+      <button type="button" class="icon" aria-label={fill} title={fill} onClick={() => toggleMaximised(place)}>
+        {isMaximised ? "⤡" : "⤢"}
+      </button>
+      <button
+        type="button"
+        class="icon"
+        tabIndex={-1}
+        aria-label={say("closePane", { pane: title })}
+        title={say("closePane", { pane: title })}
+        onClick={() => closePane(place.id)}
+      >
+        ×
+      </button>
+    </div>
+  );
+}

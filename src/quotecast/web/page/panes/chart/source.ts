@@ -1,0 +1,49 @@
+import { ApiError, RateLimited } from "quotecast-client";
+import type { Instrument } from "../../instruments.ts";
+import { rest } from "../../service.ts";
+import type { Interval } from "../chart-bars.ts";
+import type { AskPage, PageOfBars } from "./past.ts";
+import type { Session } from "./session.ts";
+
+/** Bars of one page of the past: the most that the service sends. */
+const PAGE = 1000;
+const ERROR_SECONDS = 5;
+
+/** The longest range of stocks for each interval. */
+const RANGES: Partial<Record<Interval, string>> = { "1m": "1M", "5m": "6M", "15m": "1Y" };
+const LONGEST = "5Y";
+
+/** Returns how to ask the service for the bars of an instrument before a time. */
+export const askPage =
+  ({ feed, key }: Instrument, interval: Interval, session?: Session): AskPage =>
+  async (end, page): Promise<PageOfBars> => {
+    const [path, common] = [{ symbol: key }, { end, page: page ?? undefined, limit: PAGE, order: "desc" as const }];
+    if (feed === "market") {
+      const query = {
+        ...common,
+        interval: interval as Exclude<Interval, "30m">,
+        session,
+        range: (RANGES[interval] ?? LONGEST) as "5Y",
+      };
+      const { data: bars, next } = await rest.page("GET /api/market/bars/{symbol}", { path, query });
+      return { bars, next };
+    }
+    const query = { ...common, timeframe: interval };
+    const { data: bars, next } =
+      feed === "crypto"
+        ? await rest.page("GET /api/crypto/bars/{symbol}", { path, query })
+        : await rest.page("GET /api/doviz/bars/{symbol}", { path, query });
+    return { bars, next };
+  };
+
+/** Returns the seconds until a request may be repeated: as the service says when it is busy; null for never. */
+export function waitAfter(error: unknown): number | null {
+  if (error instanceof RateLimited) return Math.max(1, error.retryAfter);
+  return error instanceof ApiError && error.status < 500 ? null : ERROR_SECONDS;
+}
+
+/** Calls back after some seconds; the returned function ends that. */
+export function later(callback: () => void, seconds: number): () => void {
+  const timer = setTimeout(callback, seconds * 1000);
+  return () => clearTimeout(timer);
+}

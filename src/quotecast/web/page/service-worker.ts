@@ -1,0 +1,28 @@
+import { signal } from "@preact/signals";
+
+import { parseSymbol } from "./query.ts";
+import { select } from "./selection.ts";
+import { feedStates } from "./service.ts";
+
+/** Whether the service has a newer page than this window. */
+export const hasNewVersion = signal(false);
+
+/** Registers the service worker, where the page is served in a way that allows one (HTTPS or this machine). */
+export function registerWorker(): void {
+  const container = navigator.serviceWorker;
+  if (!container) return;
+  container.addEventListener("message", ({ data }) => {
+    const { version, search } = data as { version?: string; search?: string };
+    const instrument = search && parseSymbol(search);
+    if (instrument) select(instrument);
+    if (version && version !== document.documentElement.dataset.version) hasNewVersion.value = true;
+  });
+  const register = () => container.register("/sw.js", { updateViaCache: "none" }).catch(() => undefined);
+  void register();
+  let before = feedStates.value.market;
+  feedStates.subscribe(({ market }) => {
+    // A service that comes back may have a new version.
+    if (before === "connecting" && market === "live") void register().then((registration) => registration?.update());
+    before = market;
+  });
+}

@@ -1,0 +1,175 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+
+import {
+  activeWorkspace,
+  addWorkspace,
+  canAddWorkspace,
+  deleteWorkspace,
+  nameWorkspace,
+  openWorkspace,
+  shiftWorkspace,
+  workspaces,
+} from "./arrangement.ts";
+import { nameOf } from "./frame-state.ts";
+import { nextItem } from "./roving.ts";
+import { say } from "./words.ts";
+import { LONGEST_NAME, type Workspace } from "./workspaces.ts";
+
+/** Tabs of the workspaces, and the menu of the active one. */
+export function Tabs() {
+  const [isOpen, setOpen] = useState(false);
+  const list = useRef<HTMLDivElement>(null);
+  const active = activeWorkspace.value;
+  useEffect(() => {
+    list.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }, [active.id]);
+  return (
+    <div class="tabs">
+      <div ref={list} role="tablist" aria-label={say("workspaces")}>
+        {workspaces.value.map((each, index) => (
+          <Tab key={each.id} workspace={each} number={index + 1} onMenu={() => setOpen(true)} />
+        ))}
+      </div>
+      <Menu key={active.id} workspace={active} isOpen={isOpen} setOpen={setOpen} />
+    </div>
+  );
+}
+
+interface TabProps {
+  readonly workspace: Workspace;
+  readonly number: number;
+  readonly onMenu: () => void;
+}
+
+function Tab({ workspace, number, onMenu }: TabProps) {
+  const isActive = workspace.id === activeWorkspace.value.id;
+  const keys = number < 10 ? `Alt+${number}` : undefined;
+  const onKeyDown = (event: KeyboardEvent) => {
+    const tabs = [...((event.currentTarget as Element).parentElement?.children ?? [])] as HTMLElement[];
+    const next = nextItem(event, tabs);
+    const step = event.shiftKey ? { ArrowLeft: -1, ArrowRight: 1 }[event.key] : undefined;
+    if (next) next.focus();
+    else if (step) shiftWorkspace(workspace.id, step);
+    else if (event.key === "Delete") deleteWorkspace(workspace.id);
+    else if (event.key === "F2" && isActive) onMenu();
+    else return;
+    event.preventDefault();
+  };
+  return (
+    <button
+      type="button"
+      role="tab"
+      aria-selected={isActive}
+      aria-controls="workspace"
+      aria-keyshortcuts={keys}
+      tabIndex={isActive ? 0 : -1}
+      title={keys}
+      onClick={() => openWorkspace(workspace.id)}
+      onDblClick={onMenu}
+      onKeyDown={onKeyDown}
+    >
+      {nameOf(workspace)}
+    </button>
+  );
+}
+
+interface MenuProps {
+  readonly workspace: Workspace;
+  readonly isOpen: boolean;
+  readonly setOpen: (open: boolean) => void;
+}
+
+function Menu({ workspace, isOpen, setOpen }: MenuProps) {
+  const element = useRef<HTMLDivElement>(null);
+  const label = say("workspaceMenu", { name: nameOf(workspace) });
+  useEffect(() => (isOpen ? closeOutside(element.current as HTMLElement, () => setOpen(false)) : undefined), [isOpen]);
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key !== "Escape" || !isOpen) return;
+    event.preventDefault();
+    setOpen(false);
+    element.current?.querySelector("button")?.focus();
+  };
+  return (
+    <div class="menu" ref={element} role="group" aria-label={label} onKeyDown={onKeyDown}>
+      <button
+        type="button"
+        class="icon"
+        aria-label={label}
+        title={label}
+        aria-expanded={isOpen}
+        onClick={() => setOpen(!isOpen)}
+      >
+        ⋯
+      </button>
+      {isOpen && <Actions workspace={workspace} close={() => setOpen(false)} />}
+    </div>
+  );
+}
+
+/** Calls `close` when the pointer or the focus goes elsewhere; returns the end of it. */
+function closeOutside(menu: HTMLElement, close: () => void): () => void {
+  const look = (event: Event) => {
+    if (!menu.contains(event.target as Node)) close();
+  };
+  addEventListener("pointerdown", look);
+  addEventListener("focusin", look);
+  return () => {
+    removeEventListener("pointerdown", look);
+    removeEventListener("focusin", look);
+  };
+}
+
+function Actions({ workspace, close }: { readonly workspace: Workspace; readonly close: () => void }) {
+  const { id } = workspace;
+  const count = workspaces.value.length;
+  const at = workspaces.value.findIndex((each) => each.id === id);
+  const then = (action: () => void) => () => {
+    close();
+    action();
+  };
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    const name = String(new FormData(event.currentTarget as HTMLFormElement).get("name"));
+    close();
+    nameWorkspace(id, name);
+    document.querySelector<HTMLElement>('[role="tab"][aria-selected="true"]')?.focus();
+  };
+  return (
+    <div class="actions">
+      <form onSubmit={submit}>
+        <NameField name={nameOf(workspace)} />
+      </form>
+      <button type="button" disabled={at === 0} onClick={() => shiftWorkspace(id, -1)}>
+        ← {say("moveWorkspaceLeft")}
+      </button>
+      <button type="button" disabled={at === count - 1} onClick={() => shiftWorkspace(id, 1)}>
+        → {say("moveWorkspaceRight")}
+      </button>
+      <button type="button" disabled={!canAddWorkspace()} onClick={then(() => addWorkspace(workspace))}>
+        {say("duplicateWorkspace")}
+      </button>
+      <button type="button" disabled={count === 1} onClick={then(() => deleteWorkspace(id))}>
+        {say("deleteWorkspace")}
+      </button>
+      <button type="button" disabled={!canAddWorkspace()} onClick={then(() => addWorkspace())}>
+        + {say("addWorkspace")}
+      </button>
+    </div>
+  );
+}
+
+/** The field has the focus when the menu opens. */
+function NameField({ name }: { readonly name: string }) {
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => field.current?.select(), []);
+  return (
+    <input
+      ref={field}
+      name="name"
+      required
+      maxLength={LONGEST_NAME}
+      defaultValue={name}
+      aria-label={say("nameOfWorkspace")}
+    />
+  );
+}
