@@ -1,4 +1,4 @@
-"""The command line: `quotecast up | api | ingest | migrate | record | history | users | doctor`."""
+"""The command line: `quotecast COMMAND`; `_COMMANDS` has them all."""
 
 import argparse
 import importlib
@@ -16,11 +16,17 @@ from quotecast.settings import loading
 _COMMANDS: Final = {
     "up": ("quotecast.local.up:run", "start everything here: databases, ingest and API workers"),
     "api": ("quotecast.api.main:run", "run one API worker; several may share the port"),
+    "edge": ("quotecast.api.edge_worker:run", "serve the feeds of another installation near its clients"),
     "ingest": ("quotecast.ingest.main:run", "run one ingest: upstreams to the bus"),
     "migrate": ("quotecast.commands.migrate:run", "bring the database's tables up to date"),
     "record": ("quotecast.commands.record:run", "record an upstream's messages, for the provider `replay`"),
     "history": ("quotecast.commands.history:run", "list what is recorded of the feeds, or export it"),
     "users": ("quotecast.commands.users:run", "list, disable or delete users, or reset their passwords"),
+    "mcp": ("quotecast.commands.mcp:run", "give language models tools: MCP on standard input and output"),
+    "watch": ("quotecast.commands.watch:run", "show quotes in the terminal as they change"),
+    "audit": ("quotecast.commands.audit:run", "measure a feed, or an upstream, against thresholds"),
+    "simulate": ("quotecast.commands.simulate:run", "serve a vendor's market with invented prices"),
+    "vapid": ("quotecast.commands.vapid:run", "print a new key for QUOTECAST_VAPID_PRIVATE_KEY"),
     "doctor": (
         "quotecast.commands.doctor:run",
         "check whether `up` would work here, and with which settings",
@@ -28,11 +34,22 @@ _COMMANDS: Final = {
 }
 
 _WITH_ARGUMENTS: Final = {
+    "quotecast.local.up:run",
+    "quotecast.local.up:live",
+    "quotecast.api.edge_worker:run",
     "quotecast.commands.users:run",
     "quotecast.commands.migrate:undo",
     "quotecast.commands.record:run",
     "quotecast.commands.history:run",
+    "quotecast.commands.mcp:run",
+    "quotecast.commands.watch:run",
+    "quotecast.commands.audit:run",
+    "quotecast.commands.simulate:run",
 }
+
+
+#: An edge has the feeds of its origin, and needs neither PostgreSQL nor Redis.
+_WITHOUT_SERVERS: Final = {"quotecast.api.edge_worker:run"}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -49,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    settings = loading.load()
+    settings = loading.load(needs_servers=arguments.entry not in _WITHOUT_SERVERS)
     module, function = arguments.entry.split(":")
     command = getattr(importlib.import_module(module), function)
     code: int = command(settings, arguments) if arguments.entry in _WITH_ARGUMENTS else command(settings)
@@ -68,9 +85,19 @@ def _parser() -> argparse.ArgumentParser:
         command = commands.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
         command.set_defaults(entry=entry)
     _add_variants(commands.choices)
+    commands.choices["edge"].add_argument(
+        "origin",
+        nargs="?",
+        metavar="ORIGIN",
+        help="address of the installation, such as wss://quotes.example.com; by default QUOTECAST_ORIGIN",
+    )
     _add_actions(commands.choices["users"])
     _add_recording(commands.choices["record"])
     _add_history(commands.choices["history"])
+    _add_watching(commands.choices["watch"])
+    _add_audit(commands.choices["audit"])
+    _add_mcp(commands.choices["mcp"])
+    _add_simulation(commands.choices["simulate"])
     return parser
 
 
@@ -90,6 +117,13 @@ def _add_variants(commands: Mapping[str, argparse.ArgumentParser]) -> None:
         ),
     ):
         commands[name].add_argument(option, dest="entry", action="store_const", const=entry, help=summary)
+    commands["up"].add_argument(
+        "--scenario",
+        action="append",
+        default=[],
+        metavar="NAME[@START][,KEY=VALUE]",
+        help="an event of the simulated market, such as halt@+60,symbols=AAPL, or a TOML file; repeatable",
+    )
     commands["migrate"].add_argument(
         "--losing", metavar="NAMES", help="tables and columns that `--undo` deletes; required in production"
     )
@@ -106,7 +140,7 @@ def _add_actions(command: argparse.ArgumentParser) -> None:
             "set a user's password, read from the input, and end their sessions",
         ),
         ("revoke", "end a user's sessions"),
-        ("delete", "delete a user, with holdings, watchlist and layout"),
+        ("delete", "delete a user, with everything stored for the user"),
     ):
         action = actions.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
         if name == "list":
@@ -143,6 +177,124 @@ def _add_history(command: argparse.ArgumentParser) -> None:
     export.add_argument(
         "--output", required=True, metavar="FILE", help="the file to write, which must not exist"
     )
+
+
+def _add_mcp(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--url",
+        metavar="URL",
+        help="address of the running service; by default QUOTECAST_PORT of this machine",
+    )
+    command.add_argument(
+        "--token-file", metavar="FILE", help="file with your own token, for tools that read your account"
+    )
+
+
+def _add_watching(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "symbols", nargs="+", metavar="SYMBOL", help="such as AAPL, BTC/USDT, gram-altin or sector:Energy"
+    )
+    command.add_argument(
+        "--url",
+        metavar="ADDRESS",
+        help="the service, such as https://quotes.example.com; by default the local one",
+    )
+    command.add_argument(
+        "--interval",
+        type=int,
+        default=250,
+        choices=(100, 250, 500, 1000, 5000),
+        metavar="MS",
+        help="milliseconds between two changes of a symbol: 100, 250 (the default), 500, 1000 or 5000",
+    )
+    command.add_argument("--once", action="store_true", help="show the quotes once, and end")
+
+
+def _add_audit(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "url", nargs="?", metavar="URL", help="such as ws://127.0.0.1:8000/api/ws/market?symbols=all"
+    )
+    command.add_argument("--vendor", metavar="NAME", help="an upstream instead of a feed, such as binance")
+    command.add_argument("--rest", metavar="URL", help="the service's HTTP, if it has another address")
+    command.add_argument("--json", action="store_true", help="the report as JSON")
+    for option, kind, default, summary in (
+        ("--seconds", float, 60.0, "duration; 60 by default"),
+        ("--check-every", float, 20.0, "seconds between two comparisons with REST; 20 by default"),
+        ("--max-age-p99", float, None, "milliseconds of the 99th percentile of ages; 5000 by default"),
+        ("--max-silence", float, None, "seconds without a frame; 30 by default"),
+        ("--max-gaps", int, None, "gaps, changes of the epoch, resyncs and reconnects; 0 by default"),
+        ("--max-backwards", int, None, "steps back of a timestamp or a cursor; 0 by default"),
+        ("--max-disagreements", int, None, "other prices in REST for the same time; 0 by default"),
+    ):
+        command.add_argument(option, type=kind, default=default, metavar="N", help=summary)
+
+
+def _add_simulation(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "vendor",
+        nargs="?",
+        choices=("alpaca", "binance", "coinbase", "kraken", "finnhub"),
+        help="the vendor to simulate",
+    )
+    _add_simulation_options(command)
+    command.add_argument(
+        "--hours",
+        default="always",
+        choices=("always", "exchange"),
+        help="whether the stock exchange never closes or keeps the New York calendar; always by default",
+    )
+    command.add_argument(
+        "--scenario",
+        action="append",
+        default=[],
+        metavar="NAME[@START][,KEY=VALUE...]",
+        help="an event, at once, at +SECONDS, HH:MM (UTC) or an ISO time; or a TOML file; may be repeated",
+    )
+    command.add_argument(
+        "--free-plan", action="store_true", help="Alpaca, Finnhub: the rules of the free plan"
+    )
+    command.add_argument("--list-scenarios", action="store_true", help="print all scenarios, and end")
+
+
+def _add_simulation_options(command: argparse.ArgumentParser) -> None:
+    for option, kind, default, metavar, summary in (
+        ("--host", str, "127.0.0.1", "ADDRESS", "the address to listen on; 127.0.0.1 by default"),
+        ("--port", int, 0, "N", "the local port; any free one by default"),
+        ("--seed", int, 1, "N", "the same seed gives the same market; 1 by default"),
+        ("--speed", float, 1.0, "X", "market seconds per real second; 1 by default"),
+        ("--rate", float, 50.0, "N", "prices per second; 50 by default"),
+        (
+            "--start",
+            str,
+            None,
+            "TIME",
+            "the market's time at the start, such as 2026-11-20T14:25:00Z; now by default",
+        ),
+        ("--key", str, None, "KEY", "the only API key that is accepted; any by default"),
+        ("--secret", str, None, "SECRET", "the secret of the key"),
+        (
+            "--control-port",
+            int,
+            None,
+            "N",
+            "serve the control route here, 0 for any free port; off by default",
+        ),
+        (
+            "--control-host",
+            str,
+            "127.0.0.1",
+            "ADDRESS",
+            "the address of the control route; 127.0.0.1 by default",
+        ),
+        (
+            "--control-token-file",
+            str,
+            None,
+            "FILE",
+            "file with the control route's token; a new one by default",
+        ),
+    ):
+        command.add_argument(option, type=kind, default=default, metavar=metavar, help=summary)
 
 
 if __name__ == "__main__":

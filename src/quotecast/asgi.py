@@ -5,7 +5,7 @@ of this service in their scope, and the feed server's `send` returns more than a
 """
 
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
-from typing import Any
+from typing import Any, Final
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -14,6 +14,9 @@ Send = Callable[[Message], Awaitable[Any]]
 App = Callable[[Any, Any, Any], Awaitable[None]]
 Header = tuple[bytes, bytes]
 Headers = list[Header]
+
+#: The entry of a request's scope that says that its answer has no body: the request was HEAD.
+BODILESS: Final = "quotecast.bodiless"
 
 
 async def respond(send: Send, status: int, headers: Iterable[Header], body: bytes = b"") -> None:

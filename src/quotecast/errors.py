@@ -34,6 +34,15 @@ class InvalidValue(QuotecastError):
     def __init__(self, field: str, message: str) -> None:
         super().__init__(message)
         self.field = field
+        self.problems: Sequence[FieldProblem] = [FieldProblem(field, message)]
+
+
+class InvalidRows(InvalidValue):
+    """Lines of a file are wrong; `problems` name each with its line."""
+
+    def __init__(self, problems: Sequence["FieldProblem"]) -> None:
+        super().__init__("file", "Wrong lines")
+        self.problems = problems
 
 
 class KeyReused(InvalidValue):
@@ -94,6 +103,14 @@ class NoData(QuotecastError):
 
     def __init__(self, feed: str) -> None:
         super().__init__(f"No data yet for {feed}")
+
+
+class FeedsFull(QuotecastError):
+    """This worker, or the client's address, has as many feeds as it may."""
+
+    status = 503
+    code = "service_unavailable"
+    retry_after = 5.0
 
 
 class UpstreamError(QuotecastError):
@@ -158,6 +175,16 @@ class Busy(QuotecastError):
         super().__init__("Too much is asked at once; try again")
 
 
+class PushOff(QuotecastError):
+    """The operator gave this service no key for Web Push."""
+
+    status = 503
+    code = "push_off"
+
+    def __init__(self) -> None:
+        super().__init__("This service sends no notifications: it has no VAPID key")
+
+
 class NotAuthenticated(QuotecastError):
     """A request to a protected route has no token, or an invalid one."""
 
@@ -184,6 +211,16 @@ class WrongCredentials(NotAuthenticated):
 
     def __init__(self) -> None:
         super().__init__("Invalid email or password")
+
+
+class WrongPassword(QuotecastError):
+    """A request that needs the user's password has a wrong one; its token stays valid."""
+
+    status = 403
+    code = "wrong_password"
+
+    def __init__(self) -> None:
+        super().__init__("Wrong password")
 
 
 class TooManyRequests(QuotecastError):
@@ -216,6 +253,16 @@ class EmailTaken(QuotecastError):
 
     def __init__(self) -> None:
         super().__init__("Email already registered")
+
+
+class NameTaken(QuotecastError):
+    """The user has another list with this name."""
+
+    status = 409
+    code = "name_taken"
+
+    def __init__(self) -> None:
+        super().__init__("Another list has this name")
 
 
 class NotFound(QuotecastError):
@@ -270,11 +317,12 @@ class CloseCode(IntEnum):
     SLOW = 4458
 
 
-class FieldProblem(Struct, frozen=True):
-    """A problem with one field of the body, the query or the path."""
+class FieldProblem(Struct, frozen=True, omit_defaults=True):
+    """A problem with one field of the body, the query or the path; in a file, with a column of a line."""
 
     field: str
     message: str
+    line: int | UnsetType = UNSET
 
 
 class Problem(Struct, frozen=True, omit_defaults=True):

@@ -11,6 +11,7 @@ import os
 import signal
 import socket
 import sys
+from collections.abc import Sequence
 from typing import Final
 
 #: Holds the socket's descriptor. The leading underscore keeps it apart from the settings.
@@ -85,6 +86,22 @@ async def wait_for_stop() -> None:
         await stop.wait()
     finally:
         orphaned.cancel()
+
+
+async def run_until_stopped(tasks: Sequence[asyncio.Task[None]]) -> None:
+    """Runs the tasks until a stop, or until one of them ends; cancels the others.
+
+    Raises the exception of a task that failed.
+    """
+    running = [asyncio.create_task(wait_for_stop()), *tasks]
+    try:
+        ended, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+        for task in ended:
+            task.result()
+    finally:
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
 
 
 def _link() -> socket.socket | None:

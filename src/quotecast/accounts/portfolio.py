@@ -1,6 +1,7 @@
 """Holdings, and the idempotency keys of the requests that added them."""
 
 import hashlib
+from collections.abc import Mapping
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Final
@@ -36,14 +37,27 @@ async def holdings(account: Account) -> list[Holding]:
     return [_to_holding(row) for row in rows]
 
 
-async def add(account: Account, holding: Holding) -> None:
-    """Adds a holding. Raises Full at the maximum.
+async def add(account: Account, *holdings: Holding) -> None:
+    """Adds holdings. Raises Full for more than the maximum, and then adds none.
 
     The account must be opened with `writing`, or two requests could both add the last one.
     """
-    if await account.count(Table) >= MAX_HOLDINGS:
+    await check_room(account, len(holdings))
+    await account.insert_many(Table, [msgspec.structs.asdict(each) for each in holdings])
+
+
+async def check_room(account: Account, count: int) -> None:
+    """Raises Full if the user cannot have so many more holdings."""
+    if await account.count(Table) + count > MAX_HOLDINGS:
         raise Full(MAX_HOLDINGS, "holdings")
-    await account.insert(Table, **msgspec.structs.asdict(holding))
+
+
+async def change(account: Account, holding_id: str, values: Mapping[str, Any]) -> Holding:
+    """Changes a holding's columns, and returns the holding. Raises NotFound."""
+    rows = await account.update(Table, values, Table.id == holding_id)
+    if not rows:
+        raise NotFound("Holding")
+    return _to_holding(rows[0])
 
 
 async def remove(account: Account, holding_id: str) -> None:

@@ -10,13 +10,22 @@ MAX_NAME: Final = 100
 MAX_EMAIL: Final = 254
 MIN_PASSWORD: Final = 8
 MAX_PASSWORD: Final = 128
+MAX_NOTE: Final = 200
 
 
-def name(text: str) -> str:
+def name(text: str, most: int = MAX_NAME) -> str:
     """Returns a valid name without the blanks around it. Raises InvalidValue."""
     trimmed = text.strip()
-    _check_length("name", trimmed, 1, MAX_NAME)
+    _check_length("name", trimmed, 1, most)
     _check_characters("name", trimmed)
+    return trimmed
+
+
+def note(text: str) -> str:
+    """Returns a valid note, which may be empty, without the blanks around it. Raises InvalidValue."""
+    trimmed = text.strip()
+    _check_length("note", trimmed, 0, MAX_NOTE)
+    _check_characters("note", trimmed)
     return trimmed
 
 
@@ -38,12 +47,12 @@ def lower_email(text: str) -> str:
     return address
 
 
-def password(text: str, least: int = MIN_PASSWORD) -> str:
+def password(text: str, least: int = MIN_PASSWORD, field: str = "password") -> str:
     """Returns a valid password in the form in which it is hashed. Raises InvalidValue."""
     # At most four characters compose to one: a text that is cut here is too long in any case.
     composed = compose(text[: 4 * MAX_PASSWORD + 1])
-    _check_length("password", composed, least, MAX_PASSWORD)
-    _check_unicode("password", composed)
+    _check_length(field, composed, least, MAX_PASSWORD)
+    _check_unicode(field, composed)
     return composed
 
 

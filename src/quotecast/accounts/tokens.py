@@ -29,10 +29,12 @@ UserId = Annotated[str, Meta(pattern=r"\A[0-9a-f]{24}\Z")]
 TokenId = Annotated[str, Meta(min_length=1, max_length=64)]
 
 
-class Claims(Struct, frozen=True, gc=False):
+class Claims(Struct, frozen=True, gc=False, omit_defaults=True):
     """The claims of a token: its user (`sub`), and when it was issued and expires, in Unix seconds.
 
-    `ver` is the user's token version at that time; the token is invalid once the user has another one.
+    `ver` is the user's token version at that time; the token is invalid once the user has another one. `sid`
+    is the session; the token is invalid once the session has ended. Tokens of releases without sessions lack
+    it.
     """
 
     sub: UserId
@@ -40,6 +42,7 @@ class Claims(Struct, frozen=True, gc=False):
     exp: Seconds
     jti: TokenId
     ver: Seconds
+    sid: UserId | None = None
 
 
 class Device(Struct, frozen=True, gc=False):
@@ -59,14 +62,16 @@ class Tokens:
     def __init__(self, keys: Sequence[str], *, lifetime_seconds: int, clock: Callable[[], float]) -> None:
         self._keys = {_key_id(key): key.encode() for key in keys}
         self._signing = _key_id(keys[0])
-        self._lifetime = lifetime_seconds
+        self.lifetime_seconds = lifetime_seconds
         self._clock = clock
         self._claims: OrderedDict[str, Claims] = OrderedDict()
+        self._void: OrderedDict[str, None] = OrderedDict()
 
-    def issue(self, user_id: str, version: int) -> str:
-        """Returns a new token for a user at a token version."""
+    def issue(self, user_id: str, version: int, session: str | None = None) -> str:
+        """Returns a new token for a user at a token version, in a session."""
         now = int(self._clock())
-        return self._sign(Claims(user_id, now, now + self._lifetime, secrets.token_hex(12), version))
+        token_id = secrets.token_hex(12)
+        return self._sign(Claims(user_id, now, now + self.lifetime_seconds, token_id, version, session))
 
     def issue_device(self, user_id: str) -> str:
         """Returns a token by which a device is recognised; it never expires, and grants no access."""
@@ -82,14 +87,24 @@ class Tokens:
     def read(self, token: str) -> Claims:
         """Returns the claims of a token; verifies its signature once. Raises InvalidToken.
 
-        It does not notice a revoked token: `open_account` compares the version with the user's row.
+        It does not notice a revoked token before `remember_void`: `open_account` compares the version with
+        the user's row, and looks for the session.
         """
+        if token in self._void:
+            raise InvalidToken
         claims = self._claims.get(token) or self._decode_once(token)
         now = self._clock()
         if claims.exp <= now or claims.iat > now + MAX_SKEW:
             self._claims.pop(token, None)
             raise InvalidToken
         return claims
+
+    def remember_void(self, token: str) -> None:
+        """Makes `read` refuse a token that `open_account` found revoked: it is never valid again."""
+        self._claims.pop(token, None)
+        self._void[token] = None
+        if len(self._void) > MAX_REMEMBERED:
+            self._void.popitem(last=False)
 
     def _sign(self, claims: Claims | Device) -> str:
         key = self._keys[self._signing]

@@ -8,6 +8,7 @@ from msgspec import Struct
 from piccolo.columns import Column
 
 from quotecast.accounts.database import Run
+from quotecast.accounts.session_table import Session
 from quotecast.accounts.tables import User
 from quotecast.errors import EmailTaken, NotFound
 
@@ -80,5 +81,8 @@ async def rehash(run: Run, user: UserRow, password_hash: str) -> None:
 
 
 async def _change(run: Run, email: str, values: dict[Column | str, Any]) -> None:
-    if not await run(User.update(values).where(User.email == email).returning(User.id)):
+    """Changes a user and ends all sessions. Raises NotFound."""
+    rows = await run(User.update(values).where(User.email == email).returning(User.id))
+    if not rows:
         raise NotFound("User")
+    await run(Session.delete().where(Session.user_id == rows[0]["id"]))

@@ -1,16 +1,24 @@
-"""Storage of a user's watchlist."""
+"""Storage of the symbols of a user's watchlists."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final
 
 from msgspec import Struct
+from piccolo.columns.combination import CombinableMixin
 
 from quotecast.accounts.account import Account
-from quotecast.accounts.tables import WatchlistEntry as Table
-from quotecast.errors import Full
+from quotecast.accounts.ids import ID_PATTERN
+from quotecast.accounts.list_tables import ListedSymbol, Watchlist
+from quotecast.accounts.tables import WatchlistEntry
+from quotecast.errors import Full, NotFound
 from quotecast.market.feeds import Kind
 
 MAX_ENTRIES: Final = 500
+#: Id of the first list, which every user has. Its symbols are in a table of their own, which had no lists.
+DEFAULT_LIST: Final = "default"
+#: What a 404 calls a list.
+LIST: Final = "Watchlist"
 
 
 class WatchedSymbol(Struct, frozen=True):
@@ -22,30 +30,90 @@ class WatchedSymbol(Struct, frozen=True):
     added_at: datetime
 
 
-async def entries(account: Account) -> list[WatchedSymbol]:
-    """Returns the watchlist, in the order in which symbols were added."""
-    rows = await account.select(Table, order_by=Table.id)
-    return [_symbol_of(row, position) for position, row in enumerate(rows)]
+class _Rows(Struct, frozen=True):
+    """The table of a list's symbols, the condition of its rows, and the values of a new row."""
+
+    table: type[WatchlistEntry] | type[ListedSymbol]
+    conditions: tuple[CombinableMixin, ...] = ()
+    values: dict[str, str] = {}
 
 
-async def add(account: Account, kind: Kind, ticker: str, now: datetime) -> tuple[WatchedSymbol, bool]:
+async def entries(account: Account, list_id: str = DEFAULT_LIST) -> list[WatchedSymbol]:
+    """Returns the symbols of a list in its order: that of addition, until a request reorders it.
+
+    Raises NotFound for an unknown list, as every function here does.
+    """
+    return _symbols_of(await _select(account, await _rows_of(account, list_id)))
+
+
+async def add(
+    account: Account, kind: Kind, ticker: str, now: datetime, list_id: str = DEFAULT_LIST
+) -> tuple[WatchedSymbol, bool]:
     """Adds a symbol unless it is listed; returns it, and whether it is new. Raises Full.
 
     The account must be opened with `writing`, or two requests could add the same symbol.
     """
-    listed = await entries(account)
+    rows = await _rows_of(account, list_id)
+    listed = _symbols_of(await _select(account, rows))
     for entry in listed:
         if (entry.kind, entry.ticker) == (kind, ticker):
             return entry, False
     if len(listed) >= MAX_ENTRIES:
         raise Full(MAX_ENTRIES, "watchlist entries")
-    row = await account.insert(Table, kind=kind, ticker=ticker, added_at=now)
+    row = await account.insert(rows.table, kind=kind, ticker=ticker, added_at=now, **rows.values)
     return _symbol_of(row, len(listed)), True
 
 
-async def remove(account: Account, entry: WatchedSymbol) -> None:
-    """Removes a symbol from the watchlist."""
-    await account.delete(Table, Table.kind == entry.kind, Table.ticker == entry.ticker)
+async def remove(account: Account, entry: WatchedSymbol, list_id: str = DEFAULT_LIST) -> None:
+    """Removes a symbol from a list."""
+    rows = await _rows_of(account, list_id)
+    table = rows.table
+    await account.delete(table, *rows.conditions, table.kind == entry.kind, table.ticker == entry.ticker)
+
+
+async def reorder(
+    account: Account, wanted: Sequence[tuple[Kind, str]], list_id: str = DEFAULT_LIST
+) -> list[WatchedSymbol]:
+    """Moves the wanted symbols to the front, in their order, and returns the list.
+
+    The other symbols follow in their old order. The account must be opened with `writing`.
+    """
+    rows = await _rows_of(account, list_id)
+    before = await _select(account, rows)
+    ranks = {symbol: rank for rank, symbol in reversed([*enumerate(wanted)])}
+    after = sorted(before, key=lambda row: ranks.get((row["kind"], row["ticker"]), len(ranks)))
+    if after != before:
+        await account.delete(rows.table, *rows.conditions)
+        # The rows exchange their ids, which are the order. An older release orders by id too.
+        values = [
+            {**rows.values, **{name: row[name] for name in ("kind", "ticker", "added_at")}, "id": old["id"]}
+            for row, old in zip(after, before, strict=True)
+        ]
+        await account.insert_many(rows.table, values)
+    return _symbols_of(after)
+
+
+def require_list_id(text: str) -> None:
+    """Raises NotFound for a text that is no id of a further list."""
+    if not ID_PATTERN.fullmatch(text):
+        raise NotFound(LIST)
+
+
+async def _rows_of(account: Account, list_id: str) -> _Rows:
+    if list_id == DEFAULT_LIST:
+        return _Rows(WatchlistEntry)
+    require_list_id(list_id)
+    if not await account.select(Watchlist, Watchlist.id == list_id, Watchlist.is_default.eq(False)):
+        raise NotFound(LIST)
+    return _Rows(ListedSymbol, (ListedSymbol.list_id == list_id,), {"list_id": list_id})
+
+
+async def _select(account: Account, rows: _Rows) -> list[Any]:
+    return await account.select(rows.table, *rows.conditions, order_by=rows.table.id)
+
+
+def _symbols_of(rows: Sequence[Any]) -> list[WatchedSymbol]:
+    return [_symbol_of(row, position) for position, row in enumerate(rows)]
 
 
 def _symbol_of(row: Any, position: int) -> WatchedSymbol:

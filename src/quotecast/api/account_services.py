@@ -39,6 +39,6 @@ async def open_accounts(settings: Settings) -> AsyncIterator[Accounts]:
             database=database,
             tokens=Tokens(keys, lifetime_seconds=settings.token_days * 86_400, clock=time.time),
             passwords=passwords,
-            logins=LoginWindow(attempts if settings.limits == "on" else Unlimited(), settings.jwt_secret),
+            logins=LoginWindow(attempts if settings.limits != "off" else Unlimited(), settings.jwt_secret),
             address_of=identify_by_address(settings.trusted_proxies),
         )

@@ -1,5 +1,6 @@
 """Successful answers: prepared bodies with entity tags, and their conditional and compressed forms."""
 
+import asyncio
 import gzip
 from collections.abc import Awaitable, Callable, Iterable
 from functools import cached_property
@@ -9,8 +10,9 @@ import zstandard
 from litestar.response.base import ASGIResponse
 from litestar.types import Receive, Scope, Send
 
-from quotecast.api.negotiation import VARY, best_coding, content_tag, matches, negotiation_headers
+from quotecast.api.negotiation import VARY, content_tag, matches, negotiation_headers
 from quotecast.asgi import Header, content_length, respond
+from quotecast.codings import best_coding
 from quotecast.feed.entry import QuoteEntry
 from quotecast.feed.mirror import FeedState, Mirror
 from quotecast.market import codec
@@ -18,14 +20,35 @@ from quotecast.market import codec
 P = ParamSpec("P")
 
 JSON: Final = b"application/json"
-CACHE_QUOTES: Final = b"public, max-age=1"
-CACHE_LISTS: Final = b"public, max-age=3600"
+#: Seconds that a shared cache may answer with an old copy while no worker answers.
+STALE_SECONDS: Final = 30
+#: Longest time in seconds that a shared cache answers without asking a worker.
+SHARED_SECONDS: Final = 60
+
+
+def cached_for(seconds: int) -> bytes:
+    """Returns the `Cache-Control` of a public answer that a client may keep for `seconds`.
+
+    A cache that many clients share keeps it for a fifth of that, from 1 to SHARED_SECONDS, and for as long
+    again while it asks a worker for a newer one. During an outage it answers for STALE_SECONDS more.
+    """
+    if seconds <= 0:
+        return b"public, max-age=0"
+    shared = min(max(seconds // 5, 1), SHARED_SECONDS)
+    text = b"public, max-age=%d, s-maxage=%d, stale-while-revalidate=%d, stale-if-error=%d"
+    return text % (seconds, shared, shared, STALE_SECONDS)
+
+
+CACHE_QUOTES: Final = cached_for(1)
+CACHE_LISTS: Final = cached_for(3600)
 #: One second is the least: with 0 a shared cache would send all its clients to the workers during an outage.
-CACHE_STALE: Final = b"public, max-age=1"
+CACHE_STALE: Final = cached_for(1)
 CACHE_NOTHING: Final = b"no-store"
 
 #: Bytes of the smallest body that is worth compressing.
 _COMPRESSED_FROM: Final = 1024
+#: Bytes from which on a body is compressed, or made a table, in a thread: a millisecond.
+APART_FROM: Final = 256 * 1024
 #: Zstandard is the smaller one of two that a client likes equally.
 _CODINGS: Final = (b"zstd", b"gzip")
 
@@ -36,6 +59,13 @@ class SharedBody:
     def __init__(self, body: bytes, media_type: bytes = JSON) -> None:
         self.body = body
         self.media_type = media_type
+        self._converted: dict[Callable[[bytes], bytes], SharedBody] = {}
+
+    def converted(self, convert: Callable[[bytes], bytes], media_type: bytes) -> "SharedBody":
+        """Returns the body in another media type, converted at the first request for it."""
+        if convert not in self._converted:
+            self._converted[convert] = SharedBody(convert(self.body), media_type)
+        return self._converted[convert]
 
     @cached_property
     def tag(self) -> bytes:
@@ -51,6 +81,11 @@ class SharedBody:
     def zstandard(self) -> bytes:
         """The body in Zstandard at its fastest level."""
         return zstandard.compress(self.body, level=1)
+
+    def has_encoded(self, encodings: bytes) -> bool:
+        """Returns whether the body is made that `encoded_for` returns."""
+        name = {b"zstd": "zstandard", b"gzip": "gzipped"}.get(best_coding(encodings, _CODINGS), "body")
+        return name in self.__dict__
 
     def encoded_for(self, encodings: bytes) -> tuple[bytes, bytes] | None:
         """Returns the best coding for an `Accept-Encoding` and the body in it; None for the plain body."""
@@ -89,6 +124,18 @@ class Answer(ASGIResponse):
         self._tag = tag
         self.is_current = is_current
 
+    def converted(self, convert: Callable[[bytes], bytes], media_type: bytes) -> "Answer":
+        """Returns this answer in another media type; the status, the tag and the other headers stay."""
+        document = self._document or SharedBody(self.body)
+        headers = [(name, media_type if name == b"content-type" else value) for name, value in self._headers]
+        return Answer(
+            document.converted(convert, media_type),
+            headers,
+            tag=self._tag,
+            status=self.status_code,
+            is_current=self.is_current,
+        )
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - ASGI
         """Sends the form that fits the request."""
         await self.send(scope, send)
@@ -102,12 +149,21 @@ class Answer(ASGIResponse):
             headers.append(VARY)
         if condition and self._tag is not None and matches(condition, self._tag):
             status, body = 304, b""
+        elif document is not None and len(body) >= APART_FROM and not document.has_encoded(encodings):
+            return self._send_apart(document, encodings, scope, send, *more)
         else:
             if document is not None and (encoded := document.encoded_for(encodings)):
                 body = encoded[1]
                 headers.append((b"content-encoding", encoded[0]))
             headers.append(content_length(body))
         return respond(send, status, headers, body)
+
+    async def _send_apart(
+        self, document: SharedBody, encodings: bytes, scope: Any, send: Any, *more: Header
+    ) -> None:
+        """Compresses the body in a thread, then sends it."""
+        await asyncio.to_thread(document.encoded_for, encodings)
+        await self.send(scope, send, *more)
 
 
 def document_answer(document: SharedBody, cache: bytes, *, tag: bytes | None = None) -> Answer:
@@ -117,13 +173,27 @@ def document_answer(document: SharedBody, cache: bytes, *, tag: bytes | None = N
     return Answer(document, headers, tag=tag)
 
 
-def quotes_answer(mirror: Mirror, now: float, body: bytes | SharedBody, *extra: Header) -> Answer:
+def quotes_answer(
+    mirror: Mirror, now: float, body: bytes | SharedBody, *extra: Header, seq: int | None = None
+) -> Answer:
     """Returns an answer that changes with the feed's next batch, and when the feed becomes stale or live.
 
-    `now` is in seconds of the clock of the mirror's `heard_at`.
+    `now` is in seconds of the clock of the mirror's `heard_at`; `seq` is that of the quotes, if they are not
+    the newest.
     """
-    headers = mirror.derive(_quotes_headers, mirror.state(now))
+    state = mirror.state(now)
+    if seq in {None, mirror.mark.seq}:
+        headers = mirror.derive(_quotes_headers, state)
+    else:
+        headers = feed_headers(_feed_tag(mirror, seq or 0), state, CACHE_QUOTES)
     return Answer(body, (*headers, *extra), tag=headers[0][1])
+
+
+def while_unchanged(answer: Answer, mirror: Mirror, monotonic: Callable[[], float]) -> Answer:
+    """Returns the answer, which later requests may get until the feed's next batch or change of state."""
+    mark, state = mirror.mark, mirror.state(monotonic())
+    answer.is_current = lambda: mirror.mark is mark and mirror.state(monotonic()) == state
+    return answer
 
 
 def quote_answer(mirror: Mirror, now: float, entry: QuoteEntry) -> Answer:
@@ -153,9 +223,9 @@ def state_header(state: FeedState) -> Header:
     return b"x-feed-state", state.encode()
 
 
-def all_quotes(mirror: Mirror) -> SharedBody:
-    """Returns all quotes of a feed by key, in the order of the keys; encodes them once per change."""
-    return shared_body(mirror, _all_quotes_json)
+def all_quotes_json(mirror: Mirror) -> bytes:
+    """Returns all quotes of a feed by key, in the order of the keys."""
+    return codec.object_json((entry.key, entry.full_json()) for entry in mirror.ordered())
 
 
 def shared_body(
@@ -170,10 +240,6 @@ def shared_body(
 
 def _document(mirror: Mirror, body: Callable[..., bytes], *args: Any, **constants: Any) -> SharedBody:
     return SharedBody(body(mirror, *args, **constants))
-
-
-def _all_quotes_json(mirror: Mirror) -> bytes:
-    return quotes_json(mirror.live())
 
 
 def _quotes_headers(mirror: Mirror, state: FeedState) -> list[Header]:

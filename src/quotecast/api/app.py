@@ -4,44 +4,57 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any, Final
 
-from litestar import Litestar
+from litestar import Litestar, Router
 from litestar.datastructures import State
 from litestar.types import ControllerRouterHandler, Middleware
 from msgspec import Struct
 
 from quotecast.api.edge.problems import exception_handlers
+from quotecast.api.openbb import routes as openbb
 from quotecast.api.private import require_guards
-from quotecast.api.reference import docs
+from quotecast.api.reference import docs, guides
 from quotecast.api.reference.asyncapi import asyncapi_document
 from quotecast.api.reference.docs import ReferencePages
 from quotecast.api.reference.openapi import openapi_document
 from quotecast.api.routes import (
+    alerts,
     auth,
     crypto,
     doviz,
+    events,
     financials,
     health,
     layouts,
     market,
     portfolio,
+    search,
     upgrades,
     watchlist,
+    watchlists,
 )
-from quotecast.api.services import Services
+from quotecast.api.services import MarketServices
+from quotecast.api.udf import routes as udf
 
 MAX_BODY_BYTES: Final = 80 * 1024
 
-_ROUTERS: Final = (
+ROUTERS: Final = (
     market.ROUTER,
     crypto.ROUTER,
     doviz.ROUTER,
     financials.ROUTER,
+    search.ROUTER,
+    openbb.ROUTER,
+    udf.ROUTER,
     auth.ROUTER,
     portfolio.ROUTER,
     watchlist.ROUTER,
+    alerts.ROUTER,
+    watchlists.ROUTER,
     layouts.ROUTER,
+    events.ROUTER,
     health.ROUTER,
     docs.ROUTER,
+    guides.ROUTER,
     upgrades.ROUTER,
 )
 #: The types of request bodies.
@@ -49,21 +62,24 @@ _BODIES: Final[tuple[type[Struct], ...]] = (
     *auth.BODIES,
     *portfolio.BODIES,
     *watchlist.BODIES,
+    *alerts.BODIES,
+    *watchlists.BODIES,
     *layouts.BODIES,
 )
 
 
 def build_app(
-    services: Services,
+    services: MarketServices,
     *,
+    routers: Sequence[Router] = ROUTERS,
     extra_handlers: Iterable[ControllerRouterHandler] = (),
     middleware: Sequence[Middleware] = (),
 ) -> Litestar:
-    """Returns the application; it serves and documents `extra_handlers` like its own routes.
+    """Returns the application with some routers; it serves and documents `extra_handlers` like theirs.
 
     No route answers HEAD: the edge in front turns HEAD into GET.
     """
-    handlers: list[Any] = [*_ROUTERS, *extra_handlers]
+    handlers: list[Any] = [*routers, *extra_handlers]
     documents = _documents(*handlers)
     app = Litestar(
         handlers,

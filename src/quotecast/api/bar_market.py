@@ -6,7 +6,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from quotecast.api.answers import feed_headers
+from quotecast.api.answers import cached_for, feed_headers
 from quotecast.api.services import Services, require_mirror
 from quotecast.asgi import Header
 from quotecast.bus.base import FeedInfo
@@ -16,6 +16,7 @@ from quotecast.market.bars import Bar, Interval, bars_with_price, opening_of_bar
 from quotecast.market.calendars import EXCHANGE, Calendar, Exchange, is_open
 from quotecast.market.feeds import Feed, calendar_of
 from quotecast.market.quotes import Quote, StockQuote
+from quotecast.market.ticks import decimals_of_quote, tick_size
 
 #: Seconds for which clients may cache bars while the market trades, and while it rests.
 MAX_AGE: Final = 5
@@ -39,6 +40,8 @@ class Market(Struct, frozen=True):
     revision: int
     #: Whether the market is closed, and stays closed for RESTING_SECONDS before and after now.
     resting: bool
+    #: Of the quote's prices.
+    decimals: int
 
 
 def market_of(services: Services, feed: Feed, symbol: str) -> Market:
@@ -53,6 +56,7 @@ def market_of(services: Services, feed: Feed, symbol: str) -> Market:
     traded = datetime.fromisoformat(quote.timestamp) if quote.timestamp else now
     pause = timedelta(seconds=RESTING_SECONDS)
     return Market(
+        decimals=decimals_of_quote(quote),
         feed=feed,
         symbol=quote.key,
         provider=_provider(quote, info),
@@ -97,9 +101,14 @@ def tail_with_price(last: Bar | None, market: Market, interval: Interval, start:
     return bars_with_price(last, opened, market.price)
 
 
+def tick_header(market: Market, bars: Sequence[Bar]) -> Header:
+    """Returns the header that names the tick size of an instrument."""
+    return b"x-tick-size", tick_size(market.feed, market.decimals, bars).encode()
+
+
 def bars_headers(state: FeedState, market: Market, tag: bytes, *more: Header) -> list[Header]:
     """Returns the headers of bars that end with the current price."""
-    cache = b"public, max-age=%d" % (RESTING_SECONDS if market.resting else MAX_AGE)
+    cache = cached_for(RESTING_SECONDS if market.resting else MAX_AGE)
     # The last bar closes with the current price, whatever the age of the history.
     return [*feed_headers(tag, state, cache), *more, (b"age", b"0")]
 

@@ -7,8 +7,8 @@ from msgspec import Struct
 from quotecast.api.bar_market import Market
 from quotecast.api.bar_pages import MAX_WINDOWS, Page, read_page
 from quotecast.api.bar_queries import BarQuery, check_span
-from quotecast.api.bar_sources import Upstream
-from quotecast.api.own_bars import OWN, OwnBars
+from quotecast.api.bar_sources import OWN, Upstream
+from quotecast.api.own_bars import OwnBars
 from quotecast.api.services import Services
 from quotecast.errors import NotOffered, ProviderMissing, SymbolNotFound, UpstreamError
 from quotecast.market.feeds import Feed
@@ -32,7 +32,8 @@ async def read_bars(
     Raises InvalidValue for a bad span, and the upstream's error if there are no own bars either.
     """
     query = check_span(query, market.moment.timestamp())
-    if own_only or market.feed is Feed.DOVIZ:
+    # An origin has older bars of currencies than a region that began later.
+    if own_only or (market.feed is Feed.DOVIZ and not services.history.get(Feed.DOVIZ)):
         return FoundPage(await read_page(OwnBars(services, market), market, query, most), OWN)
     try:
         source = Upstream(services, market)

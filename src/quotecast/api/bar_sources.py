@@ -14,8 +14,11 @@ from quotecast.cache.base import Cache, Cached, Policy
 from quotecast.errors import ProviderMissing
 from quotecast.market.bar_windows import Window
 from quotecast.market.bars import Bar, Interval, opening_of_bar
+from quotecast.market.calendars import Exchange
 from quotecast.market.codec import encode_json
-from quotecast.providers.base import HistoryProvider
+from quotecast.market.feeds import Feed
+from quotecast.providers.base import ExtendedHistoryProvider, HistoryProvider
+from quotecast.providers.quotecast.history import OriginHistory
 
 #: Seconds for which a cached history is fresh; the last bar always closes with the current quote.
 FRESH: Final[dict[Interval, int]] = {
@@ -41,6 +44,9 @@ SETTLED_AFTER: Final = timedelta(hours=1)
 TICK: Final = timedelta(milliseconds=1)
 #: Version of the cached format, in the cache key: a worker never reads another version's entries.
 _VERSION: Final = 1
+#: The `X-Source` of bars made from our own quotes, and the provider of bars of a followed feed.
+OWN: Final = "own"
+ORIGIN: Final = OriginHistory.name
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 _decode: Final = msgspec.json.Decoder(list[Bar]).decode
@@ -78,10 +84,11 @@ class Upstream:
 
     def __init__(self, services: Services, market: Market) -> None:
         self._history = history_of(services, market)
+        self._is_extended = isinstance(market.calendar, Exchange) and market.calendar.is_extended
         self._cache = services.cache
-        self._admitted = services.past_reads(self._history.name)
+        self._admitted = services.past_reads(market.provider)
         self._market = market
-        self.name = self._history.name
+        self.name = OWN if market.feed is Feed.DOVIZ else market.provider
 
     async def read(self, interval: Interval, window: Window) -> Part:
         """See Source; the last bar closes with the current price."""
@@ -91,9 +98,10 @@ class Upstream:
         async def fetch() -> Sequence[Bar]:
             if past:
                 await self._admitted()
-            return await self._history.bars(market.symbol, interval, max(window.start, EPOCH), end)
+            return await self._read(market.symbol, interval, max(window.start, EPOCH), end)
 
-        key = window_key(self.name, f"{market.symbol}:{interval}", window, market)
+        hours = ":extended" if self._is_extended else ""
+        key = window_key(market.provider, f"{market.symbol}:{interval}{hours}", window, market)
         policy = PAST_POLICY if past else policy_of(market, interval)
         cached, bars = await read_window(self._cache, key, policy, fetch)
         history = bool(bars)
@@ -103,13 +111,22 @@ class Upstream:
             past = False
         return Part(bars, cached.status, cached.age_seconds, past, history)
 
+    async def _read(self, symbol: str, interval: Interval, start: datetime, end: datetime) -> Sequence[Bar]:
+        history = self._history
+        if self._is_extended and isinstance(history, ExtendedHistoryProvider):
+            return await history.extended_bars(symbol, interval, start, end)
+        return await history.bars(symbol, interval, start, end)
+
 
 def history_of(services: Services, market: Market) -> HistoryProvider:
-    """Returns the bars of the provider of the price. Raises ProviderMissing."""
+    """Returns the bars of the provider of the price: an origin has those of all its providers.
+
+    Raises ProviderMissing.
+    """
     offered = services.history.get(market.feed)
     if not offered:
         raise ProviderMissing(f"bars of {market.feed}")
-    history = offered.get(market.provider)
+    history = offered.get(market.provider) or offered.get(ORIGIN)
     if history is None:
         raise ProviderMissing(f"bars of {market.provider}")
     return history

@@ -6,15 +6,18 @@ from collections.abc import Callable, Mapping
 
 from quotecast import parent
 from quotecast.api import checks, sources
+from quotecast.api.alert_services import Alerts
 from quotecast.api.bar_market import exchange_of
 from quotecast.api.edge.access_log import access_log
 from quotecast.api.edge.addresses import identify_by_address
+from quotecast.api.edge.caches import CacheLimits
 from quotecast.api.edge.identity import identify_by_user
-from quotecast.api.edge.middleware import Edge
+from quotecast.api.edge.middleware import Edge, Observer
 from quotecast.api.edge.requests import Requests
 from quotecast.api.edge.throttle import Throttle
 from quotecast.api.names import Names
 from quotecast.api.past import Past
+from quotecast.api.searching import Searches
 from quotecast.api.services import Accounts, Services
 from quotecast.asgi import App
 from quotecast.bus.redis import RedisBus
@@ -33,8 +36,10 @@ from quotecast.providers.base import Admission
 from quotecast.providers.offer import Budgets
 from quotecast.providers.offers import NONE
 from quotecast.settings.model import Settings, history_folder
+from quotecast.settings.receivers import make_outbound, make_vapid
 from quotecast.stream.capacity import OWN_FILES, Capacity, capacity, memory, open_files
 from quotecast.stream.endpoint import Streams
+from quotecast.stream.relays import Relays
 from quotecast.stream.replay import Replays
 
 
@@ -54,6 +59,7 @@ def make_services(
         mirrors=mirrors,
         documents=documents,
         names=Names(mirrors, documents),
+        searches=Searches(mirrors, documents),
         history=sources.history_providers(settings, budgets, lambda: exchange_of(mirrors[Feed.STOCKS].info)),
         financials=sources.financials_provider(settings, budgets),
         unlisted=sources.unlisted_admission(settings, budgets),
@@ -61,6 +67,7 @@ def make_services(
         stored_bars=StoredBars(accounts.database),
         cache=cache,
         accounts=accounts,
+        alerts=make_alerts(settings),
         past=Past(history_store(settings)),
         shares={stock.ticker: stock.shares for stock in reference.stocks()},
         floors=Floors(settings.movers_min_price, settings.movers_min_volume),
@@ -72,20 +79,37 @@ def make_services(
     )
 
 
+def make_alerts(settings: Settings) -> Alerts:
+    """Returns the parts of the alerts' routes. Raises SettingsError for a key that is none."""
+    vapid = make_vapid(settings)
+    return Alerts(
+        per_user=settings.alerts_per_user,
+        outbound=make_outbound(settings),
+        public_key=vapid.public_key if vapid else None,
+    )
+
+
 def make_throttle(services: Services, window: Window, settings: Settings) -> Throttle:
     """Returns the rate limits of all paths."""
     accounts = services.accounts
     return Throttle(
-        window.check,
+        window.decide,
         window.give_back,
-        limits=_limits(settings),
+        limits=limits_of(settings),
         find=services.names.find,
         identify=identify_by_user(accounts.tokens, accounts.address_of),
         by_address=accounts.address_of,
     )
 
 
-def make_streams(http: App, hubs: Mapping[Feed, Hub], settings: Settings) -> Streams:
+def with_caches(app: App, settings: Settings) -> App:
+    """Returns the application behind the recognition of caches in front, where they count requests."""
+    if settings.limits != "edge":
+        return app
+    return CacheLimits(app, key=settings.edge_key, trusted_proxies=settings.trusted_proxies)
+
+
+def make_streams(http: App, hubs: Mapping[Feed, Hub], settings: Settings, relays: Relays) -> Streams:
     """Returns the feeds' endpoints in front of the HTTP application."""
     return Streams(
         http,
@@ -99,6 +123,7 @@ def make_streams(http: App, hubs: Mapping[Feed, Hub], settings: Settings) -> Str
             per_worker=settings.replays_per_worker,
             heartbeat_ms=settings.heartbeat_ms,
         ),
+        relays=relays,
     )
 
 
@@ -109,9 +134,14 @@ def history_store(settings: Settings) -> Store | None:
     return open_store(settings.history_store, history_folder(settings))
 
 
+def observers_of(requests: Requests, settings: Settings) -> list[Observer]:
+    """Returns what counts and logs requests."""
+    logged = [] if settings.access_log == "off" else [access_log(settings.access_log)]
+    return [requests.observe, *logged]
+
+
 def make_edge(app: App, private: tuple[str, ...], requests: Requests, settings: Settings) -> Edge:
     """Returns the application behind everything that each request passes."""
-    logged = [] if settings.access_log == "off" else [access_log(settings.access_log)]
     return Edge(
         app,
         cors_origins=settings.cors_origins,
@@ -119,7 +149,7 @@ def make_edge(app: App, private: tuple[str, ...], requests: Requests, settings: 
         local_accounts=settings.mode == "development",
         websocket_origins=settings.websocket_origins,
         private=private,
-        observers=[requests.observe, *logged],
+        observers=observers_of(requests, settings),
     )
 
 
@@ -130,7 +160,8 @@ def _checks(bus: RedisBus, settings: Settings) -> dict[str, checks.Check]:
     }
 
 
-def _limits(settings: Settings) -> dict[str, int]:
+def limits_of(settings: Settings) -> dict[str, int]:
+    """Returns the requests per minute and path of each group."""
     names = [name for name in settings.__struct_fields__ if name.startswith("limit_")]
     return {name.removeprefix("limit_"): getattr(settings, name) for name in names}
 

@@ -6,42 +6,54 @@ granian runs inside our own loop, so the worker can close its clients' connectio
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 import uvloop
+from litestar import Litestar
 
-from quotecast import parent
+from quotecast.accounts.alert_events import users_after
+from quotecast.accounts.database import Database
 from quotecast.api.account_services import open_accounts, window_of
+from quotecast.api.alert_waits import Waker
 from quotecast.api.app import build_app
-from quotecast.api.composition import capacity_of, make_edge, make_services, make_streams, make_throttle
-from quotecast.api.edge.pages import Pages, built_pages
+from quotecast.api.composition import (
+    capacity_of,
+    make_edge,
+    make_services,
+    make_streams,
+    make_throttle,
+    with_caches,
+)
+from quotecast.api.edge.middleware import REQUEST_ID
 from quotecast.api.edge.repeats import Repeats
 from quotecast.api.edge.requests import Requests, span_attributes
-from quotecast.api.metrics import Worker, families
+from quotecast.api.lifetime import run_loops, serve_until_stopped, wait_for_data
+from quotecast.api.metrics import ApiWorker, families
 from quotecast.api.private import private_prefixes
 from quotecast.api.routes.health import readiness_on_private_port
+from quotecast.api.routes.mcp import mcp_route
 from quotecast.api.services import Services
-from quotecast.api.serving import serve
-from quotecast.asgi import App
+from quotecast.asgi import App, Receive, Scope, Send
 from quotecast.bus.redis import RedisBus
 from quotecast.cache.redis import RedisCache
 from quotecast.environment import PREFIX
-from quotecast.errors import ServerFailedError, SettingsError
+from quotecast.errors import SettingsError
 from quotecast.feed.relay import Relay
 from quotecast.limits.budget import budget
+from quotecast.limits.window import Window
+from quotecast.mcp.door import Door
 from quotecast.observe import metrics, tracing
 from quotecast.observe.logs import configure_logs
 from quotecast.redis import counts
+from quotecast.settings.mcp import serves_mcp
 from quotecast.settings.model import Settings
 from quotecast.stream import ticker
 from quotecast.stream.capacity import Capacity
 from quotecast.stream.hubs import hub_of
+from quotecast.stream.relays import Relays
 from quotecast.stream.room import Room
 
-FIRST_DATA_SECONDS: Final = 5.0
-BUS_SECONDS: Final = 30.0
 #: Reads of bars of the past per upstream and minute, over all workers; the present ones do not count.
 PAST_READS: Final = 120
 
@@ -75,7 +87,7 @@ async def _serve(settings: Settings) -> None:
         traced = stack.enter_context(tracing.export_traces("quotecast-api"))
         bus = RedisBus(*redis)
         stack.push_async_callback(bus.close)
-        window = await stack.enter_async_context(window_of(settings))
+        window = await stack.enter_async_context(window_of(settings, leasing=True))
         cache = await stack.enter_async_context(RedisCache(*redis))
         accounts = await stack.enter_async_context(open_accounts(settings))
         budgets = await stack.enter_async_context(window_of(settings, ":budgets"))
@@ -91,43 +103,75 @@ async def _serve(settings: Settings) -> None:
         )
         hubs = {feed: hub_of(services.mirrors[feed], settings.heartbeat_ms) for feed in services.configured()}
         room = Room(capacity_of(settings))
-        throttle = make_throttle(services, window, settings)
-        routed = build_app(services, middleware=[throttle.middleware] if settings.limits == "on" else [])
-        http = Repeats(routed, throttle=throttle, parameters=routed.state.documents.parameters)
-        streams = make_streams(http, hubs, settings)
+
+        async def through_edge(scope: Scope, receive: Receive, send: Send) -> None:
+            await edge(scope, receive, send)
+
+        # Tools read as any client does, through the edge, which is made of the routes.
+        door = Door(settings, through_edge, REQUEST_ID)
+        routed, http = _routes(services, window, door, settings)
+        relays = Relays(bus, settings.relay_secret)
+        streams = make_streams(http, hubs, settings, relays)
         requests = Requests()
         edge = traced(make_edge(streams, private_prefixes(routed), requests, settings), span_attributes)
         # The relay ignores data on the bus of a feed that no longer has a provider.
-        relay = Relay(
-            bus, {feed: services.mirrors[feed] for feed in services.configured()}, services.documents
+        mirrors = {feed: hub.mirror for feed, hub in hubs.items()}
+        relay = Relay(bus, mirrors, services.documents, on_message=relays.publish)
+        waker = Waker(services.alerts.waits, bus.announcements, partial(_users_after, accounts.database))
+        await stack.enter_async_context(
+            run_loops(
+                relay.run(),
+                ticker.run(hubs.values()),
+                waker.follow_hints(),
+                waker.follow_events(),
+                door.run(),
+            )
         )
-        await stack.enter_async_context(_run_loops(relay.run(), ticker.run(hubs.values())))
-        counting = Worker(
+        counting = ApiWorker(
             requests=requests,
             window=window,
             hubs=hubs,
             streams=streams,
             room=room,
             relay=relay,
+            relays=relays,
             cache=cache,
             database=accounts.database,
             logins=accounts.logins,
+            waits=services.alerts.waits,
             budgets=left,
+            calls=door.calls,
             monotonic=time.monotonic,
         )
         ready = partial(readiness_on_private_port, services, serves.is_set)
         scraped = await stack.enter_async_context(_metrics_port(settings, partial(families, counting), ready))
-        await _serve_until_stopped(
+        await serve_until_stopped(
             edge,
-            services,
             settings,
-            relay=relay,
+            loaded=partial(wait_for_data, relay, hubs),
+            introduction=lambda: _introduction(services, settings, room.capacity) + scraped,
             room=room,
             drain=streams.drain,
             draining=draining,
             serves=serves,
-            scraped=scraped,
+            on_stop=services.alerts.waits.end,
         )
+
+
+def _routes(services: Services, window: Window, door: Door, settings: Settings) -> tuple[Litestar, App]:
+    """Returns the routed application, and the one in front that answers repeated reads."""
+    throttle = make_throttle(services, window, settings)
+    routed = build_app(
+        services,
+        extra_handlers=[mcp_route(door)] if serves_mcp(settings, settings.mode) else [],
+        middleware=[throttle.middleware] if settings.limits != "off" else [],
+    )
+    repeats = Repeats(routed, throttle=throttle, parameters=routed.state.documents.parameters)
+    return routed, with_caches(repeats, settings)
+
+
+async def _users_after(database: Database, event_id: int | None) -> tuple[int, list[str]]:
+    return await database.session(partial(users_after, event_id=event_id))
 
 
 def _metrics_port(
@@ -138,86 +182,12 @@ def _metrics_port(
     )
 
 
-async def _serve_until_stopped(
-    edge: App,
-    services: Services,
-    settings: Settings,
-    *,
-    relay: Relay,
-    room: Room,
-    drain: Callable[[], Awaitable[None]],
-    draining: asyncio.Event,
-    serves: asyncio.Event,
-    scraped: str,
-) -> None:
-    """Serves clients until a signal to stop. Raises ServerFailedError.
-
-    Sets `serves` once the ports are open, and `draining` before they close.
-    """
-    stop = asyncio.create_task(parent.wait_for_stop())
-    first = asyncio.create_task(_wait_for_data(services, relay))
-    if parent.has_parent():
-        # Other workers listen on the same port: a worker without data leaves the clients to them.
-        await _wait_for_first(stop, first)
-    if stop.done():
-        return
-    async with serve(Pages(edge, built_pages()), edge, settings, room, drain) as ended:
-        serves.set()
-        await _wait_for_first(ended, stop, first)
-        first.cancel()
-        if not ended.done():
-            await _announce(_introduction(services, settings, room.capacity) + scraped, ended, stop)
-        stop.cancel()
-        if ended.done():
-            raise ServerFailedError(f"the HTTP server ended; is port {settings.port} taken?")
-        draining.set()
-
-
-async def _announce(line: str, *tasks: asyncio.Task[None]) -> None:
-    """Announces that the worker serves, and sends heartbeats to its parent until one of the tasks ends."""
-    parent.announce(line)
-    async with _run_loops(parent.beat()):
-        await _wait_for_first(*tasks)
-
-
-async def _wait_for_first(*tasks: asyncio.Task[None]) -> None:
-    await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-
-
-@contextlib.asynccontextmanager
-async def _run_loops(*loops: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
-    """Runs endless loops. If one ends or fails, the whole worker ends with it."""
-    try:
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(each) for each in loops]
-            yield
-            for task in tasks:
-                task.cancel()
-    except BaseExceptionGroup as errors:
-        # The first error says what happened, in one line.
-        raise errors.exceptions[0] from None
-
-
-async def _wait_for_data(services: Services, relay: Relay) -> None:
-    """Waits for the first data, so that a worker that calls itself ready can answer.
-
-    Waits FIRST_DATA_SECONDS for feeds without data, and BUS_SECONDS for a bus that does not answer.
-    """
-    loop = asyncio.get_running_loop()
-    began = loop.time()
-    feeds = services.configured()
-    # Polls: it happens once, at the start, and is not worth an event in the mirror.
-    while not all(services.mirrors[feed].loaded for feed in feeds):
-        if loop.time() - began > (FIRST_DATA_SECONDS if relay.has_asked else BUS_SECONDS):
-            return
-        await asyncio.sleep(0.01)
-
-
 def _introduction(services: Services, settings: Settings, most: Capacity) -> str:
     served = ", ".join(services.configured()) or "no feed"
     infos = {feed: services.mirrors[feed].info for feed in services.configured()}
     simulated = ", ".join(feed for feed, info in infos.items() if info and info.simulated)
     note = f"; simulated data: {simulated}" if simulated else ""
     feeds = f", feeds on ws://{settings.host}:{settings.feed_port}" if settings.feed_port else ""
+    tools = "; tools for language models on /mcp" if serves_mcp(settings, settings.mode) else ""
     room = f"; at most {most.feeds:,} feeds ({most.reason})"
-    return f"API worker on http://{settings.host}:{settings.port}{feeds}: {served}{note}{room}"
+    return f"API worker on http://{settings.host}:{settings.port}{feeds}: {served}{note}{tools}{room}"

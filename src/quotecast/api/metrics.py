@@ -8,43 +8,55 @@ from prometheus_client import Metric
 
 from quotecast.accounts.database import Database
 from quotecast.api import account_metrics
+from quotecast.api.alert_waits import Waits
 from quotecast.api.edge.requests import Requests
 from quotecast.api.logins import LoginWindow
 from quotecast.cache.redis import RedisCache
 from quotecast.feed.hub import Hub
 from quotecast.feed.mirror import Mirror
 from quotecast.feed.relay import Relay
+from quotecast.limits.alone import WindowAlone
 from quotecast.limits.window import Window
 from quotecast.market.feeds import Feed
+from quotecast.mcp.calls import Calls
 from quotecast.observe.metrics import counter, gauge, histogram
 from quotecast.providers.transport import outcomes
 from quotecast.stream.endpoint import ALL, REPLAY, Streams
 from quotecast.stream.handshakes import REASONS
+from quotecast.stream.relays import Relays
 from quotecast.stream.room import Room
 
 _STATES = ("live", "stale", "down")
 
 
 class Worker(Struct, frozen=True, kw_only=True):
-    """The components of an API worker that have counters."""
+    """The components of every worker that have counters."""
 
     requests: Requests
-    window: Window
+    window: Window | WindowAlone
     hubs: Mapping[Feed, Hub]
     streams: Streams
     room: Room
     relay: Relay
-    cache: RedisCache
-    database: Database
-    logins: LoginWindow
-    #: Calls that remain in each upstream's plan, by name.
-    budgets: Mapping[str, int]
+    relays: Relays
     #: The clock of the mirrors' `heard_at`, in seconds.
     monotonic: Callable[[], float]
 
 
-def families(worker: Worker) -> Iterator[Metric]:
-    """Yields all metrics of the worker."""
+class ApiWorker(Worker, frozen=True, kw_only=True):
+    """The components of a worker with accounts and upstreams."""
+
+    cache: RedisCache
+    database: Database
+    logins: LoginWindow
+    waits: Waits
+    #: Calls that remain in each upstream's plan, by name.
+    budgets: Mapping[str, int]
+    calls: Calls
+
+
+def feed_families(worker: Worker) -> Iterator[Metric]:
+    """Yields the metrics that every worker has."""
     mirrors = {feed: hub.mirror for feed, hub in worker.hubs.items()}
     yield from _http(worker.requests)
     yield from _limits(worker.window)
@@ -53,9 +65,27 @@ def families(worker: Worker) -> Iterator[Metric]:
     yield from _fan_out(worker.hubs, worker.streams)
     yield from _feeds(mirrors, worker.monotonic())
     yield from _bus(worker.relay)
+    yield from _relays(worker.relays)
+
+
+def families(worker: ApiWorker) -> Iterator[Metric]:
+    """Yields all metrics of a worker with accounts and upstreams."""
+    yield from feed_families(worker)
     yield from _cache(worker.cache)
     yield from account_metrics.families(worker.database, worker.logins)
+    yield from _waits(worker.waits)
     yield from outcomes.families(worker.budgets)
+    yield from worker.calls.families()
+
+
+def _relays(relays: Relays) -> Iterator[Metric]:
+    yield gauge("relays", "Edges and installations that follow this worker's feeds.", len(relays))
+    yield counter("relays_missed_messages", "Messages of the bus that slow relays missed.", relays.missed)
+
+
+def _waits(waits: Waits) -> Iterator[Metric]:
+    yield gauge("alert_waits", "Requests that wait for an event of an alert.", waits.count)
+    yield counter("alert_waits_refused", "Such requests that found the worker full.", waits.refused)
 
 
 def _http(requests: Requests) -> Iterator[Metric]:
@@ -73,7 +103,7 @@ def _http(requests: Requests) -> Iterator[Metric]:
     )
 
 
-def _limits(window: Window) -> Iterator[Metric]:
+def _limits(window: Window | WindowAlone) -> Iterator[Metric]:
     counts = window.statistics()
     yield gauge(
         "limit_fallback", "1 while this worker limits by itself because Redis does not answer.", counts.alone
@@ -108,14 +138,14 @@ def _connections(room: Room) -> Iterator[Metric]:
 def _handshakes(hubs: Mapping[Feed, Hub], streams: Streams, room: Room) -> Iterator[Metric]:
     yield counter(
         "feed_connects",
-        "Handshakes accepted; `all`: of the socket of all feeds; `replay`: of recorded ones.",
-        {(name,): streams.connects[name] for name in (*hubs, ALL, REPLAY)},
-        ["feed"],
+        "Connections accepted; `all`: of the socket of all feeds; `replay`: of recorded ones.",
+        {kind: streams.clients.connects[kind] for kind in _kinds(hubs)},
+        ["feed", "transport"],
     )
     yield counter(
         "feed_handshakes_refused",
         "Handshakes refused, by reason; `worker_full` and `address_full`: capacity.",
-        {(reason,): room.refused[reason] for reason in REASONS},
+        {(reason,): room.refused[reason] + streams.clients.refused[reason] for reason in REASONS},
         ["reason"],
     )
     yield counter(
@@ -124,6 +154,12 @@ def _handshakes(hubs: Mapping[Feed, Hub], streams: Streams, room: Room) -> Itera
         {(feed, each): hub.resumptions[each] for feed, hub in hubs.items() for each in ("resume", "resync")},
         ["feed", "outcome"],
     )
+
+
+def _kinds(hubs: Mapping[Feed, Hub]) -> list[tuple[str, str]]:
+    """Returns the feeds and transports of connections."""
+    sockets = [(name, "websocket") for name in (*hubs, ALL, REPLAY)]
+    return [*sockets, *((feed, "sse") for feed in hubs)]
 
 
 def _fan_out(hubs: Mapping[Feed, Hub], streams: Streams) -> Iterator[Metric]:
@@ -139,20 +175,20 @@ def _fan_out(hubs: Mapping[Feed, Hub], streams: Streams) -> Iterator[Metric]:
 
     yield gauge(
         "feed_sockets",
-        "Open WebSockets; `all`: of all feeds at once; `replay`: of recorded ones.",
-        {(name,): streams.sockets[name] for name in (*hubs, ALL, REPLAY)},
-        ["feed"],
+        "Open WebSockets and event streams; `all`: of all feeds at once; `replay`: of recorded ones.",
+        {kind: streams.clients.sockets[kind] for kind in _kinds(hubs)},
+        ["feed", "transport"],
     )
     yield counter(
         "feed_frames",
         "Frames sent; `all`: answers on the socket of all feeds.",
-        with_answers("frames_sent", streams.answers),
+        with_answers("frames_sent", streams.clients.answers),
         ["feed"],
     )
     yield counter(
         "feed_bytes",
         "Bytes of the frames sent, before framing and compression.",
-        with_answers("length_sent", streams.answered_length),
+        with_answers("length_sent", streams.clients.answered_length),
         ["feed"],
     )
     yield counter(
@@ -164,9 +200,9 @@ def _fan_out(hubs: Mapping[Feed, Hub], streams: Streams) -> Iterator[Metric]:
     yield counter("feed_expelled", "Slow consumers disconnected.", by_feed("expelled"), ["feed"])
     yield counter(
         "feed_closes",
-        "WebSockets closed by this worker, by close code.",
-        {(feed, str(int(code))): count for (feed, code), count in streams.closes.items()},
-        ["feed", "code"],
+        "WebSockets and event streams ended by this worker, by close code.",
+        {(*kind, str(int(code))): count for (kind, code), count in streams.clients.closes.items()},
+        ["feed", "transport", "code"],
     )
     yield histogram(
         "feed_send_age_seconds",

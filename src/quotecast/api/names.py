@@ -2,6 +2,7 @@
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Final
 
 from quotecast.feed.documents import Documents
@@ -35,7 +36,7 @@ class Names:
         Paths of account routes have ids and no names.
         """
         if group == _COMPANIES:
-            symbol = canonical_symbol(Feed.STOCKS, text)
+            symbol = _spell(text)
             return symbol if symbol and self._has_company(symbol) else None
         feed = _FEEDS.get(group)
         entry = self._mirrors[feed].find(text) if feed else None
@@ -59,6 +60,12 @@ class Names:
 
     def _has_company(self, symbol: str) -> bool:
         return symbol in self._companies or self.is_listed(symbol)
+
+
+@lru_cache(maxsize=4096)
+def _spell(text: str) -> str | None:
+    """Returns the symbol of a company; each limited request asks."""
+    return canonical_symbol(Feed.STOCKS, text)
 
 
 def _tickers(assets: Sequence[Asset]) -> frozenset[str]:

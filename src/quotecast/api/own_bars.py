@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from quotecast.api.bar_market import Market
-from quotecast.api.bar_sources import EPOCH, PAST_POLICY, Part, window_key
+from quotecast.api.bar_sources import EPOCH, OWN, PAST_POLICY, Part, window_key
 from quotecast.api.services import Services
 from quotecast.api.stored_bars import series_of
 from quotecast.cache.base import Policy
@@ -23,8 +23,6 @@ from quotecast.market.bar_windows import Window
 from quotecast.market.bars import Bar, Interval, bar_time
 from quotecast.market.own_bars import LIVE_INTERVALS, LiveInterval, OwnBar
 
-#: The `X-Source` of these bars, and the upstream's name in the cache.
-OWN: Final = "own"
 #: How long a stored copy is fresh. The mirror has the final bars of half an hour, so there is no gap between
 #: the copy and the mirror.
 LIVE_POLICY: Final = Policy(fresh_seconds=60, stale_seconds=86_400)
@@ -107,6 +105,11 @@ def recent_bars(mirror: Mirror, symbol: str, interval: LiveInterval) -> Iterator
         yield before
     if newest is not None:
         yield newest
+
+
+def newest_bars(mirror: Mirror, symbol: str, interval: LiveInterval) -> list[Bar]:
+    """Returns the bars of a symbol that this worker has in memory, ascending."""
+    return [_to_bar(bar) for bar in recent_bars(mirror, symbol, interval)]
 
 
 def _to_bar(bar: OwnBar) -> Bar:

@@ -6,7 +6,7 @@ from typing import Any
 from litestar import Litestar
 from litestar.exceptions import ImproperlyConfiguredException
 from litestar.handlers import HTTPRouteHandler
-from litestar.routes import HTTPRoute
+from litestar.routes import ASGIRoute, HTTPRoute
 
 from quotecast.api.edge.identity import require_token
 from quotecast.api.reference.account_operations import AccountOperation
@@ -15,10 +15,12 @@ from quotecast.api.reference.account_operations import AccountOperation
 def private_prefixes(app: Litestar) -> tuple[str, ...]:
     """Returns the prefixes of all paths whose answers belong to one user.
 
-    A route is private if it is secured, or if its operation is an AccountOperation. A prefix ends before the
-    first path parameter, so `/api/watchlist` covers `/api/watchlist/{ticker}` too.
+    A route is private if it is secured, if its operation is an AccountOperation, or if it is an ASGI
+    application of its own: MCP answers for the user of the token. A prefix ends before the first path
+    parameter, so `/api/watchlist` covers `/api/watchlist/{ticker}` too.
     """
-    paths = {path.partition("/{")[0] for path, handler in _handlers(app) if _is_private(handler)}
+    paths = {path.partition("/{")[0] for path, handler in handlers_of(app) if _is_private(handler)}
+    paths |= {route.path for route in app.routes if isinstance(route, ASGIRoute)}
     return tuple(sorted(paths))
 
 
@@ -27,12 +29,13 @@ def require_guards(app: Litestar) -> None:
 
     The OpenAPI document would promise a token that the route never asks for.
     """
-    for path, handler in _handlers(app):
+    for path, handler in handlers_of(app):
         if handler.resolve_security() and not _has_guard(handler):
             raise ImproperlyConfiguredException(f"{path} declares security; it needs the guard require_token")
 
 
-def _handlers(app: Litestar) -> Iterator[tuple[str, HTTPRouteHandler]]:
+def handlers_of(app: Litestar) -> Iterator[tuple[str, HTTPRouteHandler]]:
+    """Yields the path of every route, and its handlers."""
     routes = (route for route in app.routes if isinstance(route, HTTPRoute))
     return ((route.path_format, handler) for route in routes for handler in route.route_handlers)
 

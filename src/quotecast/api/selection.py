@@ -5,6 +5,7 @@ from functools import lru_cache
 from typing import Final, Literal
 from urllib.parse import quote
 
+from litestar.exceptions import ValidationException
 from litestar.openapi.spec import OpenAPIType, Schema
 
 from quotecast.errors import InvalidValue
@@ -34,6 +35,13 @@ def selection_of(symbols: Sequence[str]) -> Selection:
     """
     text = ",".join(symbols)
     return _remembered(text) if len(text) <= MAX_REMEMBERED_LENGTH else _selection(text)
+
+
+def require_symbols(symbols: Sequence[str] | None) -> Sequence[str]:
+    """Returns the given lists; without one raises what the framework raises for a required parameter."""
+    if symbols is None:
+        raise ValidationException("symbols") from KeyError("symbols")
+    return symbols
 
 
 def _selection(text: str) -> Selection:

@@ -10,9 +10,11 @@ from msgspec import Struct, field
 from quotecast.accounts.database import Database
 from quotecast.accounts.passwords import Passwords
 from quotecast.accounts.tokens import Tokens
+from quotecast.api.alert_services import Alerts
 from quotecast.api.logins import LoginWindow
 from quotecast.api.names import Names
 from quotecast.api.past import Past
+from quotecast.api.searching import Searches
 from quotecast.api.stored_bars import StoredBars
 from quotecast.cache.base import Cache
 from quotecast.errors import NoData, ProviderMissing
@@ -41,8 +43,8 @@ class Accounts(Struct, frozen=True, kw_only=True):
     address_of: Callable[[Mapping[str, Any]], str]
 
 
-class Services(Struct, frozen=True, kw_only=True):
-    """Everything behind the routes.
+class MarketServices(Struct, frozen=True, kw_only=True):
+    """Everything behind the routes that read the feeds only.
 
     `checks` are the checks of readiness by name; each returns a word such as `ok` and may raise or hang.
     """
@@ -50,10 +52,31 @@ class Services(Struct, frozen=True, kw_only=True):
     mirrors: Mapping[Feed, Mirror]
     documents: Documents
     names: Names
+    searches: Searches
     #: Shares outstanding by ticker; some are unknown.
     shares: Mapping[str, int]
     #: The least price and volume of a mover.
     floors: Floors
+    #: The recorded moments of the feeds.
+    past: Past
+    #: Configured provider of each feed, or `none`.
+    providers: Mapping[Feed, str]
+    #: Unix time.
+    clock: Callable[[], float]
+    #: The clock of the mirrors' `heard_at`, in seconds.
+    monotonic: Callable[[], float]
+    checks: Mapping[str, Callable[[], Awaitable[str]]]
+    #: Whether this worker is about to stop.
+    draining: Callable[[], bool]
+
+    def configured(self) -> list[Feed]:
+        """Returns the feeds that have a provider."""
+        return [feed for feed in self.mirrors if self.providers[feed] != NO_PROVIDER]
+
+
+class Services(MarketServices, frozen=True, kw_only=True):
+    """Everything behind the routes."""
+
     #: The provider of company data; None when the operator switched it off.
     financials: FinancialsProvider | None
     #: Admits a request to that provider about a company that is not listed.
@@ -66,24 +89,10 @@ class Services(Struct, frozen=True, kw_only=True):
     stored_bars: StoredBars
     #: Answers of upstreams to requests.
     cache: Cache
-    #: The recorded moments of the feeds.
-    past: Past
     accounts: Accounts
-    #: Configured provider of each feed, or `none`.
-    providers: Mapping[Feed, str]
-    #: Unix time.
-    clock: Callable[[], float]
-    #: The clock of the mirrors' `heard_at`, in seconds.
-    monotonic: Callable[[], float]
-    checks: Mapping[str, Callable[[], Awaitable[str]]]
+    alerts: Alerts
     #: This worker's encoded sparklines, and when it made them, by feed and symbol.
     sparklines: dict[tuple[Feed, str], tuple[float, bytes]] = field(default_factory=dict)
-    #: Whether this worker is about to stop.
-    draining: Callable[[], bool]
-
-    def configured(self) -> list[Feed]:
-        """Returns the feeds that have a provider."""
-        return [feed for feed in self.mirrors if self.providers[feed] != NO_PROVIDER]
 
 
 def services_of(request: HttpRequest) -> Services:
@@ -92,7 +101,7 @@ def services_of(request: HttpRequest) -> Services:
     return services
 
 
-def require_mirror(services: Services, feed: Feed) -> Mirror:
+def require_mirror(services: MarketServices, feed: Feed) -> Mirror:
     """Returns a feed's mirror that has data. Raises ProviderMissing or NoData."""
     if services.providers[feed] == NO_PROVIDER:
         raise ProviderMissing(feed)
@@ -102,20 +111,20 @@ def require_mirror(services: Services, feed: Feed) -> Mirror:
     return mirror
 
 
-async def mirror_at(services: Services, feed: Feed, at: str | None) -> Mirror:
+async def mirror_at(services: MarketServices, feed: Feed, at: str | None) -> Mirror:
     """Returns a feed's mirror, or one of a recorded moment. Raises InvalidValue too."""
     if at is None:
         return require_mirror(services, feed)
     return await services.past.mirror(feed, at, services.monotonic())
 
 
-def combined_state(services: Services, feeds: Iterable[Feed]) -> FeedState:
+def combined_state(services: MarketServices, feeds: Iterable[Feed]) -> FeedState:
     """Returns `live` while all of the feeds are live, else `stale`."""
     now = services.monotonic()
     return "live" if all(services.mirrors[feed].state(now) == "live" for feed in feeds) else "stale"
 
 
-def require_items(services: Services, copy: Copy[T]) -> Sequence[T]:
+def require_items(services: MarketServices, copy: Copy[T]) -> Sequence[T]:
     """Returns the items of a document. Raises ProviderMissing or NoData."""
     if services.providers[copy.feed] == NO_PROVIDER:
         raise ProviderMissing(copy.name)

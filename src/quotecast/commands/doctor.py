@@ -9,10 +9,16 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from importlib.metadata import version
 from typing import Final
 
+from quotecast.alerts.push import Vapid
+from quotecast.bus.base import Snapshot
+from quotecast.bus.relay import RelayBus
 from quotecast.commands import trial
 from quotecast.errors import QuotecastError, SettingsError
+from quotecast.ingest import sources
 from quotecast.local import console, folder, live, ports, postgres, probes, valkey
+from quotecast.market.feeds import Feed
 from quotecast.observe.logs import configure_logs
+from quotecast.settings import mcp
 from quotecast.settings.loading import load
 from quotecast.settings.model import Settings, variable_names
 
@@ -33,7 +39,11 @@ def run(settings: Settings) -> int:
         _check("port", lambda: _port(settings)),
         _check("postgres", lambda: _postgres(settings)),
         _check("redis", lambda: _redis(settings)),
+        _check("web push", lambda: _push(settings)),
+        _check("mcp", lambda: _mcp(settings)),
     ]
+    if settings.origin:
+        checks.append(_check("origin", lambda: _origin(settings)))
     for line in _production_problems(os.environ):
         console.say(f"note    production would refuse {line}")
     return 0 if all(checks) else 1
@@ -90,6 +100,36 @@ def _probe_server(url: str, probe: Callable[[str], Awaitable[str]]) -> str:
         return await probe(url)
 
     return f"{asyncio.run(ask())} answers at {probes.place(url)}"
+
+
+def _origin(settings: Settings) -> str:
+    """Loads the feeds that this installation follows, or all, as an edge does. Raises BusError."""
+    feeds = sources.followed_feeds(settings) or list(Feed)
+
+    async def ask() -> list[str]:
+        origin = RelayBus(settings.origin, settings.origin_secret)
+        async with origin.listen(feeds):
+            return [_describe(feed, await origin.load(feed)) for feed in feeds]
+
+    return f"{settings.origin} answers: {', '.join(asyncio.run(ask()))}"
+
+
+def _describe(feed: Feed, snapshot: Snapshot | None) -> str:
+    if snapshot is None:
+        return f"no {feed}"
+    return f"{feed} of {snapshot.info.provider} with {len(snapshot.entries)} symbols"
+
+
+def _push(settings: Settings) -> str:
+    if not settings.vapid_private_key:
+        return "`up` makes a key; other commands need QUOTECAST_VAPID_PRIVATE_KEY"
+    return f"browsers get the public key {Vapid(settings.vapid_private_key, '').public_key}"
+
+
+def _mcp(settings: Settings) -> str:
+    if mcp.serves_mcp(settings, settings.mode):
+        return f"workers serve tools for language models on http://{settings.host}:{settings.port}/mcp"
+    return "off" if mcp.has_sdk() else f"off; it needs an extra: {mcp.REMEDY}"
 
 
 def _version(command: list[str]) -> str:

@@ -44,7 +44,7 @@ _DONE: Final = {
     "enable": "may log in again",
     "revoke": "is logged out everywhere",
     "password": "has a new password, and is logged out everywhere",
-    "delete": "was deleted, with holdings, watchlist and layout",
+    "delete": "was deleted, with holdings, watchlists and layout",
 }
 
 
@@ -214,7 +214,7 @@ def _confirm(url: str, email: str, *, confirmed: bool) -> None:
     if not sys.stdin.isatty():
         raise SettingsError("A deletion cannot be undone: confirm it with --yes")
     _check_registered(url, email)
-    console.say(f"This deletes {email}, with holdings, watchlist and layout. Type the email to confirm:")
+    console.say(f"This deletes {email}, with holdings, watchlists and layout. Type the email to confirm:")
     if _read_line().strip().lower() != email:
         raise UsersFailed("That was not the email; nothing was deleted")
 

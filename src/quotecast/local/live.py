@@ -53,6 +53,8 @@ def _state(settings: Settings, group: str) -> str:
             return "simulated"
         case "replay" | "history":
             return "recorded"
+        case "quotecast":
+            return f"followed from {settings.origin}"
         case "none":
             return _reason_off(group)
         case _:

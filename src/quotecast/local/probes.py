@@ -4,7 +4,7 @@ import asyncio
 from urllib.parse import urlsplit
 
 import asyncpg
-from redis.exceptions import RedisClusterException, RedisError
+from redis.exceptions import NoPermissionError, RedisClusterException, RedisError
 
 from quotecast.errors import QuotecastError
 from quotecast.redis.client import check_writable, connect
@@ -52,6 +52,10 @@ async def cache(url: str) -> str:
             async with asyncio.timeout(_SECONDS):
                 await check_writable(client)
                 about = await client.info("server")
+        except NoPermissionError as error:
+            if "'info'" not in str(error):
+                raise
+            return "Redis (its user may not read the version)"
         finally:
             await client.aclose()
     except (OSError, ValueError, RedisError, RedisClusterException) as error:

@@ -10,29 +10,32 @@ import asyncio
 import contextlib
 import os
 import sys
-from collections.abc import Callable, Mapping
+import time
+from argparse import Namespace
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from quotecast import parent
-from quotecast.local import children, console, folder, locks, ports, servers, signing
+from quotecast.local import children, console, folder, locks, ports, scenarios, servers, signing
 from quotecast.local import live as live_providers
 from quotecast.local.child import ProcessSpec
 from quotecast.observe import metrics
 from quotecast.settings.model import Settings, secret_variables
 
 
-def run(settings: Settings) -> int:
+def run(settings: Settings, arguments: Namespace) -> int:
     """Runs everything until a signal arrives. Raises QuotecastError if a process cannot run."""
-    asyncio.run(_until_stopped(settings))
+    planned = scenarios.plan_scenarios(settings, arguments.scenario, int(time.time() * 1000))
+    asyncio.run(_until_stopped(planned))
     return 0
 
 
-def live(settings: Settings) -> int:
+def live(settings: Settings, arguments: Namespace) -> int:
     """Runs everything with real upstreams where possible, after a line on each group's provider."""
     live_settings = live_providers.choose_providers(settings, os.environ)
     for line in live_providers.describe_groups(live_settings):
         console.say(line)
-    return run(live_settings)
+    return run(live_settings, arguments)
 
 
 async def _until_stopped(settings: Settings) -> None:
@@ -64,9 +67,17 @@ async def _serve(settings: Settings) -> None:
                 servers.database(settings.database_url, data, sockets) as database_url,
                 servers.cache(settings.redis_url, data, sockets) as redis_url,
             ):
+                vapid_key = settings.vapid_private_key or signing.load_vapid_key(data)
                 environment = {
-                    **secret_variables({"database_url": database_url, "redis_url": redis_url}),
+                    **secret_variables(
+                        {
+                            "database_url": database_url,
+                            "redis_url": redis_url,
+                            "vapid_private_key": vapid_key,
+                        }
+                    ),
                     **live_providers.environment_of(settings),
+                    **scenarios.environment_of(settings),
                 }
                 secret = settings.jwt_secret or signing.load_secret(data)
                 await _run_commands(
@@ -83,7 +94,7 @@ async def _run_commands(settings: Settings, spec_of: Callable[..., ProcessSpec],
         for number in range(1, settings.workers + 1)
     ]
     async with children.keep_running(ingest), children.keep_running(*apis):
-        _greet(ports.url_host(settings.host), settings.port)
+        _greet(ports.url_host(settings.host), settings.port, scenarios.describe_scenarios(settings))
         await asyncio.Event().wait()
 
 
@@ -113,10 +124,12 @@ def _command_spec(
     )
 
 
-def _greet(host: str, port: int) -> None:
+def _greet(host: str, port: int, more: Sequence[str]) -> None:
     console.say("")
     console.say(f"Terminal        http://{host}:{port}/")
     console.say(f"API reference   http://{host}:{port}/api/docs")
     console.say(f"Stock quotes    http://{host}:{port}/api/market/quotes?symbols=AAPL,MSFT")
     console.say(f"Live feed       ws://{host}:{port}/api/ws/market?symbols=AAPL,MSFT")
+    for line in more:
+        console.say(line)
     console.say("Ctrl-C stops everything.")

@@ -57,7 +57,7 @@ def _openings_of_days(
 ) -> Iterator[tuple[OwnBar, int]]:
     """Yields daily bars with the openings of their week or month."""
     for bar in bars:
-        opened = _opening_of_day(bar.opened, interval, calendar)  # type: ignore[arg-type]  # it has an identity
+        opened = _opening_of_day(bar.opened, interval, calendar)
         if opened is not None:
             yield bar, opened
 

@@ -1,9 +1,10 @@
 """Stocks and the search for them."""
 
-import unicodedata
 from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
+
+from quotecast.market.folding import fold
 
 
 class Asset(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -28,7 +29,7 @@ class IndexedAsset(Struct, frozen=True):
 
 def index_assets(assets: Iterable[Asset]) -> list[IndexedAsset]:
     """Returns the index that `search_assets` searches; build it once for many searches."""
-    return [IndexedAsset(_fold(asset.ticker), _fold(asset.name), asset) for asset in assets]
+    return [IndexedAsset(fold(asset.ticker), fold(asset.name), asset) for asset in assets]
 
 
 def search_assets(assets: Sequence[IndexedAsset], text: str) -> list[Asset]:
@@ -36,13 +37,7 @@ def search_assets(assets: Sequence[IndexedAsset], text: str) -> list[Asset]:
 
     The search ignores letter case, accents and blanks around the text.
     """
-    wanted = _fold(text.strip())
+    wanted = fold(text.strip())
     by_ticker = [each.asset for each in assets if each.ticker.startswith(wanted)]
     by_name = [each.asset for each in assets if wanted in each.name and not each.ticker.startswith(wanted)]
     return by_ticker + by_name
-
-
-def _fold(text: str) -> str:
-    # The upper case of a dotless i is I, which folds to a dotted one.
-    parts = unicodedata.normalize("NFKD", text).casefold().replace("ı", "i")
-    return "".join(part for part in parts if not unicodedata.combining(part))

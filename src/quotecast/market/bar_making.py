@@ -7,6 +7,7 @@ else in no bar. A price that is corrected later stays in the high or the low.
 
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Final
 
 from quotecast.market.bars import LENGTHS, opening_of_bar
@@ -97,15 +98,10 @@ class BarMaker:
         self.late = 0
         self._making: dict[str, _Making] = {}
         self._calendar = calendar
-        self._minutes: dict[str, int] = {}
-        #: The place of a minute in coarser intervals, None outside trading hours, and its day in New York.
-        self._places: dict[int, tuple[Slot | None, int]] = {}
 
     def use(self, calendar: Calendar) -> None:
         """Takes the venue's calendar of today from now on."""
-        if calendar is not self._calendar:
-            self._calendar = calendar
-            self._places.clear()
+        self._calendar = calendar
 
     def inherit(self, progress: Mapping[str, Progress], parts: Mapping[str, Parts], through: int) -> None:
         """Continues the bars of an earlier leader."""
@@ -122,10 +118,15 @@ class BarMaker:
             making.ended = None
         return making.progress()
 
+    def minute_of(self, key: str) -> int:
+        """Returns the opening of a symbol's newest one-minute bar; -1 before the first."""
+        making = self._making.get(key)
+        return making.opened if making is not None else -1
+
     def add(self, quote: Quote, before: Quote | None, now: int) -> None:
         """Counts an update in its bar; `before` is the symbol's quote until now. Call `close` first."""
         present = now - now % MINUTE
-        stated = present if quote.timestamp is None else self._minute_of(quote.timestamp)
+        stated = present if quote.timestamp is None else _minute_of(quote.timestamp[:_TO_THE_MINUTE])
         # A recording that starts over is before what is closed already.
         if present < self.through or present - stated > LATEST_SECONDS:
             self.late += 1
@@ -134,7 +135,7 @@ class BarMaker:
         if making is None:
             making = self._making[quote.key] = _Making()
         minute = max(min(stated, present), self.through, making.opened)
-        slot, day = self._place_of(minute)
+        slot, day = slot_of(self._calendar, minute), _day_of(minute)
         rise = None if isinstance(quote, DovizQuote) else _rise(making, quote, before, day)
         if slot is not None:
             making.add(minute, quote.price, rise)
@@ -154,7 +155,7 @@ class BarMaker:
         ends = {part.ends for own in self.parts.values() for part in own.values()}
         # The last minutes of coarser bars begin in this closing too.
         for minute in minutes:
-            ends |= {end for _, end in (self._place_of(minute - MINUTE)[0] or {}).values()}
+            ends |= {end for _, end in (slot_of(self._calendar, minute - MINUTE) or {}).values()}
         return {end for end in minutes | ends if before < end <= through}
 
     def _unfinished(self, before: int, through: int) -> Iterator[tuple[str, OwnBar]]:
@@ -170,7 +171,7 @@ class BarMaker:
         slot: dict[LiveInterval, tuple[int, int]] = {}
         if minutes := dict(self._unfinished(end - 1, end)):
             bars["1m"] = minutes
-            slot |= self._place_of(end - MINUTE)[0] or {}
+            slot |= slot_of(self._calendar, end - MINUTE) or {}
             close_parts(self.parts, Closing(end, bars, slot))
         for interval in COARSE:
             ended = [key for key, own in self.parts.items() if interval in own and own[interval].ends <= end]
@@ -178,26 +179,14 @@ class BarMaker:
                 bars[interval] = {key: self.parts[key].pop(interval).bar for key in ended}
         return Closing(end, bars, slot)
 
-    def _place_of(self, minute: int) -> tuple[Slot | None, int]:
-        place = self._places.get(minute)
-        if place is None:
-            if len(self._places) >= _MAX_CACHED:
-                self._places.clear()
-            place = self._places[minute] = slot_of(self._calendar, minute), _day_of(minute)
-        return place
 
-    def _minute_of(self, timestamp: str) -> int:
-        """Returns the minute of an ISO 8601 timestamp in UTC."""
-        prefix = timestamp[:_TO_THE_MINUTE]
-        minute = self._minutes.get(prefix)
-        if minute is None:
-            if len(self._minutes) >= _MAX_CACHED:
-                self._minutes.clear()
-            minute = int(datetime.fromisoformat(prefix).replace(tzinfo=UTC).timestamp())
-            self._minutes[prefix] = minute
-        return minute
+@lru_cache(_MAX_CACHED)
+def _minute_of(prefix: str) -> int:
+    """Returns the Unix time of a minute in UTC such as `2026-11-22T13:30`."""
+    return int(datetime.fromisoformat(prefix).replace(tzinfo=UTC).timestamp())
 
 
+@lru_cache(_MAX_CACHED)
 def slot_of(calendar: Calendar, minute: int) -> Slot | None:
     """Returns a minute's place in coarser intervals; None outside trading hours.
 
@@ -221,6 +210,7 @@ def slot_of(calendar: Calendar, minute: int) -> Slot | None:
     return slot
 
 
+@lru_cache(_MAX_CACHED)
 def _day_of(minute: int) -> int:
     """Returns the midnight in New York, at which volumes of stocks begin at 0."""
     opened = opening_of_bar(NEW_YORK_DAYS, "D", datetime.fromtimestamp(minute, UTC))

@@ -1,6 +1,6 @@
 """Trading calendars: the days and hours in which a venue trades."""
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from heapq import merge
 from operator import attrgetter
@@ -28,8 +28,8 @@ class VenueDay(Struct, frozen=True):
     close: datetime
 
 
-class Calendar(Protocol):
-    """The trading days of a venue."""
+class Calendar(Hashable, Protocol):
+    """The trading days of a venue; each calendar is equal to itself alone."""
 
     def until(self, moment: datetime) -> Iterator[VenueDay]:
         """Yields the days that have opened by an aware moment, newest first."""
@@ -60,9 +60,15 @@ class AroundTheClock:
 
 
 class Exchange:
-    """The regular sessions of the New York Stock Exchange, with at most one unscheduled day."""
+    """The sessions of the New York Stock Exchange, with at most one unscheduled day.
 
-    def __init__(self, unscheduled: Unscheduled | None = None) -> None:
+    The sessions are the regular ones, or with `is_extended` those from 4:00 to 20:00; an unscheduled day has
+    its regular session only.
+    """
+
+    def __init__(self, unscheduled: Unscheduled | None = None, *, is_extended: bool = False) -> None:
+        self.is_extended = is_extended
+        self._unscheduled = unscheduled
         self._date = unscheduled.date if unscheduled else None
         self._own: VenueDay | None = None
         self.is_halted = unscheduled is not None and not unscheduled.is_open
@@ -72,20 +78,31 @@ class Exchange:
 
     def until(self, moment: datetime) -> Iterator[VenueDay]:
         """See Calendar."""
-        days = (_session(day) for day in trading_days_until(moment.astimezone(NEW_YORK).date()))
+        days = (self._session_of(day) for day in trading_days_until(moment.astimezone(NEW_YORK).date()))
         own = [self._own] if self._own else []
         scheduled = (day for day in days if day.date != self._date)
         return (day for day in merge(scheduled, own, key=_date, reverse=True) if day.open <= moment)
 
     def first_from(self, day: date) -> VenueDay:
         """See Calendar."""
-        days = (_session(each) for each in trading_days_from(day))
+        days = (self._session_of(each) for each in trading_days_from(day))
         own = [self._own] if self._own and self._own.date >= day else []
         return next(merge((each for each in days if each.date != self._date), own, key=_date))
 
     def hours(self, day: date) -> TradingDay | VenueDay | None:
         """Returns the session of a New York date, with its open and close; None for a date without one."""
-        return self._own if day == self._date else trading_day(day)
+        if day == self._date:
+            return self._own
+        scheduled = trading_day(day)
+        return self._session_of(scheduled) if scheduled and self.is_extended else scheduled
+
+    def _session_of(self, day: TradingDay) -> VenueDay:
+        hours = (day.pre_open, day.post_close) if self.is_extended else (day.open, day.close)
+        return VenueDay(day.date, _midnight(day.date, NEW_YORK), *hours)
+
+    def extended(self) -> "Exchange":
+        """Returns the exchange with the hours before and after its regular sessions."""
+        return Exchange(self._unscheduled, is_extended=True)
 
 
 _date: Final = attrgetter("date")
@@ -108,10 +125,6 @@ def latest_close(calendar: Calendar, day: VenueDay) -> datetime:
     """
     scheduled = trading_day(day.date) if isinstance(calendar, Exchange) and calendar.is_halted else None
     return day.close if scheduled is None else max(day.close, scheduled.close)
-
-
-def _session(day: TradingDay) -> VenueDay:
-    return VenueDay(day.date, _midnight(day.date, NEW_YORK), day.open, day.close)
 
 
 def _midnight(day: date, zone: tzinfo) -> datetime:

@@ -31,7 +31,12 @@ def groups_of_stock(quote: StockQuote, _quotes: Mapping[str, Quote]) -> Iterator
 def groups_of_currency(quote: DovizQuote, quotes: Mapping[str, Quote]) -> Iterator[str]:
     """Yields the group of the category, and of the bank if a bank quotes the instrument."""
     yield f"category:{quote.category}"
+    if bank := bank_of(quote, quotes):
+        yield f"bank:{bank}"
+
+
+def bank_of(quote: DovizQuote, quotes: Mapping[str, Any]) -> str | None:
+    """Returns the slug of the bank that deals in the instrument; None for the market's."""
     bank, _, instrument = quote.symbol.partition("-")
     # `akbank-USD` is a bank's quote because `USD` is an instrument; `ons-gumus` is none: `ons` is one itself.
-    if instrument in quotes and bank not in quotes:
-        yield f"bank:{bank}"
+    return bank if instrument in quotes and bank not in quotes else None

@@ -1,7 +1,7 @@
 """Bars made from the quotes of a feed: one-minute bars, and coarser ones as folds of them.
 
-A bar in progress and a final bar have the same form. Whoever folds the same one-minute bars in order of time
-gets the same coarser bar, bit for bit.
+A bar in progress and a final bar have the same form. A fold of the same one-minute bars in order of time is
+the same coarser bar, bit for bit.
 """
 
 from collections.abc import Mapping
@@ -69,7 +69,7 @@ class Closing(Struct, frozen=True, gc=False, array_like=True):
     """
 
     through: int
-    bars: dict[LiveInterval, dict[str, OwnBar]]
+    bars: Mapping[LiveInterval, Mapping[str, OwnBar]]
     slot: dict[LiveInterval, tuple[int, int]]
 
 
@@ -105,11 +105,9 @@ def tidy_volume(volume: float) -> float:
     return volume if volume.is_integer() else round(volume, _VOLUME_DECIMALS)
 
 
-def close_parts(parts: dict[str, Parts], closing: Closing) -> set[str]:
-    """Takes a closing's bars into the parts of coarser bars in progress; returns the changed symbols."""
-    changed: set[str] = set()
+def close_parts(parts: dict[str, Parts], closing: Closing) -> None:
+    """Takes a closing's bars into the parts of coarser bars in progress."""
     for key, bar in closing.bars.get("1m", {}).items():
-        changed.add(key)
         own = parts.setdefault(key, {})
         for interval, (opened, ends) in closing.slot.items():
             before = own.get(interval)
@@ -117,6 +115,4 @@ def close_parts(parts: dict[str, Parts], closing: Closing) -> set[str]:
             own[interval] = Part(extend(continued, bar, opened), ends)
     for interval in COARSE:
         for key in closing.bars.get(interval, ()):
-            changed.add(key)
             parts.get(key, {}).pop(interval, None)
-    return changed

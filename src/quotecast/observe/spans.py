@@ -27,6 +27,8 @@ from quotecast.asgi import App, Message, Send
 
 #: Balancers and orchestrators ask these several times a second.
 PROBES: Final = frozenset({"/api/health", "/api/ready"})
+#: Their answers last for hours.
+EVENT_STREAMS: Final = "/api/sse/"
 
 
 class OnlyRequests(Sampler):
@@ -67,7 +69,8 @@ class TracingApp:
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Serves one connection of any ASGI type."""
-        if scope["type"] != "http" or scope["path"].rstrip("/") in PROBES:
+        path = scope["path"]
+        if scope["type"] != "http" or path.rstrip("/") in PROBES or path.startswith(EVENT_STREAMS):
             await self._app(scope, receive, send)
             return
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}

@@ -115,6 +115,17 @@ class HistoryProvider(Protocol):
         ...
 
 
+@runtime_checkable
+class ExtendedHistoryProvider(Protocol):
+    """Bars that include the hours before and after the regular sessions."""
+
+    async def extended_bars(
+        self, symbol: str, interval: Interval, start: datetime, end: datetime
+    ) -> Sequence[Bar]:
+        """Returns bars of at most half an hour like HistoryProvider, from 4:00 to 20:00 in New York."""
+        ...
+
+
 class FinancialsProvider(Protocol):
     """Company data. Each call raises SymbolNotFound, NotOffered or UpstreamError."""
 

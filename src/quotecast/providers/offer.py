@@ -60,6 +60,8 @@ class Offer(Struct, frozen=True, kw_only=True):
     live: bool = False
     #: Whether its quotes are not the present ones of the market; then it is no fallback of a real provider.
     simulated: bool = False
+    #: Whether ingest follows its feeds as they are, with their numbers, instead of leading them with quotes.
+    follows: bool = False
 
     quotes: Mapping[Feed, Callable[[Any, Budgets], QuoteProvider]] = {}
     history: Mapping[Feed, Callable[[Any, Budgets, ExchangeNow], HistoryProvider]] = {}
@@ -71,4 +73,6 @@ class Offer(Struct, frozen=True, kw_only=True):
 
     def serves(self, group: str) -> bool:
         """Returns whether the upstream can be chosen for `financials` or for a feed."""
-        return bool(self.financials) if group == FINANCIALS else Feed(group) in self.quotes
+        if group == FINANCIALS:
+            return bool(self.financials)
+        return self.follows or Feed(group) in self.quotes

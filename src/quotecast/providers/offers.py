@@ -11,6 +11,7 @@ from quotecast.providers.finnhub import offer as finnhub
 from quotecast.providers.history import offer as history
 from quotecast.providers.kraken import offer as kraken
 from quotecast.providers.offer import Offer
+from quotecast.providers.quotecast import offer as quotecast
 from quotecast.providers.replay import offer as replay
 from quotecast.providers.simulator import offer as simulator
 from quotecast.providers.tcmb import offer as tcmb
@@ -27,6 +28,7 @@ BUILT_IN: Final[Mapping[str, Offer]] = {
     "truncgil": truncgil.OFFER,
     "tcmb": tcmb.OFFER,
     "finnhub": finnhub.OFFER,
+    "quotecast": quotecast.OFFER,
 }
 
 #: The setting of a group without a provider.

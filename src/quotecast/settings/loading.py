@@ -12,7 +12,7 @@ from quotecast.errors import SettingsError
 from quotecast.providers import plugins
 from quotecast.providers.offer import GROUPS, Offer
 from quotecast.providers.offers import BUILT_IN, offer_of
-from quotecast.settings.checks import contradictions, unsafe_settings
+from quotecast.settings.checks import contradictions, embedded_servers, unsafe_settings
 from quotecast.settings.model import Settings, variable_names, variable_of
 from quotecast.settings.providers import (
     OWN,
@@ -21,8 +21,11 @@ from quotecast.settings.providers import (
 )
 
 
-def load(environment: Mapping[str, str] = os.environ) -> Settings:
-    """Returns the checked settings. Raises SettingsError with a line for each problem."""
+def load(environment: Mapping[str, str] = os.environ, *, needs_servers: bool = True) -> Settings:
+    """Returns the checked settings. Raises SettingsError with a line for each problem.
+
+    Without `needs_servers`, production needs no PostgreSQL and no Redis.
+    """
     problems = list(_unknown_variables(environment))
     service = [variable_of(field) for field in fields(Settings) if field.name != OWN]
     values = _read(service, environment, problems)
@@ -36,6 +39,8 @@ def load(environment: Mapping[str, str] = os.environ) -> Settings:
         problems.extend(contradictions(settings))
         if settings.mode == "production":
             problems.extend(unsafe_settings(settings))
+        if settings.mode == "production" and needs_servers:
+            problems.extend(embedded_servers(settings))
     if problems:
         # Providers may share a variable, and so report the same problem.
         raise SettingsError("\n".join(dict.fromkeys(problems)))

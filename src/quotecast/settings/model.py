@@ -15,17 +15,27 @@ from msgspec import Meta
 from msgspec.structs import FieldInfo, fields
 
 from quotecast.environment import DEMAND, FILE_SUFFIX, PREFIX
+from quotecast.providers.quotecast.offer import Origin, OriginSecret
+from quotecast.settings.mcp import McpSettings
 from quotecast.settings.providers import (
     OWN,
     PerMinute,
-    ProviderSettings,
     Variable,
     own_variables,
 )
 
 MIN_SECRET_BYTES: Final = 32
 #: Settings that `QUOTECAST_<FIELD>_FILE` may read from a file; providers' keys are such settings too.
-SECRETS: Final = ("database_url", "redis_url", "jwt_secret", "jwt_previous_secret")
+SECRETS: Final = (
+    "database_url",
+    "redis_url",
+    "jwt_secret",
+    "jwt_previous_secret",
+    "vapid_private_key",
+    "relay_secret",
+    "origin_secret",
+    "edge_key",
+)
 
 Port = Annotated[int, Meta(ge=1, le=65535)]
 Days = Annotated[int, Meta(ge=1, le=36_500)]
@@ -35,7 +45,7 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-class Settings(ProviderSettings, frozen=True, kw_only=True):
+class Settings(McpSettings, frozen=True, kw_only=True):
     """One process's settings; the variable `QUOTECAST_<FIELD>` sets each field."""
 
     mode: Annotated[
@@ -116,7 +126,6 @@ class Settings(ProviderSettings, frozen=True, kw_only=True):
     log_level: Annotated[
         Literal["debug", "info", "warning", "error"], Meta(description="Lowest level of logged events")
     ] = "info"
-
     access_log: Annotated[
         Literal["off"] | Annotated[float, Meta(ge=0, le=1)],
         Meta(description="Fraction of requests in the access log, from 0 to 1, or `off`"),
@@ -161,6 +170,43 @@ class Settings(ProviderSettings, frozen=True, kw_only=True):
     ] = ""
     token_days: Annotated[int, Meta(ge=1, le=365, description="Days until a token expires")] = 7
 
+    alerts_per_user: Annotated[int, Meta(ge=0, le=10_000, description="Alerts that a user may have")] = 100
+    alert_events_days: Annotated[
+        Days, Meta(description="Days that events of alerts stay in PostgreSQL, with their deliveries")
+    ] = 90
+    webhook_networks: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="Private networks, such as `10.1.0.0/16`, whose addresses webhooks may have beside "
+            "public ones; in development they may have this machine's loopback too"
+        ),
+    ] = ()
+    vapid_private_key: Annotated[
+        str,
+        Meta(
+            description="Key that identifies this service to browsers' push services, as `quotecast vapid` "
+            "prints; `up` creates one; empty: no Web Push"
+        ),
+    ] = ""
+    vapid_contact: Annotated[
+        str,
+        Meta(
+            pattern=r"^(mailto:[^\s@]+@[^\s@]+|https://[^\s]+)$",
+            description="Address of the operator for push services; Apple's refuses one of localhost",
+            extra={DEMAND: "begin with mailto: or https://"},
+        ),
+    ] = "mailto:operator@localhost"
+
+    relay_secret: Annotated[
+        str,
+        Meta(
+            description="Secret for installations and edges that follow this one's feeds, at least 32 random "
+            "bytes; empty: none may"
+        ),
+    ] = ""
+    origin: Origin = ""
+    origin_secret: OriginSecret = ""
+
     trusted_proxies: Annotated[
         tuple[str, ...],
         Meta(
@@ -181,11 +227,16 @@ class Settings(ProviderSettings, frozen=True, kw_only=True):
     ] = ("*",)
 
     limits: Annotated[
-        Literal["on", "off"], Meta(description="Rate limits; switch them off only for load tests")
+        Literal["on", "edge", "off"],
+        Meta(description="Rate limits; `edge`: a cache in front counts reads; `off`: only for load tests"),
     ] = "on"
+    edge_key: Annotated[
+        str, Meta(description="Secret that this cache and the workers share, at least 32 random bytes")
+    ] = ""
     limit_auth: Annotated[PerMinute, Meta(description="Requests per minute and path: accounts")] = 10
     limit_portfolio: Annotated[PerMinute, Meta(description="Requests per minute and path: portfolio")] = 60
     limit_watchlist: Annotated[PerMinute, Meta(description="Requests per minute and path: watchlist")] = 60
+    limit_alerts: Annotated[PerMinute, Meta(description="Requests per minute and path: alerts")] = 60
     limit_terminal: Annotated[PerMinute, Meta(description="Requests per minute and path: terminal")] = 60
 
     sockets_per_worker: Annotated[
@@ -237,9 +288,11 @@ def history_bucket(settings: Settings) -> str:
 
 def all_variables() -> list[Variable]:
     """Returns all variables: the service's own, then those of providers."""
-    inherited = {field.name for field in fields(ProviderSettings)}
+    inherited = {field.name for field in fields(McpSettings)}
     every = sorted(fields(Settings), key=lambda field: field.name in inherited)
-    return [*(variable_of(field) for field in every if field.name != OWN), *own_variables()]
+    variables = [*(variable_of(field) for field in every if field.name != OWN), *own_variables()]
+    # The provider `quotecast` shares variables with the service.
+    return list({variable.name: variable for variable in variables}.values())
 
 
 def variable_names() -> list[str]:

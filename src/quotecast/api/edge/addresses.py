@@ -86,6 +86,22 @@ def identify_by_address(trusted_proxies: Iterable[str]) -> Callable[[Scope], str
     return identify
 
 
+def is_trusted_peer(trusted_proxies: Iterable[str]) -> Callable[[Scope], bool]:
+    """Returns a function from a request's scope to whether its peer is a trusted proxy."""
+    trusted = networks(trusted_proxies)
+
+    @lru_cache(maxsize=4096)
+    def is_trusted(peer: str) -> bool:
+        address = parse(peer)
+        return address is not None and _is_in(address, trusted)
+
+    def is_from_proxy(scope: Scope) -> bool:
+        client = scope.get("client")
+        return is_trusted(client[0] if client else "")
+
+    return is_from_proxy
+
+
 def _peer(scope: Scope) -> Address | None:
     client = scope.get("client")
     return parse(client[0]) if client else None

@@ -11,14 +11,17 @@ def is_ambiguous(scope: Mapping[str, Any]) -> bool:
     `Authorization`.
     """
     headers: Sequence[tuple[bytes, bytes]] = scope["headers"]
-    names = [name for name, _ in headers]
-    hosts = [value for name, value in headers if name == b"host"]
+    host, hosts, authorizations, codings = b"", 0, 0, None
+    # One loop: every request passes here.
+    for name, value in headers:
+        if name == b"host":
+            host = value
+            hosts += 1
+        elif name == b"authorization":
+            authorizations += 1
+        elif name == b"transfer-encoding":
+            codings = [*(codings or []), value.strip().lower()]
     # Granian adds an empty Host to a request without one.
-    if len(hosts) > 1 or (hosts in ([], [b""]) and scope.get("http_version") == "1.1"):
+    if hosts > 1 or (not host and scope.get("http_version") == "1.1"):
         return True
-    if names.count(b"authorization") > 1:
-        return True
-    if b"transfer-encoding" not in names:
-        return False
-    codings = [value.strip().lower() for name, value in headers if name == b"transfer-encoding"]
-    return codings != [b"chunked"]
+    return authorizations > 1 or codings not in (None, [b"chunked"])

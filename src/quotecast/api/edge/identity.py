@@ -49,12 +49,28 @@ async def with_account(
     With `writing` it locks the account against other writers. Raises NotAuthenticated, InvalidToken,
     DatabaseAway, or an exception of `work`.
     """
-    claims = _require_claims(request.scope, services_of(request).accounts.tokens)
+    accounts = services_of(request).accounts
+    claims = claims_of(request)
 
     async def run_work(run: Run) -> T:
         return await work(await open_account(run, claims, writing=writing))
 
-    return await services_of(request).accounts.database.transaction(run_work)
+    try:
+        return await accounts.database.transaction(run_work)
+    except InvalidToken:
+        # From now on its requests count by address, and use no slot of the user.
+        accounts.tokens.remember_void(bearer(request.scope) or "")
+        raise
+
+
+def claims_of(request: HttpRequest) -> Claims:
+    """Returns the claims of the request's token. Raises NotAuthenticated or InvalidToken."""
+    return _require_claims(request.scope, services_of(request).accounts.tokens)
+
+
+def user_of(request: HttpRequest) -> str:
+    """Returns the id of the user of the request's token, which may be revoked. Raises NotAuthenticated."""
+    return _require_claims(request.scope, services_of(request).accounts.tokens).sub
 
 
 def _require_claims(scope: Any, tokens: Tokens) -> Claims:

@@ -4,14 +4,15 @@ import asyncio
 import os
 import re
 import time
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Final
 
 from litestar.exceptions import HTTPException
 
 from quotecast.api.edge.ambiguity import is_ambiguous
 from quotecast.api.edge.cors import ANY, CorsPolicy
-from quotecast.asgi import App, Headers, Message, Receive, Scope, Send, content_length, respond
+from quotecast.asgi import BODILESS, App, Headers, Message, Receive, Scope, Send, content_length, respond
 
 #: Called with a request's scope, its status, and the seconds until its answer began.
 Observer = Callable[[Scope, int, float], None]
@@ -72,13 +73,13 @@ class Edge:
         observers: Sequence[Observer] = (),
         clock: Callable[[], float] = time.perf_counter,
         body_seconds: float = 10,
-        make_id: Callable[[], bytes] = lambda: os.urandom(8).hex().encode(),
+        make_id: Callable[[], bytes] | None = None,
     ) -> None:
         cors_origins = tuple(cors_origins)
         account_methods = "GET, HEAD, POST, PUT, PATCH, DELETE"
         self._app = app
         self._private = private
-        self._make_id = make_id
+        self._make_id = make_id or partial(next, _random_ids())
         self._observers = observers
         self._clock = clock
         self._body_seconds = body_seconds
@@ -92,14 +93,13 @@ class Edge:
         )
         self._websocket_origins = {origin.encode() for origin in websocket_origins}
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serves one connection of any ASGI type."""
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        """Serves one connection of any ASGI type. No coroutine: an idle feed holds the frame of each."""
         if scope["type"] == "http":
-            await self._http(scope, receive, send)
-        elif scope["type"] == "websocket":
-            await self._websocket(scope, receive, send)
-        else:
-            await self._app(scope, receive, send)
+            return self._http(scope, receive, send)
+        if scope["type"] == "websocket" and not self._accepts_origin(scope):
+            return _refuse_origin(receive, send)
+        return self._app(scope, receive, send)
 
     async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
         path, method = scope["path"], scope["method"]
@@ -128,6 +128,7 @@ class Edge:
             return
         if method == "HEAD":
             scope["method"] = "GET"
+            scope[BODILESS] = True
         elif method == "OPTIONS":
             # The framework's answer to OPTIONS names the methods of one handler; its 405 names those of all.
             scope["method"] = "TRACE"
@@ -167,14 +168,23 @@ class Edge:
             return self._account
         return self._docs if path.startswith(DOCS_PATH) else self._public
 
-    async def _websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def _accepts_origin(self, scope: Scope) -> bool:
         origin = next((value for name, value in scope["headers"] if name == b"origin"), None)
-        if origin is None or ANY.encode() in self._websocket_origins or origin in self._websocket_origins:
-            await self._app(scope, receive, send)
-            return
-        await receive()
-        # In ASGI a close before the accept refuses the handshake: the server answers 403.
-        await send({"type": "websocket.close", "code": 1008, "reason": "origin"})
+        return origin is None or ANY.encode() in self._websocket_origins or origin in self._websocket_origins
+
+
+async def _refuse_origin(receive: Receive, send: Send) -> None:
+    """Closes a WebSocket before it is accepted: the server answers 403."""
+    await receive()
+    await send({"type": "websocket.close", "code": 1008, "reason": "origin"})
+
+
+def _random_ids() -> Iterator[bytes]:
+    """Yields ids of 16 characters; asks the kernel for many at once."""
+    while True:
+        block = os.urandom(4096).hex().encode()
+        for start in range(0, len(block), 16):
+            yield block[start : start + 16]
 
 
 def _cors_fields(headers: Iterable[tuple[bytes, bytes]]) -> tuple[bytes | None, bytes | None, bool]:

@@ -5,7 +5,7 @@ and never becomes a path on the disk. Every other path goes to the API.
 """
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Iterator, Mapping
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import PurePosixPath
@@ -16,8 +16,9 @@ from msgspec import Struct
 from quotecast.api.answers import JSON
 from quotecast.api.edge.ambiguity import is_ambiguous
 from quotecast.api.edge.middleware import is_harmless
-from quotecast.api.negotiation import VARY, best_coding, content_tag, matches, negotiation_headers
+from quotecast.api.negotiation import VARY, content_tag, matches, negotiation_headers
 from quotecast.asgi import App, Header, content_length, respond
+from quotecast.codings import best_coding
 from quotecast.errors import Problem
 from quotecast.market.codec import encode_json
 
@@ -28,6 +29,8 @@ _MEDIA_TYPES: Final = {
     ".js": b"text/javascript; charset=utf-8",
     ".css": b"text/css; charset=utf-8",
     ".svg": b"image/svg+xml",
+    ".png": b"image/png",
+    ".webmanifest": b"application/manifest+json",
 }
 _INDEX: Final = "/index.html"
 #: File names in this folder hold a hash of the content.
@@ -38,7 +41,7 @@ _ALWAYS_ASK: Final = b"no-cache"
 #: Only this service: no inline code, no other origin, no frame around the page.
 _POLICY: Final = (
     b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
-    b"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    b"worker-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 _SECURITY: Final[tuple[Header, ...]] = (
     (b"content-security-policy", _POLICY),
@@ -80,17 +83,16 @@ class Pages:
         self._app = app
         self._pages = pages
 
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Serves one connection."""
+    def __call__(self, scope: Any, receive: Any, send: Any) -> Awaitable[None]:
+        """Serves one connection. No coroutine of its own: every request passes here."""
         page = self._pages.get(scope["path"]) if scope["type"] == "http" else None
         if page is None or is_ambiguous(scope):
-            await self._app(scope, receive, send)
-        elif scope["method"] in {"GET", "HEAD"}:
-            await _answer(page, scope, send)
-        elif scope["method"] == "OPTIONS":
-            await respond(send, 204, [*_SECURITY, _ALLOW])
-        else:
-            await _refuse(scope, send)
+            return self._app(scope, receive, send)
+        if scope["method"] in {"GET", "HEAD"}:
+            return _answer(page, scope, send)
+        if scope["method"] == "OPTIONS":
+            return respond(send, 204, [*_SECURITY, _ALLOW])
+        return _refuse(scope, send)
 
 
 def built_pages(folder: Traversable | None = None) -> dict[str, Page]:

@@ -77,8 +77,8 @@ def _text(status: int) -> str:
 def _on_refusal(request: HttpRequest, error: QuotecastError) -> Response[bytes]:
     match error:
         case InvalidValue():
-            errors = [FieldProblem(error.field, str(error))]
-            return problem(request, error.status, f"Invalid {error.field}", code=error.code, errors=errors)
+            text = f"Invalid {error.field}"
+            return problem(request, error.status, text, code=error.code, errors=error.problems)
         case UpstreamError():
             headers = _retry_after(error.retry_after or _UPSTREAM_RETRY)
             return problem(request, error.status, "Upstream unavailable", code=error.code, headers=headers)

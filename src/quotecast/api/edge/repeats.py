@@ -14,10 +14,12 @@ from inspect import iscoroutinefunction
 from typing import Any, Concatenate, Final, NamedTuple, ParamSpec, TypeVar
 
 from quotecast.api.answers import Answer
+from quotecast.api.edge import caches
 from quotecast.api.edge.middleware import REQUEST_ID
-from quotecast.api.edge.throttle import DECISION, LIMITED, LimitedPath, Throttle, limit_headers
+from quotecast.api.edge.throttle import DECISION, LIMITED, LimitedPath, Throttle, limit_headers, refuse
 from quotecast.api.services import HttpRequest, Services, services_of
-from quotecast.asgi import App
+from quotecast.asgi import App, Headers
+from quotecast.limits.decision import Decision
 from quotecast.observe import logs
 
 #: The number of remembered URLs, and the characters of one.
@@ -27,8 +29,9 @@ MAX_LENGTH: Final = 512
 MAX_ANSWER_BYTES: Final = 512 * 1024
 MAX_ANSWERS_BYTES: Final = 64 * 1024 * 1024
 
-#: A parameter with more values than are worth remembering: each moment of the past is another one.
-_UNREPEATED: Final = frozenset({"at"})
+#: Parameters with more values than are worth remembering: each moment is another one. `to` is the present of
+#: TradingView's charts, in seconds.
+_UNREPEATED: Final = frozenset({"at", "to"})
 #: The type of a path's parameter, as in `{symbol:str}`.
 _TYPE: Final = re.compile(r":\w+(?=})")
 #: The entry of a request's scope where a route leaves its read.
@@ -169,9 +172,20 @@ class Repeats:
         """Answers and returns True. Returns False if the read fails; the request is counted then."""
         # As the router does, for metrics and logs.
         scope["path_template"] = read.template
-        if read.path is not None and not await self._throttle.admit(scope, send, read.path):
-            return True
-        headers = limit_headers(scope[DECISION]) if read.path is not None else []
+        headers: Headers = []
+        if read.path is not None:
+            if caches.STEP in scope:
+                if not await self._throttle.admit(scope, send, read.path):
+                    return True
+            else:
+                decision = self._throttle.decide(scope, read.path)
+                if not isinstance(decision, Decision):
+                    decision = await decision
+                scope[DECISION] = decision
+                if not decision.admitted:
+                    await refuse(send, decision)
+                    return True
+            headers = limit_headers(scope[DECISION]) if DECISION in scope else []
         try:
             answer = self._answers.current(url)
             if answer is None:

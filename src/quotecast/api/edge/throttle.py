@@ -4,10 +4,12 @@ Litestar answers unmatched paths and wrong methods before any middleware, so tho
 """
 
 from collections.abc import Awaitable, Callable, Mapping
+from functools import lru_cache
 from typing import Any, Final
 
 from msgspec import Struct
 
+from quotecast.api.edge import caches
 from quotecast.asgi import App, Header, Headers, Message, Receive, Scope, Send, content_length, respond
 from quotecast.limits.decision import Decision
 
@@ -23,7 +25,8 @@ _SLOT: Final = "quotecast.slot"
 _JSON: Final[Header] = (b"content-type", b"application/json")
 _BODY: Final = b'{"detail":"Too Many Requests"}'
 
-Check = Callable[[str, int], Awaitable[Decision]]
+#: Decides on a request of a key with a limit: at once, or after a call of Redis.
+Check = Callable[[str, int], Decision | Awaitable[Decision]]
 #: Frees a slot of a key.
 GiveBack = Callable[[str], Awaitable[None]]
 #: Returns the one spelling of a name in a path of a group; None for a name that the group does not know.
@@ -69,26 +72,64 @@ class Throttle:
         self._identify = identify
         self._by_address = by_address
 
-    async def admit(self, scope: Scope, send: Send, path: LimitedPath) -> bool:
-        """Returns whether the request may go on; answers 429 otherwise. Counts each request once.
+    def decide(self, scope: Scope, path: LimitedPath) -> Decision | Awaitable[Decision]:
+        """Returns the decision on a request: at once, or a future of it; counts each request once.
 
-        Leaves the path and the decision in the scope, for the answer's headers and for metrics.
+        The caller leaves the decision in the scope; the path is there, too. Headers and metrics need them.
         """
-        if DECISION not in scope:
-            key = self._key(scope, path)
-            scope[LIMITED], scope[_SLOT] = path, (self._give_back, key)
-            scope[DECISION] = await self._check(key, path.limit)
-        decision: Decision = scope[DECISION]
+        known: Decision | None = scope.get(DECISION)
+        if known is not None:
+            return known
+        key = self._key(scope, path)
+        scope[LIMITED], scope[_SLOT] = path, (self._give_back, key)
+        return self._check(key, path.limit)
+
+    async def admit(self, scope: Scope, send: Send, path: LimitedPath) -> bool:
+        """Returns whether the request may go on; answers 429 otherwise.
+
+        Leaves path and decision in the scope. A public read from a cache in front has been counted and has no
+        decision.
+        """
+        # Also without a decision: repeated reads count for the path of the first one.
+        scope[LIMITED] = path
+        step = scope.get(caches.STEP)
+        if step is not None:
+            if path.group in caches.PUBLIC_GROUPS:
+                return await self._admit_for_cache(scope, send, path, step)
+            if step is not caches.Step.ANSWER:
+                await caches.admit_without_limit(send)
+                return False
+        decision = await self._decision(scope, path)
         if not decision.admitted:
-            await _refuse(send, decision)
+            await refuse(send, decision)
         return decision.admitted
+
+    async def _admit_for_cache(self, scope: Scope, send: Send, path: LimitedPath, step: caches.Step) -> bool:
+        """Returns True for a request that a cache has counted; answers a cache's question."""
+        if step is caches.Step.ANSWER:
+            return True
+        if step is caches.Step.NAME and self._identify(scope) == self._by_address(scope):
+            await caches.name_window(send, self._window(path), path.limit)
+        else:
+            decision = await self._decision(scope, path)
+            await caches.answer_decision(send, decision, limit_headers(decision))
+        return False
+
+    async def _decision(self, scope: Scope, path: LimitedPath) -> Decision:
+        decision = self.decide(scope, path)
+        if not isinstance(decision, Decision):
+            decision = await decision
+        scope[DECISION] = decision
+        return decision
 
     def middleware(self, app: App) -> App:
         """Wraps a route of Litestar: limits it if its `opt` names a group."""
 
         async def limited(scope: Scope, receive: Receive, send: Send) -> None:
             path = self._path(scope)
-            if path is None:
+            if path is None and caches.is_asked(scope):
+                await caches.admit_without_limit(send)
+            elif path is None:
                 await app(scope, receive, send)
             elif await self.admit(scope, send, path):
                 await app(scope, receive, _with_headers(send, scope))
@@ -106,11 +147,15 @@ class Throttle:
 
     def _key(self, scope: Scope, path: LimitedPath) -> str:
         identity = self._by_address(scope) if path.by_address else self._identify(scope)
-        key = f"{identity} {path.template}"
+        return f"{identity} {self._window(path)}"
+
+    def _window(self, path: LimitedPath) -> str:
+        """Returns the canonical path: a window's key without its client."""
+        window = path.template
         for text in path.parameters:
             # A parameter that may hold slashes comes with one in front.
-            key = f"{key} {self._find(path.group, text.removeprefix('/')) or '?'}"
-        return key
+            window = f"{window} {self._find(path.group, text.removeprefix('/')) or '?'}"
+        return window
 
 
 async def overrule(scope: Any, decision: Decision) -> None:
@@ -124,15 +169,20 @@ async def overrule(scope: Any, decision: Decision) -> None:
 def limit_headers(decision: Decision) -> Headers:
     """Returns `X-RateLimit-*`: requests per window, what is left of them, seconds until one more."""
     return [
-        (b"x-ratelimit-limit", b"%d" % decision.limit),
+        _number_header(b"x-ratelimit-limit", decision.limit),
         (b"x-ratelimit-remaining", b"%d" % decision.remaining),
-        (b"x-ratelimit-reset", b"%d" % decision.reset),
+        _number_header(b"x-ratelimit-reset", decision.reset),
     ]
+
+
+@lru_cache(maxsize=1024)
+def _number_header(name: bytes, number: int) -> Header:
+    return name, b"%d" % number
 
 
 def _with_headers(send: Send, scope: Scope) -> Send:
     def answer(message: Message) -> Awaitable[None]:
-        if message["type"] == "http.response.start":
+        if message["type"] == "http.response.start" and DECISION in scope:
             # Now, not before: the route may overrule the decision.
             message["headers"] = [*message["headers"], *limit_headers(scope[DECISION])]
         return send(message)
@@ -140,6 +190,7 @@ def _with_headers(send: Send, scope: Scope) -> Send:
     return answer
 
 
-async def _refuse(send: Send, decision: Decision) -> None:
+async def refuse(send: Send, decision: Decision) -> None:
+    """Answers 429."""
     retry = (b"retry-after", b"%d" % decision.reset)
     await respond(send, 429, [*limit_headers(decision), retry, _JSON, content_length(_BODY)], _BODY)

@@ -7,9 +7,14 @@ from importlib.metadata import version
 from typing import Any, Final
 
 from quotecast.api.reference.feed_examples import commands_to, frames_from
-from quotecast.api.reference.feed_schemas import feed_schemas, reference, schema_name
+from quotecast.api.reference.feed_schemas import COMMANDS, feed_schemas, reference, schema_name
 from quotecast.errors import CloseCode
-from quotecast.feed.commands import DEFAULT_INTERVAL, INTERVALS
+from quotecast.feed.commands import (
+    DEFAULT_INTERVAL,
+    INTERVALS,
+    MAX_HEARTBEAT_SECONDS,
+    MIN_HEARTBEAT_SECONDS,
+)
 from quotecast.feed.projection import moving_fields
 from quotecast.market.feeds import Feed
 from quotecast.market.own_bars import LIVE_INTERVALS
@@ -47,6 +52,15 @@ _WHAT: Final = {
     "shutdown": "The server restarts: reconnect after the given time.",
 }
 
+#: What each command does, by its action.
+_ASKED: Final = {
+    "subscribe": "Adds symbols to the subscription, or changes its interval, fields or bars; may resume.",
+    "unsubscribe": "Removes symbols from the subscription; `all` empties it.",
+    "list": "Asks for the subscription.",
+    "ping": "Asks for a pong.",
+}
+_RECONNECT: Final = {code: code >= 4450 or code == CloseCode.SERVICE_RESTART for code in CloseCode}
+
 _DESCRIPTION: Final = f"""\
 The state of a connection is its subscription and a cursor: `epoch` and `seq` of the last snapshot, update, \
 bars or heartbeat, not of the welcome. After a disconnection a client sends the cursor as `since`, to any \
@@ -70,9 +84,24 @@ def asyncapi_document() -> dict[str, Any]:
         "asyncapi": "3.0.0",
         "info": {"title": "quotecast feeds", "version": version("quotecast"), "description": _DESCRIPTION},
         "defaultContentType": "application/json",
+        "servers": {"plain": _server("ws"), "tls": _server("wss")},
         "channels": {_name(feed): _channel(feed) for feed in feeds},
         "operations": {name: each for feed in feeds for name, each in _operations(feed).items()},
         "components": {"schemas": feed_schemas()},
+        "x-close-codes": [
+            {"code": int(code), "reason": code.name.lower(), "reconnect": again}
+            for code, again in _RECONNECT.items()
+        ],
+    }
+
+
+def _server(protocol: str) -> dict[str, Any]:
+    address = {"default": "127.0.0.1:8000", "description": "Host and port of the service"}
+    return {
+        "host": "{address}",
+        "protocol": protocol,
+        "summary": "Directly" if protocol == "ws" else "Through a proxy that terminates TLS",
+        "variables": {"address": address},
     }
 
 
@@ -83,11 +112,15 @@ def _name(feed: Feed | None) -> str:
 def _channel(feed: Feed | None) -> dict[str, Any]:
     sent = frames_from(feed)
     messages = {tag: _message(tag, what, schema_name(tag, feed), sent[tag]) for tag, what in _WHAT.items()}
-    commands = _message("command", "A command of a client.", "Command", commands_to(feed))
+    given = commands_to(feed)
+    commands = {
+        action: _message(action, what, COMMANDS[action], [each for each in given if each["action"] == action])
+        for action, what in _ASKED.items()
+    }
     return {
         "address": f"/api/ws/{feed.spec.name}" if feed else "/api/ws",
         "title": f"The {feed.spec.name} feed" if feed else "All feeds on one socket",
-        "messages": messages | {"command": commands},
+        "messages": messages | commands,
         "bindings": {"ws": {"method": "GET", "query": {"type": "object", "properties": _query(feed)}}},
     }
 
@@ -97,7 +130,7 @@ def _operations(feed: Feed | None) -> dict[str, Any]:
     name = _name(feed)
     channel = f"#/channels/{name}"
     sent = [{"$ref": f"{channel}/messages/{tag}"} for tag in _WHAT]
-    received = [{"$ref": f"{channel}/messages/command"}]
+    received = [{"$ref": f"{channel}/messages/{action}"} for action in _ASKED]
     return {
         f"{name}Frames": {"action": "send", "channel": {"$ref": channel}, "messages": sent},
         f"{name}Commands": {"action": "receive", "channel": {"$ref": channel}, "messages": received},
@@ -144,6 +177,17 @@ def _query(feed: Feed | None) -> dict[str, Any]:
             "description": "The interval of live bars of the subscribed symbols.",
         },
         "bars_since": {"type": "string", "description": times},
+        "snapshot": {
+            "type": "boolean",
+            "default": True,
+            "description": "`false`: no snapshot comes, only changes. With `since` it has no effect.",
+        },
+        "heartbeat": {
+            "type": "integer",
+            "minimum": MIN_HEARTBEAT_SECONDS,
+            "maximum": MAX_HEARTBEAT_SECONDS,
+            "description": "Seconds between two heartbeats; without it, as the service is set (15).",
+        },
         **(_replay() if feed else {}),
     }
 

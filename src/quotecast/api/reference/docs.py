@@ -24,6 +24,7 @@ _HTML, _SCRIPT, _STYLE = (
 _OWN: Final = {
     "docs.html": _HTML,
     "docs.js": _SCRIPT,
+    "guide.js": _SCRIPT,
     "feeds.html": _HTML,
     "feeds.js": _SCRIPT,
     "feeds.css": _STYLE,
@@ -65,6 +66,7 @@ def _documents(request: HttpRequest) -> ReferencePages:
 @get(
     "/openapi.json",
     sync_to_thread=False,
+    operation_id="getOpenapi",
     summary="The routes, as OpenAPI 3.1",
     operation_class=Reading,
     responses=answered(dict[str, Any], {"openapi": "3.1.0"}, "The document"),
@@ -77,6 +79,7 @@ def openapi(request: HttpRequest) -> Answer:
 @get(
     "/asyncapi.json",
     sync_to_thread=False,
+    operation_id="getAsyncapi",
     summary="The WebSocket feeds, as AsyncAPI 3.0",
     operation_class=Reading,
     responses=answered(dict[str, Any], {"asyncapi": "3.0.0"}, "The document"),

@@ -8,6 +8,7 @@ from quotecast.market.assets import Asset
 from quotecast.market.bars import Bar
 from quotecast.market.feeds import Feed
 from quotecast.market.heatmap import heatmap_of
+from quotecast.market.listings import SearchResult
 from quotecast.market.movers import Floors, movers_of
 from quotecast.market.news import Article, NewsImage
 from quotecast.market.quotes import CryptoQuote, DovizQuote, Quote, StockQuote
@@ -104,6 +105,12 @@ ASSET: Final = Asset(
     sector="Information Technology",
     industry="Technology Hardware, Storage & Peripherals",
 )
+
+SEARCH_RESULTS: Final = [
+    SearchResult("doviz", "gram-altin", "Gram Altın", "TRY", source="Serbest Piyasa"),
+    SearchResult("crypto", "BTC/USDT", "Bitcoin", "USDT", "Simulated Exchange"),
+    SearchResult("stock", "AAPL", "Apple Inc.", "USD", "NASDAQ"),
+]
 
 
 def plain(value: Any) -> Any:

@@ -24,6 +24,8 @@ _TIME: Final = "2026-11-20T15:30:00.000Z"
 _MINUTE: Final = 1_795_188_540
 #: The moment that a replay has reached.
 _MOMENT: Final = 1_795_185_060.0
+#: The id of a connection.
+_CONNECTION: Final = "5f0c9b3a7d21e846"
 _MARK: Final = Mark(1, _EPOCH, 11)
 _LATER: Final = Mark(2, _EPOCH, 12)
 
@@ -34,9 +36,9 @@ def frames_from(feed: Feed | None) -> dict[str, list[dict[str, Any]]]:
     label: Label = UNSET if feed else shown.spec.name
     key = QUOTES[shown].key
     sent = [
-        frames.welcome(feed, _MARK, 15_000, Limits())
+        frames.welcome(feed, _MARK, 15_000, Limits(), _CONNECTION)
         if feed
-        else frames.welcome_to_all({each.spec.name: _MARK for each in Feed}, 15_000, Limits()),
+        else frames.welcome_to_all({each.spec.name: _MARK for each in Feed}, 15_000, Limits(), _CONNECTION),
         frames.subscribed(label, [key], [Rejected("XXXX")], DEFAULT_INTERVAL, request=1),
         frames.subscribed(label, [key], [], DEFAULT_INTERVAL, fields=["price"], request=2),
         *_quotes(shown, label, JSON, None),
@@ -65,9 +67,10 @@ def commands_to(feed: Feed | None) -> list[dict[str, Any]]:
         {"action": "subscribe", **named, "symbols": "all", "since": f"{_EPOCH}-12", "id": 2},
         {"action": "subscribe", **named, "fields": ["price", "changePercent"], "id": 3},
         {"action": "subscribe", **named, "bars": "1m", "barsSince": "2026-11-20T15:30:00Z", "id": 4},
-        {"action": "unsubscribe", **named, "symbols": [symbol], "id": 5},
-        {"action": "list", **named, "id": 6},
-        {"action": "ping", "id": 7},
+        {"action": "subscribe", **named, "symbols": [symbol], "snapshot": False, "id": 5},
+        {"action": "unsubscribe", **named, "symbols": [symbol], "id": 6},
+        {"action": "list", **named, "id": 7},
+        {"action": "ping", "id": 8},
     ]
 
 

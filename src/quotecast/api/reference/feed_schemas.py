@@ -8,7 +8,7 @@ from msgspec.structs import fields
 
 from quotecast.feed import frames
 from quotecast.feed.bar_styles import LiveBar
-from quotecast.feed.commands import Command
+from quotecast.feed.commands import INTERVALS, Command
 from quotecast.market.feeds import Feed
 from quotecast.market.own_bars import LIVE_INTERVALS
 
@@ -16,6 +16,29 @@ from quotecast.market.own_bars import LIVE_INTERVALS
 _CARRYING: Final = ("snapshot", "update", "bars")
 #: Schemas of the socket of all feeds by tag, where they differ from those of a feed's own socket.
 _AMONG_FEEDS: Final = {"welcome": "WelcomeToAll", "heartbeat": "FeedHeartbeat"}
+#: Schemas of commands by action, and the fields that each reads beside its action, id and feed.
+COMMANDS: Final = {"subscribe": "Subscribe", "unsubscribe": "Unsubscribe", "list": "List", "ping": "Ping"}
+_READ: Final = {
+    "subscribe": ("symbols", "interval", "since", "fields", "bars", "barsSince", "snapshot"),
+    "unsubscribe": ("symbols",),
+    "list": (),
+    "ping": (),
+}
+_FEEDS: Final = [feed.spec.name for feed in Feed]
+#: The values of fields that the structs know as text or a number.
+_VALUES: Final[dict[str, list[Any]]] = {
+    "Command.feed": [*_FEEDS, None],
+    "Command.interval": [*INTERVALS, None],
+    "Error.code": [400, 404, 422, 503],
+    "Error.feed": _FEEDS,
+    "FeedHeartbeat.feed": _FEEDS,
+    "FeedHeartbeat.market": ["open", "closed"],
+    "Heartbeat.market": ["open", "closed"],
+    "Rejected.code": [404],
+    "Subscribed.feed": _FEEDS,
+    "Subscribed.interval": [*INTERVALS],
+    "Welcome.feed": _FEEDS,
+}
 _ROW: Final = {"type": "array", "items": {"type": ["string", "number", "null"]}}
 _BAR_ROW: Final = {"type": "array", "items": {"type": ["string", "number", "boolean", "null"]}}
 
@@ -34,13 +57,17 @@ def feed_schemas() -> dict[str, Any]:
         ref_template="#/components/schemas/{name}",
     )
     named = {name.strip("_"): schema | {"title": name.strip("_")} for name, schema in components.items()}
+    for key, values in _VALUES.items():
+        name, field = key.split(".")
+        named[name]["properties"][field] = {"enum": values}
+    commands = {name: _command(action, named["Command"]) for action, name in COMMANDS.items()}
     parts = {_part_name(feed): _part(feed, named[feed.spec.quote.__name__]) for feed in Feed}
     carrying = {schema_name(tag, feed): _carrying(tag, feed) for feed in Feed for tag in _CARRYING}
     choices = {
         schema_name(tag, None): {"oneOf": [reference(schema_name(tag, feed)) for feed in Feed]}
         for tag in _CARRYING
     }
-    return named | parts | {_bar_name(feed): _bar(feed) for feed in Feed} | carrying | choices
+    return named | commands | parts | {_bar_name(feed): _bar(feed) for feed in Feed} | carrying | choices
 
 
 def frame_structs() -> list[type[Struct]]:
@@ -89,6 +116,14 @@ def _carrying(tag: str, feed: Feed) -> dict[str, Any]:
         "properties": properties | {"feed": {"const": feed.spec.name}} | optional,
         "required": list(properties),
     }
+
+
+def _command(action: str, command: dict[str, Any]) -> dict[str, Any]:
+    """Returns the schema of the command with one action."""
+    fields = {name: command["properties"][name] for name in (*_READ[action], "id", "feed")}
+    required = ["action", "symbols"] if action == "unsubscribe" else ["action"]
+    properties = {"action": {"const": action}} | fields
+    return {"title": COMMANDS[action], "type": "object", "properties": properties, "required": required}
 
 
 def _bar_name(feed: Feed) -> str:

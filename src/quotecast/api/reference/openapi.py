@@ -1,6 +1,6 @@
 """The parts of the OpenAPI document beyond the routes' signatures: statuses, headers and examples."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any, Final, cast
@@ -13,9 +13,11 @@ from litestar.openapi.spec import (
     Example,
     License,
     OpenAPIHeader,
+    OpenAPIMediaType,
     OpenAPIResponse,
     OpenAPIType,
     Operation,
+    Parameter,
     Reference,
     Schema,
     SecurityScheme,
@@ -25,7 +27,11 @@ from litestar.openapi.spec import (
 from litestar.types import ControllerRouterHandler
 from msgspec import Struct
 
+from quotecast.api.csv import FORMAT
 from quotecast.api.reference.examples import plain
+from quotecast.api.reference.parameters import complete_parameters
+from quotecast.api.reference.samples import add_samples
+from quotecast.api.reference.schemas import complete_fields, without_modules
 from quotecast.api.selection import MAX_HEADER_BYTES
 from quotecast.errors import FieldProblem, Problem
 from quotecast.market.feeds import Feed
@@ -80,10 +86,34 @@ _HEADERS: Final[dict[str, OpenAPIHeader | Reference]] = {
     "X-Next-Page": _header(
         "Value of `page` for the next page of the same query; absent on the last page, and without pages."
     ),
+    "X-Next-After": _header(
+        "Value of `after` for the next page of the same query; absent on the last page, and without pages."
+    ),
+    "X-Session": OpenAPIHeader(
+        schema=Schema(type=OpenAPIType.STRING, enum=["regular", "extended"]),
+        description="Hours of the bars: `extended` if the request asks for them and the upstream has them.",
+    ),
+    "X-Tick-Size": _header(
+        "Smallest step of the instrument's prices, `0.01`: of stocks by the rule of the exchanges, of pairs, "
+        "currencies and metals the last decimal of their prices."
+    ),
     "X-Total-Count": _header("Number of matches on all pages.", OpenAPIType.INTEGER),
 }
 LIMITED: Final = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset")
 _CACHED: Final = ("ETag", "Cache-Control")
+
+
+#: The beginning of a table of quotes; the documentation names the columns of each table.
+_TABLE: Final = "ticker,name,price\r\nAAPL,Apple Inc.,189.84\r\n"
+
+
+def add_csv(operation: Operation, responses: Mapping[str, OpenAPIResponse]) -> None:
+    """Adds CSV to the good response of an operation that has the parameter `format`."""
+    if any(isinstance(each, Parameter) and each.name == FORMAT for each in operation.parameters or ()):
+        table = OpenAPIMediaType(
+            schema=Schema(type=OpenAPIType.STRING), examples={"example": Example(value=_TABLE)}
+        )
+        responses["200"].content = {**(responses["200"].content or {}), "text/csv": table}
 
 
 @dataclass
@@ -93,6 +123,7 @@ class Reading(Operation):
     def __post_init__(self) -> None:
         """Adds headers to the framework's responses."""
         responses = cast("dict[str, OpenAPIResponse]", self.responses or {})
+        add_csv(self, responses)
         # The framework documents a 400 for bad parameters; this API answers 422.
         responses.pop("400", None)
         for status, response in responses.items():
@@ -119,12 +150,26 @@ class FeedReading(Reading):
 
 
 @dataclass
+class QuotesReading(FeedReading):
+    """A reading of a feed's quotes, all or by pages."""
+
+    def _headers_of(self, status: str) -> list[str]:
+        names = super()._headers_of(status)
+        return [*names, "X-Next-After"] if status in {"200", "304"} else names
+
+
+@dataclass
 class BatchReading(FeedReading):
     """A reading of several symbols; the answer names the unknown ones."""
 
     def _headers_of(self, status: str) -> list[str]:
         names = super()._headers_of(status)
         return [*names, "X-Missing-Count", "X-Missing-Symbols"] if status in ("200", "304") else names
+
+
+@dataclass
+class BatchQuotesReading(BatchReading, QuotesReading):
+    """A reading of quotes of several symbols, or of all by pages."""
 
 
 @dataclass
@@ -142,12 +187,24 @@ class BarsReading(FeedReading, CachedReading):
 
     def _headers_of(self, status: str) -> list[str]:
         names = super()._headers_of(status)
-        return [*names, "X-Source", "X-Next-Page"] if status in {"200", "304"} else names
+        return [*names, "X-Source", "X-Next-Page", "X-Tick-Size"] if status in {"200", "304"} else names
+
+
+@dataclass
+class StockBarsReading(BarsReading):
+    """A reading of bars of a stock; the answer names the hours that they cover."""
+
+    def _headers_of(self, status: str) -> list[str]:
+        names = super()._headers_of(status)
+        return [*names, "X-Session"] if status in {"200", "304"} else names
 
 
 @dataclass
 class BatchBarsReading(BatchReading, BarsReading):
     """A reading of bars of several symbols."""
+
+    def _headers_of(self, status: str) -> list[str]:
+        return [name for name in super()._headers_of(status) if name != "X-Tick-Size"]
 
 
 @dataclass
@@ -224,13 +281,16 @@ def openapi_document(
     A separate application generates it: enabling OpenAPI in the serving one would add the framework's pages.
     """
     app = Litestar(handlers, openapi_config=_config(_tags(handlers)), logging_config=None)
-    document = app.openapi_schema.to_schema()
+    document = without_modules(app.openapi_schema.to_schema())
     _, schemas = msgspec.json.schema_components(bodies, ref_template="#/components/schemas/{name}")
     document["components"]["schemas"] |= schemas
     for name in _QUOTE_SCHEMAS:
         # Defaults are for code that builds quotes: an answer has every field.
         schema = document["components"]["schemas"][name]
         schema["required"] = list(schema["properties"])
+    complete_fields(document, schemas)
+    complete_parameters(document)
+    add_samples(document)
     return document
 
 

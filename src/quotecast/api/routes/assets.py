@@ -10,7 +10,8 @@ from quotecast.api.answers import CACHE_LISTS, JSON, Answer, SharedBody
 from quotecast.api.edge.repeats import repeatable
 from quotecast.api.reference import examples
 from quotecast.api.reference.openapi import PageReading, answered
-from quotecast.api.services import Services, require_items
+from quotecast.api.routes.numbers import number_of, number_parameter
+from quotecast.api.services import MarketServices, require_items
 from quotecast.feed.documents import Copy
 from quotecast.market.assets import Asset, index_assets, search_assets
 from quotecast.market.codec import encode_json
@@ -25,28 +26,28 @@ Search = Annotated[
         description="Beginning of a ticker, or any part of a name; letter case makes no difference",
     ),
 ]
-Limit = Annotated[
-    int | None, QueryParameter(ge=1, le=MAX_ASSETS, description="How many at most; all by default")
-]
+Limit = Annotated[str | None, number_parameter("How many at most; all by default", 1, MAX_ASSETS)]
 Offset = Annotated[int, QueryParameter(ge=0, description="How many to skip at the beginning")]
 
 
 @get(
     "/assets",
     sync_to_thread=False,
+    operation_id="listAssets",
     summary="All stocks, or the matches of a search",
     operation_class=PageReading,
     responses=answered(list[Asset], [examples.ASSET], "Stocks in the order of tickers", 422, 429, 503),
 )
 @repeatable
-def assets(services: Services, search: Search = "", limit: Limit = None, offset: Offset = 0) -> Answer:
+def assets(services: MarketServices, search: Search = "", limit: Limit = None, offset: Offset = 0) -> Answer:
     """Matches by ticker come before matches by name. `X-Total-Count` counts the matches of all pages."""
+    most = number_of("limit", limit, 1, MAX_ASSETS)
     copy = services.documents.assets
     found = _found(copy, require_items(services, copy), search)
-    if found is copy.items and limit is None and offset == 0:
+    if found is copy.items and most is None and offset == 0:
         body = copy.derive(all_assets)
     else:
-        body = SharedBody(encode_json(found[offset:][:limit]))
+        body = SharedBody(encode_json(found[offset:][:most]))
     return _counted(body, len(found))
 
 

@@ -7,26 +7,28 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from quotecast.accounts import rules, users
 from quotecast.accounts.account import Account
+from quotecast.accounts.database import Run
 from quotecast.accounts.ids import new_id
 from quotecast.accounts.users import UserRow
 from quotecast.api.answers import Answer
 from quotecast.api.edge.identity import require_token, with_account
-from quotecast.api.edge.throttle import BY_ADDRESS, overrule
+from quotecast.api.edge.throttle import BY_ADDRESS
 from quotecast.api.logins import Attempt
 from quotecast.api.reference.account_operations import (
     SECURED,
     AccountOperation,
     answer,
     outcomes,
-    secret_answer,
     taking,
 )
 from quotecast.api.reference.openapi import ID, TAG, refused
+from quotecast.api.routes import account_safety
+from quotecast.api.routes.attempts import count_outcome
 from quotecast.api.routes.bodies import body_of
-from quotecast.api.routes.devices import cookie_for, device_of
+from quotecast.api.routes.devices import device_of
+from quotecast.api.routes.signed_in import PROFILE, SESSION, Profile, Session, begin_session, session_answer
 from quotecast.api.services import Accounts, HttpRequest, services_of
-from quotecast.errors import Busy, DatabaseAway, InvalidValue, Problem, TooManyRequests, WrongCredentials
-from quotecast.limits.decision import Decision
+from quotecast.errors import InvalidValue, Problem, WrongCredentials
 
 Name = Annotated[
     str,
@@ -88,32 +90,6 @@ class ProfileChange(Struct, frozen=True):
     ] = False
 
 
-class Profile(Struct, frozen=True):
-    """A user: id, name and email."""
-
-    id: str
-    name: str
-    email: str
-
-    @classmethod
-    def of(cls, user: UserRow) -> "Profile":
-        """Returns the public fields of a row."""
-        return cls(user.id, user.name, user.email)
-
-
-class Session(Struct, frozen=True):
-    """A token to send as `Authorization: Bearer <token>`, and its user."""
-
-    token: str
-    user: Profile
-
-    def __repr__(self) -> str:
-        """Omits the token, so that no log contains it."""
-        return f"Session(user={self.user!r})"
-
-
-_PROFILE: Final = Profile("019a9c3f5b2d4f6a8c0e1b2d", "Ayşe Yılmaz", "ayse@example.com")
-_SESSION: Final = Session("eyJhbGciOiJIUzI1NiIsImtpZCI6IjVkN...", _PROFILE)
 _GIVEN: Final = {"email": "ayse@example.com", "password": "correct horse battery"}
 _TAKEN: Final = refused("Another user has this email", Problem("Email already registered", "email_taken", ID))
 _GUESSED: Final = refused(
@@ -128,12 +104,13 @@ _WRONG: Final = refused(
 
 @post(
     "/register",
+    operation_id="register",
     summary="Register",
     operation_class=taking(Registration, {"name": "Ayşe Yılmaz", **_GIVEN}),
     responses={
         status: spec
         for status, spec in outcomes(
-            201, Session, _SESSION, "The new user, logged in", body=True, others={409: _TAKEN}
+            201, Session, SESSION, "The new user, logged in", body=True, others={409: _TAKEN}
         ).items()
         if status != 401
     },
@@ -147,18 +124,21 @@ async def register(request: HttpRequest) -> Answer:
     services = services_of(request)
     password_hash = await services.accounts.passwords.hash(password)
     user_id = new_id(services.clock)
-    user = await services.accounts.database.transaction(
-        lambda run: users.create(run, user_id=user_id, name=name, email=email, password_hash=password_hash)
-    )
-    return _session(request, user, 201)
+
+    async def write(run: Run) -> Session:
+        user = await users.create(run, user_id=user_id, name=name, email=email, password_hash=password_hash)
+        return await begin_session(request, Account(run, user))
+
+    return session_answer(request, await services.accounts.database.transaction(write), 201)
 
 
 @post(
     "/login",
     status_code=200,
+    operation_id="login",
     summary="Log in",
     operation_class=taking(Credentials, _GIVEN),
-    responses=outcomes(200, Session, _SESSION, "Logged in", body=True, others={401: _WRONG, 429: _GUESSED}),
+    responses=outcomes(200, Session, SESSION, "Logged in", body=True, others={401: _WRONG, 429: _GUESSED}),
     opt={BY_ADDRESS: True},
 )
 async def login(request: HttpRequest) -> Answer:
@@ -172,33 +152,23 @@ async def login(request: HttpRequest) -> Answer:
     """
     given = await body_of(request, Credentials)
     email, password = rules.lower_email(given.email), rules.password(given.password, 1)
-    logins = services_of(request).accounts.logins
-    attempt = logins.attempt(email)
-    try:
+    attempt = services_of(request).accounts.logins.attempt(email)
+
+    async def log_in() -> Session:
         user = await _authenticate(request, attempt, email, password)
-    except WrongCredentials:
-        logins.outcomes["refused"] += 1
-        raise
-    except TooManyRequests as error:
-        logins.outcomes["limited"] += 1
-        await overrule(request.scope, Decision(False, error.limit, 0, error.retry_after))
-        raise
-    except (Busy, DatabaseAway):
-        logins.outcomes["unavailable"] += 1
-        await attempt.cancel()
-        raise
-    logins.outcomes["ok"] += 1
-    await attempt.succeed()
-    return _session(request, user)
+        return await _begin(request, user)
+
+    return session_answer(request, await count_outcome(request, attempt, log_in()))
 
 
 @get(
     "/profile",
+    operation_id="getProfile",
     summary="Your profile",
     guards=[require_token],
     operation_class=AccountOperation,
     security=SECURED,
-    responses=outcomes(200, Profile, _PROFILE, "Your name and email"),
+    responses=outcomes(200, Profile, PROFILE, "Your name and email"),
 )
 async def profile(request: HttpRequest) -> Answer:
     """Returns the user of the token."""
@@ -211,11 +181,12 @@ async def profile(request: HttpRequest) -> Answer:
 
 @patch(
     "/profile",
+    operation_id="updateProfile",
     summary="Change your name, or end your sessions",
     guards=[require_token],
     operation_class=taking(ProfileChange, {"name": "Ayşe Demir"}),
     security=SECURED,
-    responses=outcomes(200, Profile, _PROFILE, "The profile after the change", body=True),
+    responses=outcomes(200, Profile, PROFILE, "The profile after the change", body=True),
 )
 async def change(request: HttpRequest) -> Answer:
     """Changes the name. `{"end_sessions": true}` logs out: it revokes all your tokens."""
@@ -258,17 +229,21 @@ async def _verify(accounts: Accounts, user: UserRow | None, password: str) -> Us
     return user
 
 
-def _session(request: HttpRequest, user: UserRow, status: int = 200) -> Answer:
-    tokens = services_of(request).accounts.tokens
-    session = Session(tokens.issue(user.id, user.token_version), Profile.of(user))
-    return secret_answer(session, status, cookie_for(request.scope, tokens, user.id))
+async def _begin(request: HttpRequest, user: UserRow) -> Session:
+    database = services_of(request).accounts.database
+    return await database.transaction(lambda run: begin_session(request, Account(run, user)))
 
 
-BODIES: Final[tuple[type[Struct], ...]] = (Registration, Credentials, ProfileChange)
+BODIES: Final[tuple[type[Struct], ...]] = (
+    Registration,
+    Credentials,
+    ProfileChange,
+    *account_safety.BODIES,
+)
 
 ROUTER: Final = Router(
     "/api/auth",
-    route_handlers=[register, login, profile, change],
+    route_handlers=[register, login, profile, change, *account_safety.HANDLERS],
     tags=["Accounts"],
-    opt={TAG: "Register, log in, and the profile.", "limit": "auth"},
+    opt={TAG: "Register, log in, the profile and the sessions.", "limit": "auth"},
 )

@@ -7,7 +7,7 @@ from typing import Annotated, Final
 from litestar.params import QueryParameter
 from msgspec.structs import replace
 
-from quotecast.api.answers import Answer, SharedBody, feed_headers
+from quotecast.api.answers import Answer, SharedBody, cached_for, feed_headers
 from quotecast.api.bar_market import MAX_AGE, Market, market_of, until_prices_move
 from quotecast.api.bar_pages import Page, time_of
 from quotecast.api.bar_queries import BarQuery
@@ -92,7 +92,7 @@ async def batch_answer(
     statuses = {each.page.status for each in pages}
     status = next((each for each in ("STALE", "MISS") if each in statuses), "HIT")
     headers = [
-        *feed_headers(body.tag, state, b"public, max-age=%d" % MAX_AGE),
+        *feed_headers(body.tag, state, cached_for(MAX_AGE)),
         *missing_headers(missing),
         *next_page(rest),
         (b"x-cache", status.encode()),

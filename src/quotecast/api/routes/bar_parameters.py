@@ -35,6 +35,7 @@ from quotecast.market.ranges import (
 STOCK_INTERVALS: Final[tuple[Interval, ...]] = ("1m", "5m", "15m", "1h", "4h", "D", "W", "M")
 
 _OWN: Final = "own"
+_SESSIONS: Final = ("regular", "extended")
 _COUNT: Final = re.compile(r"[1-9][0-9]{0,3}")
 
 
@@ -104,6 +105,12 @@ Source = Annotated[
 ]
 
 
+Session = Annotated[
+    str | None,
+    _choice("session", "`extended` adds the hours before and after regular sessions", _SESSIONS, "regular"),
+]
+
+
 class Paging(Struct, frozen=True):
     """Query parameters that all routes of bars have, unparsed; None where one is missing."""
 
@@ -167,9 +174,13 @@ class StockQuery(Struct, frozen=True):
     #: Whether the answer is a page, and not the whole range.
     is_page: bool
     own_only: bool
+    #: Whether bars of extended hours are wanted.
+    extended: bool = False
 
     @classmethod
-    def of(cls, span: str | None, interval: str | None, paging: Paging) -> "StockQuery":
+    def of(
+        cls, span: str | None, interval: str | None, paging: Paging, session: str | None = None
+    ) -> "StockQuery":
         """Returns the query of a request. Raises InvalidValue."""
         if paging.start is not None:
             query, wanted = paging.query(_interval_since(span, interval)), None
@@ -177,7 +188,8 @@ class StockQuery(Struct, frozen=True):
             wanted, length = range_and_interval(span, interval)
             query = paging.query(length)
         is_page = paging.asks_for_page() or paging.limit is not None
-        return cls(query, None if paging.page else wanted, is_page, paging.own_only())
+        extended = _is_extended(session)
+        return cls(query, None if paging.page else wanted, is_page, paging.own_only(), extended)
 
     def start_of_range(self, calendar: Calendar, moment: datetime) -> datetime | None:
         """Returns the opening with which the range begins; None without a range."""
@@ -194,6 +206,13 @@ class StockQuery(Struct, frozen=True):
             return self.query
         first = opening_of_bar(calendar, self.query.interval, start) or start
         return replace(self.query, start=int(first.timestamp()))
+
+
+def _is_extended(session: str | None) -> bool:
+    folded = _SESSIONS[0] if session is None else session.strip().lower()
+    if folded not in _SESSIONS:
+        raise InvalidValue("session", f"One of {', '.join(_SESSIONS)}")
+    return folded == _SESSIONS[1]
 
 
 def _interval_since(span: str | None, interval: str | None) -> Interval:

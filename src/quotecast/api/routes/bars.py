@@ -8,18 +8,20 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from quotecast.api.answers import Answer, SharedBody, feed_headers
+from quotecast.api.answers import Answer, SharedBody, cached_for, feed_headers
 from quotecast.api.bar_market import (
     Market,
     bars_headers,
     market_of,
     tail_with_price,
+    tick_header,
     until_prices_move,
 )
-from quotecast.api.bar_pages import RANGE_WINDOWS
-from quotecast.api.bar_queries import MAX_BARS, BarQuery, token_of
+from quotecast.api.bar_pages import RANGE_WINDOWS, read_page
+from quotecast.api.bar_queries import MAX_BARS, BarQuery, check_span, token_of
 from quotecast.api.bar_reading import WITHOUT_BARS, FoundPage, own_page, read_bars
-from quotecast.api.bar_sources import PAST_SECONDS, TICK, history_of, policy_of
+from quotecast.api.bar_sources import PAST_SECONDS, TICK, Upstream, history_of, policy_of
+from quotecast.api.extended_hours import extend_hours, hours_of
 from quotecast.api.routes import series
 from quotecast.api.routes.bar_parameters import Paging, StockQuery, timeframe_of
 from quotecast.api.services import Services
@@ -65,6 +67,9 @@ class HistorySpan(Struct, frozen=True):
 async def stock_bars(services: Services, symbol: str, wanted: StockQuery) -> Answer:
     """Returns the bars of a range, or a page of bars."""
     market = market_of(services, Feed.STOCKS, symbol)
+    extends = wanted.extended and not wanted.own_only
+    if extends and (extended := extend_hours(services, market, wanted.query.interval)):
+        return await _extended_answer(services, extended, wanted)
     query = wanted.query_for(market.calendar, market.moment)
     if wanted.is_page:
         return await _page_answer(services, market, query, own_only=wanted.own_only)
@@ -75,6 +80,17 @@ async def stock_bars(services: Services, symbol: str, wanted: StockQuery) -> Ans
         return _answer_of(services, market, found)
     span = HistorySpan(f"{start:%Y%m%dT%H%M}", query.interval, start)
     return await _whole_answer(services, market, span, query)
+
+
+async def _extended_answer(services: Services, market: Market, wanted: StockQuery) -> Answer:
+    """Returns bars of extended hours; own bars do not replace them, because those have regular hours only."""
+    query = check_span(wanted.query_for(market.calendar, market.moment), market.moment.timestamp())
+    source = Upstream(services, market)
+    if wanted.is_page:
+        page = await read_page(source, market, query)
+    else:
+        page = await read_page(source, market, replace(query, limit=_ALL), RANGE_WINDOWS)
+    return _answer_of(services, market, FoundPage(page, source.name))
 
 
 async def crypto_bars(services: Services, symbol: str, timeframe: str, paging: Paging) -> Answer:
@@ -91,9 +107,9 @@ async def crypto_bars(services: Services, symbol: str, timeframe: str, paging: P
 
 
 async def doviz_bars(services: Services, symbol: str, timeframe: str, paging: Paging) -> Answer:
-    """Returns the newest bars, or a page of bars: always our own."""
-    query, _ = paging.query(timeframe_of(timeframe)), paging.own_only()
-    return await _page_answer(services, market_of(services, Feed.DOVIZ, symbol), query, own_only=True)
+    """Returns the newest bars, or a page of bars: always our own, or the origin's own."""
+    query, own_only = paging.query(timeframe_of(timeframe)), paging.own_only()
+    return await _page_answer(services, market_of(services, Feed.DOVIZ, symbol), query, own_only=own_only)
 
 
 async def _page_answer(services: Services, market: Market, query: BarQuery, *, own_only: bool) -> Answer:
@@ -104,13 +120,25 @@ def _answer_of(services: Services, market: Market, found: FoundPage) -> Answer:
     page, mirror = found.page, services.mirrors[market.feed]
     body = SharedBody(encode_json(answered_bars(market.feed, page.bars)))
     state = mirror.state(services.monotonic())
-    more = [(b"x-cache", page.status.encode()), (b"x-source", found.source.encode()), *next_page(page.rest)]
+    tick = tick_header(market, page.bars)
+    more = [
+        (b"x-cache", page.status.encode()),
+        (b"x-source", found.source.encode()),
+        tick,
+        *session_header(market),
+        *next_page(page.rest),
+    ]
     if page.past:
-        cache = b"public, max-age=%d" % PAST_SECONDS
+        cache = cached_for(PAST_SECONDS)
         headers = [*feed_headers(body.tag, state, cache), *more, (b"age", b"%d" % page.age_seconds)]
     else:
         headers = bars_headers(state, market, body.tag, *more)
     return Answer(body, headers, tag=headers[0][1], is_current=until_prices_move(services, mirror, [market]))
+
+
+def session_header(market: Market) -> list[Header]:
+    """Returns the header that names the hours of a stock's bars."""
+    return [(b"x-session", hours_of(market).encode())] if market.feed is Feed.STOCKS else []
 
 
 def answered_bars(feed: Feed, bars: Sequence[Bar]) -> Sequence[Any]:
@@ -138,7 +166,13 @@ async def _whole_answer(services: Services, market: Market, span: HistorySpan, q
     tail = tail_with_price(stored.last, market, span.interval, span.start)
     document = series.document(stored, tail, span.limit)
     mirror = services.mirrors[market.feed]
-    more = [(b"x-cache", cached.status.encode()), (b"x-source", source.encode())]
+    tick = tick_header(market, tail)
+    more = [
+        (b"x-cache", cached.status.encode()),
+        (b"x-source", source.encode()),
+        tick,
+        *session_header(market),
+    ]
     headers = bars_headers(mirror.state(services.monotonic()), market, document.tag, *more)
     return Answer(
         document, headers, tag=headers[0][1], is_current=until_prices_move(services, mirror, [market])
@@ -157,5 +191,5 @@ async def _read(services: Services, market: Market, span: HistorySpan) -> tuple[
         found = await history.bars(market.symbol, span.interval, span.start, end)
         return await asyncio.to_thread(lambda: series.encode(series.series_of(found)))
 
-    key = f"{history.name}:bars{series.VERSION}:{market.symbol}:{span.interval}:{span.name}"
-    return await services.cache.read(key, policy_of(market, span.interval), fetch), history.name
+    key = f"{market.provider}:bars{series.VERSION}:{market.symbol}:{span.interval}:{span.name}"
+    return await services.cache.read(key, policy_of(market, span.interval), fetch), market.provider

@@ -6,8 +6,10 @@ from litestar import Router, get
 from litestar.params import PathParameter
 from msgspec import Struct
 
-from quotecast.api.answers import Answer, all_quotes, names_answer, quotes_answer, shared_body
+from quotecast.api.answers import Answer, all_quotes_json, names_answer, shared_body
+from quotecast.api.csv import Format, formatted, formatted_apart
 from quotecast.api.edge.repeats import repeatable
+from quotecast.api.lasting import lasting_answer
 from quotecast.api.past import At
 from quotecast.api.reference import examples
 from quotecast.api.reference.examples import plain
@@ -16,6 +18,7 @@ from quotecast.api.reference.openapi import (
     BarsReading,
     BatchBarsReading,
     FeedReading,
+    QuotesReading,
     SparklinesReading,
     answered,
 )
@@ -41,8 +44,10 @@ from quotecast.api.routes.bar_parameters import (
 from quotecast.api.routes.bars import crypto_bars
 from quotecast.api.routes.quotes import one_quote
 from quotecast.api.routes.sparklines import Sparkline, SparklineSymbols, sparklines_answer
+from quotecast.api.routes.symbol_pages import After, PageLimit, SymbolPage
 from quotecast.api.selection import symbol_of_path
-from quotecast.api.services import Services, mirror_at, require_mirror
+from quotecast.api.services import MarketServices, Services, mirror_at, require_mirror
+from quotecast.api.tables import BARS, BARS_BY_SYMBOL, QUOTE, QUOTES
 from quotecast.feed.mirror import Mirror
 from quotecast.market import codec
 from quotecast.market.bars import Bar
@@ -73,35 +78,50 @@ class CryptoSymbol(Struct, frozen=True):
 
 @get(
     "/quotes",
+    operation_id="getCryptoQuotes",
     summary="Quotes of all pairs",
-    operation_class=FeedReading,
+    operation_class=QuotesReading,
     responses=answered(
         dict[str, CryptoQuote], examples.by_key(examples.CRYPTO), "Quotes by pair", 422, 429, 503
     ),
 )
 @repeatable
-async def quotes(services: Services, at: At = None) -> Answer:
-    """Changes are over the last 24 hours."""
-    mirror = await mirror_at(services, Feed.CRYPTO, at)
-    return quotes_answer(mirror, services.monotonic(), all_quotes(mirror))
+async def quotes(
+    services: MarketServices,
+    *,
+    limit: PageLimit = None,
+    after: After = None,
+    at: At = None,
+    form: Format = "json",
+) -> Answer:
+    """Changes are over the last 24 hours.
+
+    With `limit` or `after` the answer is a page of all pairs in their order.
+    """
+    page = SymbolPage(limit, after)
+    mirror, now = await mirror_at(services, Feed.CRYPTO, at), services.monotonic()
+    answer = page.answer(mirror, now) if page else lasting_answer(mirror, now, all_quotes_json)
+    return await formatted_apart(answer, form, QUOTES[Feed.CRYPTO])
 
 
 @get(
     "/quotes/{symbol:path}",
     sync_to_thread=False,
+    operation_id="getCryptoQuote",
     summary="Quote of one pair",
     operation_class=FeedReading,
-    responses=answered(CryptoQuote, examples.CRYPTO, "The quote", 404, 429, 503),
+    responses=answered(CryptoQuote, examples.CRYPTO, "The quote", 404, 422, 429, 503),
 )
 @repeatable
-def quote(services: Services, symbol: Pair) -> Answer:
+def quote(services: MarketServices, symbol: Pair, form: Format = "json") -> Answer:
     """The slash of the pair may be encoded, plain, or a dash."""
-    return one_quote(services, Feed.CRYPTO, symbol_of_path(symbol))
+    return formatted(one_quote(services, Feed.CRYPTO, symbol_of_path(symbol)), form, QUOTE[Feed.CRYPTO])
 
 
 @get(
     "/symbols",
     sync_to_thread=False,
+    operation_id="listCryptoSymbols",
     summary="All pairs",
     operation_class=FeedReading,
     responses=answered(
@@ -113,7 +133,7 @@ def quote(services: Services, symbol: Pair) -> Answer:
     ),
 )
 @repeatable
-def symbols(services: Services) -> Answer:
+def symbols(services: MarketServices) -> Answer:
     """Lists the pairs in alphabetical order."""
     mirror = require_mirror(services, Feed.CRYPTO)
     return names_answer(mirror, services.monotonic(), shared_body(mirror, _symbols))
@@ -121,6 +141,7 @@ def symbols(services: Services) -> Answer:
 
 @get(
     "/bars/{symbol:path}",
+    operation_id="getCryptoBars",
     summary="Bars of one pair",
     operation_class=BarsReading,
     responses=answered(list[Bar], examples.BARS, "Bars in ascending order", 404, 422, 429, 503),
@@ -137,6 +158,7 @@ async def bars(
     order: Ordered = None,
     page: PageToken = None,
     source: Source = None,
+    form: Format = "json",
 ) -> Answer:
     """Returns the newest `limit` bars, or all if there are fewer. Days, weeks and months are in UTC.
 
@@ -147,11 +169,13 @@ async def bars(
     it is absent on the last page. A page may have fewer bars than `limit`.
     """
     paging = Paging(start, end, limit, order, page, source)
-    return await crypto_bars(services, symbol_of_path(symbol), timeframe, paging)
+    answer = await crypto_bars(services, symbol_of_path(symbol), timeframe, paging)
+    return await formatted_apart(answer, form, BARS)
 
 
 @get(
     "/bars",
+    operation_id="getCryptoBarsBatch",
     summary="Bars of several pairs",
     operation_class=BatchBarsReading,
     responses=answered(
@@ -170,6 +194,7 @@ async def batch(
     order: Ordered = None,
     page: PageToken = None,
     source: Source = None,
+    form: Format = "json",
 ) -> Answer:
     """Takes the parameters of the bars of one pair. All pairs of a page end at the same time.
 
@@ -178,11 +203,13 @@ async def batch(
     names = named_symbols(symbols, MAX_BATCH)
     paging = batch_paging(names, Paging(start, end, limit, order, page, source))
     query, own_only = paging.query(timeframe_of(timeframe)), paging.own_only()
-    return await batch_answer(services, Feed.CRYPTO, names, lambda _: query, own_only=own_only)
+    answer = await batch_answer(services, Feed.CRYPTO, names, lambda _: query, own_only=own_only)
+    return await formatted_apart(answer, form, BARS_BY_SYMBOL)
 
 
 @get(
     "/sparklines",
+    operation_id="getCryptoSparklines",
     summary="Sparklines of several pairs",
     operation_class=SparklinesReading,
     responses=answered(
@@ -202,6 +229,9 @@ def _symbols(mirror: Mirror) -> bytes:
     known = sorted(mirror.quotes().items())
     return codec.encode_json([CryptoSymbol.of(quote) for _, quote in known if isinstance(quote, CryptoQuote)])
 
+
+#: The routes that read the feed only.
+FEED_HANDLERS: Final = [quotes, quote, symbols]
 
 ROUTER: Final = Router(
     "/api/crypto",

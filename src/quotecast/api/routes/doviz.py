@@ -1,13 +1,16 @@
 """Turkish currency, gold and precious-metal quotes, by symbol and by category."""
 
+from functools import partial
 from typing import Annotated, Any, Final
 
 from litestar import Router, get
 from litestar.params import PathParameter, QueryParameter
 from msgspec import Struct
 
-from quotecast.api.answers import Answer, all_quotes, names_answer, quotes_answer, quotes_json, shared_body
+from quotecast.api.answers import Answer, all_quotes_json, names_answer, quotes_json, shared_body
+from quotecast.api.csv import Format, formatted, formatted_apart
 from quotecast.api.edge.repeats import repeatable
+from quotecast.api.lasting import lasting_answer
 from quotecast.api.past import At
 from quotecast.api.reference import examples
 from quotecast.api.reference.examples import plain
@@ -16,6 +19,7 @@ from quotecast.api.reference.openapi import (
     BarsReading,
     BatchBarsReading,
     FeedReading,
+    QuotesReading,
     SparklinesReading,
     answered,
 )
@@ -41,14 +45,16 @@ from quotecast.api.routes.bar_parameters import (
 from quotecast.api.routes.bars import DovizBar, doviz_bars
 from quotecast.api.routes.quotes import one_quote
 from quotecast.api.routes.sparklines import Sparkline, SparklineSymbols, sparklines_answer
+from quotecast.api.routes.symbol_pages import After, PageLimit, SymbolPage
 from quotecast.api.selection import symbol_of_path
-from quotecast.api.services import Services, mirror_at, require_mirror
+from quotecast.api.services import MarketServices, Services, mirror_at, require_mirror
+from quotecast.api.tables import BARS, BARS_BY_SYMBOL, QUOTE, QUOTES
 from quotecast.errors import InvalidValue
 from quotecast.feed.mirror import Mirror
 from quotecast.market import codec
 from quotecast.market.feeds import Feed
 from quotecast.market.instruments import CATEGORIES
-from quotecast.market.quotes import DovizQuote
+from quotecast.market.quotes import DovizQuote, Quote
 
 Category = Annotated[
     str | None,
@@ -73,40 +79,59 @@ class DovizSymbol(Struct, frozen=True):
 
 @get(
     "/quotes",
+    operation_id="getDovizQuotes",
     summary="Quotes of everything, or of one category",
-    operation_class=FeedReading,
+    operation_class=QuotesReading,
     responses=answered(
         dict[str, DovizQuote], examples.by_key(examples.DOVIZ), "Quotes by symbol", 422, 429, 503
     ),
 )
 @repeatable
-async def quotes(services: Services, category: Category = None, at: At = None) -> Answer:
-    """Currencies, gold, silver, precious metals and the index."""
+async def quotes(
+    services: MarketServices,
+    category: Category = None,
+    *,
+    limit: PageLimit = None,
+    after: After = None,
+    at: At = None,
+    form: Format = "json",
+) -> Answer:
+    """Currencies, gold, silver, precious metals and the index.
+
+    With `limit` or `after` the answer is a page of them in the order of symbols.
+    """
+    page = SymbolPage(limit, after)
     wanted = None if category is None else category.strip().lower()
     mirror, now = await mirror_at(services, Feed.DOVIZ, at), services.monotonic()
-    if wanted is None:
-        return quotes_answer(mirror, now, all_quotes(mirror))
-    if wanted not in CATEGORIES:
+    if wanted is not None and wanted not in CATEGORIES:
         raise InvalidValue("category", f"One of {', '.join(CATEGORIES)}")
-    return quotes_answer(mirror, now, shared_body(mirror, _quotes_of, wanted))
+    if page:
+        answer = page.answer(mirror, now, wants=None if wanted is None else partial(_is_of, wanted))
+    elif wanted is None:
+        answer = lasting_answer(mirror, now, all_quotes_json)
+    else:
+        answer = lasting_answer(mirror, now, _quotes_of, (), wanted)
+    return formatted(answer, form, QUOTES[Feed.DOVIZ])
 
 
 @get(
     "/quotes/{symbol:path}",
     sync_to_thread=False,
+    operation_id="getDovizQuote",
     summary="Quote of one symbol",
     operation_class=FeedReading,
-    responses=answered(DovizQuote, examples.DOVIZ, "The quote", 404, 429, 503),
+    responses=answered(DovizQuote, examples.DOVIZ, "The quote", 404, 422, 429, 503),
 )
 @repeatable
-def quote(services: Services, symbol: Symbol) -> Answer:
+def quote(services: MarketServices, symbol: Symbol, form: Format = "json") -> Answer:
     """An ISO code (`USD`), a slug (`gram-altin`) or a bank's ticker (`akbank-USD`), in any case."""
-    return one_quote(services, Feed.DOVIZ, symbol_of_path(symbol))
+    return formatted(one_quote(services, Feed.DOVIZ, symbol_of_path(symbol)), form, QUOTE[Feed.DOVIZ])
 
 
 @get(
     "/symbols",
     sync_to_thread=False,
+    operation_id="listDovizSymbols",
     summary="All symbols by category",
     operation_class=FeedReading,
     responses=answered(
@@ -118,7 +143,7 @@ def quote(services: Services, symbol: Symbol) -> Answer:
     ),
 )
 @repeatable
-def symbols(services: Services) -> Answer:
+def symbols(services: MarketServices) -> Answer:
     """Lists all symbols, including those of single banks."""
     mirror = require_mirror(services, Feed.DOVIZ)
     return names_answer(mirror, services.monotonic(), shared_body(mirror, _symbols))
@@ -126,6 +151,7 @@ def symbols(services: Services) -> Answer:
 
 @get(
     "/bars/{symbol:path}",
+    operation_id="getDovizBars",
     summary="Bars of one symbol",
     operation_class=BarsReading,
     responses=answered(list[DovizBar], examples.DOVIZ_BARS, "Bars in ascending order", 404, 422, 429, 503),
@@ -142,6 +168,7 @@ async def bars(
     order: Ordered = None,
     page: PageToken = None,
     source: Source = None,
+    form: Format = "json",
 ) -> Answer:
     """Returns the newest `limit` bars, or all if there are fewer. Days, weeks and months are Istanbul's.
 
@@ -152,11 +179,13 @@ async def bars(
     it is absent on the last page. A page may have fewer bars than `limit`.
     """
     paging = Paging(start, end, limit, order, page, source)
-    return await doviz_bars(services, symbol_of_path(symbol), timeframe, paging)
+    answer = await doviz_bars(services, symbol_of_path(symbol), timeframe, paging)
+    return await formatted_apart(answer, form, BARS)
 
 
 @get(
     "/bars",
+    operation_id="getDovizBarsBatch",
     summary="Bars of several symbols",
     operation_class=BatchBarsReading,
     responses=answered(
@@ -175,6 +204,7 @@ async def batch(
     order: Ordered = None,
     page: PageToken = None,
     source: Source = None,
+    form: Format = "json",
 ) -> Answer:
     """Takes the parameters of the bars of one symbol. All symbols of a page end at the same time.
 
@@ -183,11 +213,13 @@ async def batch(
     names = named_symbols(symbols, MAX_BATCH)
     paging = batch_paging(names, Paging(start, end, limit, order, page, source))
     query, own_only = paging.query(timeframe_of(timeframe)), paging.own_only()
-    return await batch_answer(services, Feed.DOVIZ, names, lambda _: query, own_only=own_only)
+    answer = await batch_answer(services, Feed.DOVIZ, names, lambda _: query, own_only=own_only)
+    return await formatted_apart(answer, form, BARS_BY_SYMBOL)
 
 
 @get(
     "/sparklines",
+    operation_id="getDovizSparklines",
     summary="Sparklines of several symbols",
     operation_class=SparklinesReading,
     responses=answered(
@@ -204,11 +236,11 @@ async def sparklines(services: Services, symbols: SparklineSymbols) -> Answer:
 
 
 def _quotes_of(mirror: Mirror, category: str) -> bytes:
-    return quotes_json(
-        entry
-        for entry in mirror.live()
-        if isinstance(entry.quote, DovizQuote) and entry.quote.category == category
-    )
+    return quotes_json(entry for entry in mirror.live() if entry.quote and _is_of(category, entry.quote))
+
+
+def _is_of(category: str, quote: Quote) -> bool:
+    return isinstance(quote, DovizQuote) and quote.category == category
 
 
 def _symbols(mirror: Mirror) -> bytes:
@@ -219,6 +251,9 @@ def _symbols(mirror: Mirror) -> bytes:
     }
     return codec.encode_json(listing)
 
+
+#: The routes that read the feed only.
+FEED_HANDLERS: Final = [quotes, quote, symbols]
 
 ROUTER: Final = Router(
     "/api/doviz",

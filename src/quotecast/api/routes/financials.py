@@ -11,7 +11,7 @@ from litestar.handlers import HTTPRouteHandler
 from litestar.openapi import ResponseSpec
 from litestar.params import FromPath, QueryParameter
 
-from quotecast.api.answers import JSON, Answer, SharedBody
+from quotecast.api.answers import JSON, Answer, SharedBody, cached_for
 from quotecast.api.edge.repeats import repeatable
 from quotecast.api.reference import financial_examples as examples
 from quotecast.api.reference.openapi import TAG, CachedReading, answered, refused
@@ -65,6 +65,7 @@ To = Annotated[str | None, _day_parameter("to", f"Last day; {DEFAULT_DAYS} days 
 
 @get(
     "/earnings-calendar",
+    operation_id="getEarningsCalendar",
     summary="Earnings calendar",
     operation_class=CachedReading,
     responses=answered(EarningsCalendar, examples.EARNINGS_CALENDAR, "Reports by date", 429)
@@ -91,6 +92,7 @@ async def earnings_calendar(services: Services, first: From = None, last: To = N
 
 @get(
     "/company/{symbol:str}/overview",
+    operation_id="getCompanyOverview",
     summary="Everything about a company",
     operation_class=CachedReading,
     responses=answered(Overview, EXAMPLE, "All kinds of company data", 404, 429) | _errors(503),
@@ -105,6 +107,7 @@ async def overview(services: Services, symbol: FromPath[str]) -> Answer:
 def _route(record: CompanyRecord) -> HTTPRouteHandler:
     @get(
         f"/company/{{symbol:str}}/{record.path}",
+        operation_id=f"getCompany{record.member[0].upper()}{record.member[1:]}",
         summary=record.summary,
         description=record.description,
         operation_class=CachedReading,
@@ -112,10 +115,15 @@ def _route(record: CompanyRecord) -> HTTPRouteHandler:
     )
     @repeatable
     async def route(services: Services, symbol: FromPath[str]) -> Answer:
-        ticker = _ticker(symbol)
-        return _answer(services, await read_record(services, _provider(services), record, ticker))
+        return await record_answer(services, record, symbol)
 
     return route
+
+
+async def record_answer(services: Services, record: CompanyRecord, symbol: str) -> Answer:
+    """Returns one record. Raises ProviderMissing, SymbolNotFound, NotOffered or UpstreamError."""
+    ticker = _ticker(symbol)
+    return _answer(services, await read_record(services, _provider(services), record, ticker))
 
 
 @get("/company/{symbol:str}/{rest:str}/{part:str}", sync_to_thread=False, include_in_schema=False)
@@ -173,7 +181,7 @@ def _answer(services: Services, cached: Cached) -> Answer:
     headers = [
         (b"content-type", JSON),
         (b"etag", document.tag),
-        (b"cache-control", b"public, max-age=%d" % max_age),
+        (b"cache-control", cached_for(max_age)),
         (b"x-cache", cached.status.encode()),
         (b"age", b"%d" % cached.age_seconds),
     ]

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from quotecast.api.answers import CACHE_NOTHING, JSON, Answer
 from quotecast.api.negotiation import content_tag
 from quotecast.api.reference.openapi import TAG, Reading, answered, described
-from quotecast.api.services import HttpRequest, Services, services_of
+from quotecast.api.services import HttpRequest, MarketServices, services_of
 from quotecast.feed.mirror import FeedState, Mirror
 from quotecast.market.codec import encode_json
 from quotecast.market.feeds import Feed
@@ -42,7 +42,7 @@ class Readiness(Struct, frozen=True):
     checks: dict[str, str]
     feeds: dict[Feed, FeedAge]
     detail: str | UnsetType = UNSET
-    code: str | UnsetType = UNSET
+    code: Literal["no_data", "draining", "not_serving"] | UnsetType = UNSET
 
 
 _FRESH: Final = {feed: FeedAge("live", 0.42) for feed in Feed}
@@ -54,6 +54,7 @@ _DRAINING: Final = Readiness("draining", _FINE, _FRESH, "Draining", "draining")
 @get(
     "/health",
     sync_to_thread=False,
+    operation_id="getHealth",
     summary="Liveness of the process",
     operation_class=Reading,
     responses=answered(Health, Health(), "The process is alive"),
@@ -65,6 +66,7 @@ def health() -> Answer:
 
 @get(
     "/ready",
+    operation_id="getReadiness",
     summary="Readiness for traffic",
     operation_class=Reading,
     responses=answered(Readiness, _READY, "Send traffic")
@@ -76,14 +78,14 @@ async def ready(request: HttpRequest) -> Answer:
     return _answer(encode_json(found), 200 if found.status == "ready" else 503)
 
 
-async def readiness(services: Services) -> Readiness:
+async def readiness(services: MarketServices) -> Readiness:
     """Runs the checks and returns the readiness."""
     outcomes = await asyncio.gather(*map(_outcome, services.checks.values()))
     return _readiness(services, dict(zip(services.checks, outcomes, strict=True)))
 
 
 async def readiness_on_private_port(
-    services: Services, serves: Callable[[], bool]
+    services: MarketServices, serves: Callable[[], bool]
 ) -> tuple[HTTPStatus, bytes]:
     """Returns status and body for the private port: `loading` until the public ports are open."""
     found = await readiness(services)
@@ -104,7 +106,7 @@ async def _outcome(check: Callable[[], Awaitable[str]]) -> str:
         return "failed"
 
 
-def _readiness(services: Services, checks: dict[str, str]) -> Readiness:
+def _readiness(services: MarketServices, checks: dict[str, str]) -> Readiness:
     feeds = {feed: _age(services.mirrors[feed], services.monotonic()) for feed in services.configured()}
     if services.draining():
         return Readiness("draining", checks, feeds, "Draining", "draining")

@@ -1,16 +1,17 @@
 """Holdings as the API answers them, with their valuation."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
 from functools import cache
 from itertools import chain
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 from msgspec.structs import asdict, replace
 
 from quotecast.accounts.portfolio import Holding
+from quotecast.api.csv import Table
 from quotecast.api.routes.lookup import Mirrors, first_with
 from quotecast.market import codec, money
 from quotecast.market.conversion import Rate, factor, rates_between, rates_of, round_amount
@@ -111,6 +112,24 @@ VALUED: Final = replace(
     day_change=0.122,
     rates=[],
     converted=ConvertedShown(currency="TRY", market_value=838.71312, gain=10.33812, rates=[_LIRA]),
+)
+
+
+def _rows(holdings: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    for holding in holdings:
+        converted = holding.get("converted") or {}
+        yield {**holding, **{f"converted_{name}": value for name, value in converted.items()}}
+
+
+#: Without the rates, of which a holding may have several.
+TABLE: Final = Table(
+    (
+        *(name for name in HoldingShown.__struct_fields__ if name not in {"rates", "converted"}),
+        "converted_currency",
+        "converted_market_value",
+        "converted_gain",
+    ),
+    _rows,
 )
 
 

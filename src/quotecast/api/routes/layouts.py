@@ -70,6 +70,7 @@ _STALE: Final = refused(
 
 @get(
     "/layout",
+    operation_id="getLayout",
     summary="Your layout",
     operation_class=AccountOperation,
     security=SECURED,
@@ -82,6 +83,7 @@ async def layout(request: HttpRequest) -> Answer:
 
 @put(
     "/layout",
+    operation_id="updateLayout",
     summary="Save your layout",
     operation_class=taking(NewLayout, {"layout": _LAYOUT, "version": 0}),
     security=SECURED,

@@ -9,25 +9,28 @@ from quotecast.api.answers import (
     CACHE_QUOTES,
     Answer,
     SharedBody,
-    all_quotes,
+    all_quotes_json,
     document_answer,
     quotes_answer,
+    while_unchanged,
 )
 from quotecast.api.bar_market import Market
 from quotecast.api.bar_queries import BarQuery
+from quotecast.api.csv import Format, formatted, formatted_apart
 from quotecast.api.edge.repeats import repeatable
+from quotecast.api.lasting import lasting_answer
 from quotecast.api.negotiation import content_tag
 from quotecast.api.past import At
 from quotecast.api.reference import examples
 from quotecast.api.reference.examples import plain
 from quotecast.api.reference.openapi import (
     TAG,
-    BarsReading,
     BatchBarsReading,
-    BatchReading,
+    BatchQuotesReading,
     FeedReading,
     Reading,
     SparklinesReading,
+    StockBarsReading,
     answered,
 )
 from quotecast.api.routes.assets import assets
@@ -45,6 +48,7 @@ from quotecast.api.routes.bar_parameters import (
     Ordered,
     PageToken,
     Paging,
+    Session,
     Source,
     Span,
     Start,
@@ -57,27 +61,31 @@ from quotecast.api.routes.overviews import heatmap, movers
 from quotecast.api.routes.quotes import one_quote
 from quotecast.api.routes.sparklines import Sparkline, SparklineSymbols, sparklines_answer
 from quotecast.api.routes.status import EXAMPLE, MarketStatus, market_status
+from quotecast.api.routes.symbol_pages import After, PageLimit, SymbolPage
 from quotecast.api.selection import (
-    AS_TEXT,
+    AS_OPTIONAL_TEXT,
     MAX_SYMBOLS,
     missing_headers,
+    require_symbols,
     selection_of,
     symbol_of_path,
 )
-from quotecast.api.services import Services, mirror_at
+from quotecast.api.services import MarketServices, Services, mirror_at
+from quotecast.api.tables import BARS, BARS_BY_SYMBOL, QUOTE, QUOTES
+from quotecast.errors import InvalidValue
 from quotecast.market import codec
 from quotecast.market.bars import Bar
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import StockQuote
 
 Symbols = Annotated[
-    list[str],
+    list[str] | None,
     QueryParameter(
         description=(
             f"Comma-separated tickers in any case, at most {MAX_SYMBOLS}; may be repeated. `all` alone is "
-            "every stock; in a longer list it is a ticker"
+            "every stock; in a longer list it is a ticker. A page needs none"
         ),
-        schema_extra=AS_TEXT,
+        schema_extra=AS_OPTIONAL_TEXT,
     ),
 ]
 
@@ -87,42 +95,64 @@ Symbol = Annotated[str, PathParameter(description="The ticker, in any case")]
 
 @get(
     "/quotes",
+    operation_id="getQuotes",
     summary="Quotes of several stocks, or of all",
-    operation_class=BatchReading,
+    operation_class=BatchQuotesReading,
     responses=answered(
         dict[str, StockQuote], examples.by_key(examples.STOCK), "Quotes by ticker", 422, 429, 503
     ),
 )
 @repeatable
-async def quotes(services: Services, symbols: Symbols, at: At = None) -> Answer:
-    """Omits unknown symbols; `X-Missing-Count` counts them and `X-Missing-Symbols` names them."""
-    wanted = selection_of(symbols)
+async def quotes(
+    services: MarketServices,
+    symbols: Symbols = None,
+    *,
+    limit: PageLimit = None,
+    after: After = None,
+    at: At = None,
+    form: Format = "json",
+) -> Answer:
+    """Omits unknown symbols; `X-Missing-Count` counts them and `X-Missing-Symbols` names them.
+
+    With `limit` or `after` the answer is a page of all stocks in the order of tickers.
+    """
+    page = SymbolPage(limit, after)
+    wanted = "all" if page and symbols is None else selection_of(require_symbols(symbols))
+    if page and wanted != "all":
+        raise InvalidValue("symbols", "Pages are of all symbols: leave symbols out, or name all")
     mirror, now = await mirror_at(services, Feed.STOCKS, at), services.monotonic()
+    if page:
+        answer = page.answer(mirror, now, *missing_headers([]))
+        return await formatted_apart(answer, form, QUOTES[Feed.STOCKS])
     if wanted == "all":
-        return quotes_answer(mirror, now, all_quotes(mirror), *missing_headers([]))
+        everything = lasting_answer(mirror, now, all_quotes_json, missing_headers([]))
+        return await formatted_apart(everything, form, QUOTES[Feed.STOCKS])
     found = [(name, mirror.find(name)) for name in wanted]
     body = codec.object_json([(entry.key, entry.full_json()) for _, entry in found if entry])
     missing = [name for name, entry in found if not entry]
-    return quotes_answer(mirror, now, SharedBody(body), *missing_headers(missing))
+    answer = quotes_answer(mirror, now, SharedBody(body), *missing_headers(missing))
+    return formatted(while_unchanged(answer, mirror, services.monotonic), form, QUOTES[Feed.STOCKS])
 
 
 @get(
     "/quotes/{symbol:path}",
     sync_to_thread=False,
+    operation_id="getQuote",
     summary="Quote of one stock",
     operation_class=FeedReading,
-    responses=answered(StockQuote, examples.STOCK, "The quote", 404, 429, 503),
+    responses=answered(StockQuote, examples.STOCK, "The quote", 404, 422, 429, 503),
 )
 @repeatable
-def quote(services: Services, symbol: Symbol) -> Answer:
+def quote(services: MarketServices, symbol: Symbol, form: Format = "json") -> Answer:
     """Returns one quote; the ticker may be in any letter case."""
-    return one_quote(services, Feed.STOCKS, symbol_of_path(symbol))
+    return formatted(one_quote(services, Feed.STOCKS, symbol_of_path(symbol)), form, QUOTE[Feed.STOCKS])
 
 
 @get(
     "/bars/{symbol:path}",
+    operation_id="getBars",
     summary="Bars of one stock",
-    operation_class=BarsReading,
+    operation_class=StockBarsReading,
     responses=answered(list[Bar], examples.BARS, "Bars in ascending order", 404, 422, 429, 503),
 )
 @repeatable
@@ -138,6 +168,8 @@ async def bars(
     order: Ordered = None,
     page: PageToken = None,
     source: Source = None,
+    session: Session = None,
+    form: Format = "json",
 ) -> Answer:
     """`1D` is the latest session and `5D` the last five; longer ranges begin with a session.
 
@@ -148,13 +180,19 @@ async def bars(
     With any of `start`, `end`, `limit` and `order` the answer is a page of at most `limit` bars, 500 by
     default. `X-Next-Page` is the `page` of the next one; it is absent on the last page. A page may have fewer
     bars than `limit`. With a `start` the default interval is `D`.
+
+    `session=extended` adds the hours from 4:00 to 9:30 and from 16:00 to 20:00 to bars of at most 15 minutes,
+    if the upstream has them: `X-Session` says so.
     """
     paging = Paging(start, end, limit, order, page, source)
-    return await stock_bars(services, symbol_of_path(symbol), StockQuery.of(span, interval, paging))
+    query = StockQuery.of(span, interval, paging, session)
+    answer = await stock_bars(services, symbol_of_path(symbol), query)
+    return await formatted_apart(answer, form, BARS)
 
 
 @get(
     "/bars",
+    operation_id="getBarsBatch",
     summary="Bars of several stocks",
     operation_class=BatchBarsReading,
     responses=answered(dict[str, list[Bar]], {"AAPL": plain(examples.BARS)}, "Bars by ticker", 422, 429, 503),
@@ -172,6 +210,7 @@ async def batch(
     order: Ordered = None,
     page: PageToken = None,
     source: Source = None,
+    form: Format = "json",
 ) -> Answer:
     """Takes the parameters of the bars of one stock. All tickers of a page end at the same time.
 
@@ -184,11 +223,13 @@ async def batch(
     def query_for(market: Market) -> BarQuery:
         return wanted.query_for(market.calendar, market.moment)
 
-    return await batch_answer(services, Feed.STOCKS, names, query_for, own_only=wanted.own_only)
+    answer = await batch_answer(services, Feed.STOCKS, names, query_for, own_only=wanted.own_only)
+    return await formatted_apart(answer, form, BARS_BY_SYMBOL)
 
 
 @get(
     "/sparklines",
+    operation_id="getSparklines",
     summary="Sparklines of several stocks",
     operation_class=SparklinesReading,
     responses=answered(
@@ -207,12 +248,13 @@ async def sparklines(services: Services, symbols: SparklineSymbols) -> Answer:
 @get(
     "/status",
     sync_to_thread=False,
+    operation_id="getMarketStatus",
     summary="State of the market and of the feeds",
     operation_class=Reading,
     responses=answered(MarketStatus, EXAMPLE, "The state", 429),
 )
 @repeatable
-def status(services: Services) -> Answer:
+def status(services: MarketServices) -> Answer:
     """Reads this worker's own copy of the feeds, without a call to an upstream.
 
     `running` means that every configured feed is live, `down` that none has data.
@@ -223,6 +265,9 @@ def status(services: Services) -> Answer:
         SharedBody(body), CACHE_QUOTES, tag=content_tag(codec.encode_json(state.lasting()))
     )
 
+
+#: The routes that read the feed only.
+FEED_HANDLERS: Final = [quotes, quote, heatmap, movers, news, assets, status]
 
 ROUTER: Final = Router(
     "/api/market",

@@ -7,16 +7,16 @@ from typing import Annotated, Final
 from litestar import get
 from litestar.params import QueryParameter
 
-from quotecast.api.answers import Answer, SharedBody, document_answer
+from quotecast.api.answers import Answer, SharedBody, cached_for, document_answer
 from quotecast.api.edge.repeats import repeatable
 from quotecast.api.reference import examples
 from quotecast.api.reference.openapi import Reading, answered
 from quotecast.api.selection import AS_OPTIONAL_TEXT, MAX_SYMBOLS, selection_of
-from quotecast.api.services import Services, require_items
+from quotecast.api.services import MarketServices, require_items
 from quotecast.market.codec import encode_json
 from quotecast.market.news import Article
 
-CACHE_NEWS: Final = b"public, max-age=30"
+CACHE_NEWS: Final = cached_for(30)
 MAX_ARTICLES: Final = 50
 
 Symbols = Annotated[
@@ -35,13 +35,19 @@ Limit = Annotated[int, QueryParameter(ge=1, le=MAX_ARTICLES, description="How ma
 @get(
     "/news",
     sync_to_thread=False,
+    operation_id="listNews",
     summary="The newest articles",
     operation_class=Reading,
     responses=answered(list[Article], [examples.ARTICLE], "Articles, the newest first", 422, 429, 503),
 )
 @repeatable
-def news(services: Services, symbols: Symbols = None, limit: Limit = 30) -> Answer:
+def news(services: MarketServices, symbols: Symbols = None, limit: Limit = 30) -> Answer:
     """Lists articles; texts contain no HTML, URLs are http or https."""
+    return news_answer(services, symbols, limit)
+
+
+def news_answer(services: MarketServices, symbols: Sequence[str] | None, limit: int) -> Answer:
+    """Returns the newest articles. Raises InvalidValue, ProviderMissing or NoData."""
     wanted = "all" if symbols is None else selection_of(symbols)
     copy = services.documents.news
     articles = require_items(services, copy)

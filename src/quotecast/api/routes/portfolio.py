@@ -1,17 +1,17 @@
 """A user's holdings and their valuation."""
 
-import re
 from datetime import UTC, datetime
 from typing import Annotated, Final, Literal
 
-from litestar import Router, delete, get, post
+from litestar import Router, delete, get, patch, post
 from litestar.params import FromPath, QueryParameter
 from msgspec import Struct
 
 from quotecast.accounts import portfolio
 from quotecast.accounts.account import Account
 from quotecast.accounts.ids import ID_PATTERN, new_id
-from quotecast.api.answers import JSON, Answer, state_header
+from quotecast.api.answers import Answer, state_header
+from quotecast.api.csv import Format, formatted
 from quotecast.api.edge.identity import require_token, with_account
 from quotecast.api.reference.account_operations import (
     SECURED,
@@ -24,10 +24,12 @@ from quotecast.api.reference.account_operations import (
     replayable,
     taking,
 )
-from quotecast.api.reference.openapi import ID, TAG, refused
+from quotecast.api.reference.openapi import TAG
 from quotecast.api.routes.bodies import body_of
+from quotecast.api.routes.holding_values import currency_code
 from quotecast.api.routes.holdings_shown import (
     SHOWN,
+    TABLE,
     VALUED,
     HoldingShown,
     encode_holding,
@@ -35,9 +37,18 @@ from quotecast.api.routes.holdings_shown import (
     feeds_of,
     value_holding,
 )
-from quotecast.api.routes.new_holding import NewHolding, currency_code, fingerprint, holding_from
+from quotecast.api.routes.new_holding import (
+    HoldingChange,
+    NewHolding,
+    changed_values,
+    fingerprint,
+    holding_from,
+)
+from quotecast.api.routes.portfolio_csv import export, import_file
+from quotecast.api.routes.portfolio_value import value
+from quotecast.api.routes.retries import FULL, replay_key, run_once
 from quotecast.api.services import HttpRequest, combined_state, services_of
-from quotecast.errors import InvalidValue, NotFound, Problem
+from quotecast.errors import NotFound
 from quotecast.market import codec
 
 Include = Annotated[
@@ -50,20 +61,20 @@ Currency = Annotated[
     ),
 ]
 
-_KEY: Final = re.compile("[!-~]{1,255}")
-
 _GIVEN: Final = {"ticker": "AAPL", "shares": 0.1, "avg_cost": 187.5, "bought_at": "2026-03-02"}
-_FULL: Final = refused("The portfolio is full", Problem("At most 1000 holdings", "full", ID))
 
 
 @get(
     "/holdings",
+    operation_id="listHoldings",
     summary="Your holdings",
     operation_class=QuotedOperation,
     security=SECURED,
     responses=outcomes(200, list[HoldingShown], [VALUED, SHOWN], "The newest first", 422),
 )
-async def holdings(request: HttpRequest, include: Include = None, currency: Currency = None) -> Answer:
+async def holdings(
+    request: HttpRequest, include: Include = None, currency: Currency = None, form: Format = "json"
+) -> Answer:
     """Amounts are exact decimals. The feeds' rates convert a quote in another currency.
 
     `rates` names the quotes of the rates. A holding without a quote or without a rate to the requested
@@ -74,23 +85,24 @@ async def holdings(request: HttpRequest, include: Include = None, currency: Curr
     services = services_of(request)
     mirrors = services.mirrors
     if include is None:
-        return answer([encode_holding(each, mirrors) for each in owned])
+        return formatted(answer([encode_holding(each, mirrors) for each in owned]), form, TABLE)
     rates = exchange_of(mirrors)
     worth = [value_holding(each, mirrors, rates, wanted) for each in owned]
     state = combined_state(services, set().union(*map(feeds_of, worth)))
-    return answer(worth, 200, state_header(state))
+    return formatted(answer(worth, 200, state_header(state)), form, TABLE)
 
 
 @post(
     "/holdings",
+    operation_id="createHolding",
     summary="Add a holding",
     operation_class=taking(NewHolding, _GIVEN, headers=replayable()),
     security=SECURED,
-    responses=outcomes(201, HoldingShown, SHOWN, "The new holding", body=True, others={409: _FULL}),
+    responses=outcomes(201, HoldingShown, SHOWN, "The new holding", body=True, others={409: FULL}),
 )
 async def add(request: HttpRequest) -> Answer:
     """With an `Idempotency-Key`, a retry within 24 hours gets the same answer and adds nothing."""
-    key = _key(request)
+    key = replay_key(request)
     services = services_of(request)
     now = datetime.fromtimestamp(services.clock(), UTC)
     given = await body_of(request, NewHolding)
@@ -98,21 +110,37 @@ async def add(request: HttpRequest) -> Answer:
     asked = fingerprint(given, new)
     body = codec.encode_json(encode_holding(new, services.mirrors))
 
-    async def write(account: Account) -> bytes | None:
-        if key and (answered := await portfolio.earlier_answer(account, key, asked, now)):
-            return answered
+    async def write(account: Account) -> None:
         await portfolio.add(account, new)
-        if key:
-            await portfolio.remember_answer(account, key, asked, body, now)
-        return None
 
-    replayed = await with_account(request, write, writing=True)
-    headers = [(b"content-type", JSON), *([(b"idempotent-replayed", b"true")] if replayed else [])]
-    return Answer(replayed or body, headers, tag=None, status=201)
+    return await run_once(request, key, asked, body, write)
+
+
+@patch(
+    "/holdings/{holding_id:str}",
+    operation_id="updateHolding",
+    summary="Change a holding",
+    operation_class=taking(HoldingChange, {"shares": 0.25, "avg_cost": 190.1}),
+    security=SECURED,
+    responses=outcomes(
+        200, HoldingShown, SHOWN, "The changed holding", body=True, others={404: not_found("Holding")}
+    ),
+)
+async def change(request: HttpRequest, holding_id: FromPath[str]) -> Answer:
+    """Changes the fields that the body names. The ticker stays: another one is another holding."""
+    services = services_of(request)
+    given = await body_of(request, HoldingChange)
+    values = changed_values(given, datetime.fromtimestamp(services.clock(), UTC))
+    _check_id(holding_id)
+    changed = await with_account(
+        request, lambda account: portfolio.change(account, holding_id, values), writing=True
+    )
+    return answer(encode_holding(changed, services.mirrors))
 
 
 @delete(
     "/holdings/{holding_id:str}",
+    operation_id="deleteHolding",
     summary="Remove a holding",
     operation_class=AccountOperation,
     security=SECURED,
@@ -120,23 +148,20 @@ async def add(request: HttpRequest) -> Answer:
 )
 async def remove(request: HttpRequest, holding_id: FromPath[str]) -> None:
     """Answers 404 for another user's holding too."""
-    if not ID_PATTERN.fullmatch(holding_id):
-        raise NotFound("Holding")
+    _check_id(holding_id)
     await with_account(request, lambda account: portfolio.remove(account, holding_id), writing=True)
 
 
-def _key(request: HttpRequest) -> str | None:
-    key = request.headers.get("idempotency-key")
-    if key is not None and not _KEY.fullmatch(key):
-        raise InvalidValue("Idempotency-Key", "1 to 255 visible ASCII characters")
-    return key
+def _check_id(holding_id: str) -> None:
+    if not ID_PATTERN.fullmatch(holding_id):
+        raise NotFound("Holding")
 
 
-BODIES: Final[tuple[type[Struct], ...]] = (NewHolding,)
+BODIES: Final[tuple[type[Struct], ...]] = (NewHolding, HoldingChange)
 
 ROUTER: Final = Router(
     "/api/portfolio",
-    route_handlers=[holdings, add, remove],
+    route_handlers=[holdings, add, change, remove, value, export, import_file],
     guards=[require_token],
     tags=["Portfolio"],
     opt={TAG: "What you hold; amounts are exact decimals.", "limit": "portfolio"},

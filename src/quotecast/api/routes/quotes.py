@@ -1,12 +1,12 @@
 """The quote of one symbol, for every feed."""
 
 from quotecast.api.answers import Answer, quote_answer
-from quotecast.api.services import Services, require_mirror
+from quotecast.api.services import MarketServices, require_mirror
 from quotecast.errors import SymbolNotFound
 from quotecast.market.feeds import Feed
 
 
-def one_quote(services: Services, feed: Feed, symbol: str) -> Answer:
+def one_quote(services: MarketServices, feed: Feed, symbol: str) -> Answer:
     """Returns the answer with one quote. Raises ProviderMissing, NoData or SymbolNotFound."""
     mirror = require_mirror(services, feed)
     entry = mirror.find(symbol)

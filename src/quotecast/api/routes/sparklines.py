@@ -10,9 +10,10 @@ import msgspec
 from litestar.params import QueryParameter
 from msgspec import Struct
 
-from quotecast.api.answers import Answer, SharedBody, feed_headers
+from quotecast.api.answers import Answer, SharedBody, cached_for, feed_headers
 from quotecast.api.bar_market import MAX_AGE, calendar_of_venue
-from quotecast.api.own_bars import LIVE_POLICY, OWN, as_upstream, recent_bars
+from quotecast.api.bar_sources import OWN
+from quotecast.api.own_bars import LIVE_POLICY, as_upstream, recent_bars
 from quotecast.api.routes.bar_batches import named_symbols
 from quotecast.api.selection import AS_TEXT, MAX_SYMBOLS, missing_headers
 from quotecast.api.services import Services, require_mirror
@@ -84,7 +85,7 @@ async def sparklines_answer(services: Services, feed: Feed, symbols: Sequence[st
     state = mirror.state(services.monotonic())
     body = SharedBody(codec.object_json(lines))
     headers = [
-        *feed_headers(body.tag, state, b"public, max-age=%d" % MAX_AGE),
+        *feed_headers(body.tag, state, cached_for(MAX_AGE)),
         *missing_headers(missing),
         (b"x-cache", status.encode()),
         (b"x-source", OWN.encode()),

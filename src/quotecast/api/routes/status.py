@@ -7,7 +7,7 @@ from typing import Final, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from quotecast.api.services import Services
+from quotecast.api.services import MarketServices
 from quotecast.feed.mirror import FeedState, Mirror
 from quotecast.market.codec import iso_utc
 from quotecast.market.feeds import Feed
@@ -44,7 +44,7 @@ class MarketStatus(Struct, frozen=True, rename="camel", kw_only=True):
         return replace(self, timestamp="")
 
 
-def market_status(services: Services) -> MarketStatus:
+def market_status(services: MarketServices) -> MarketStatus:
     """Returns the status from this worker's mirrors, without I/O."""
     now = services.clock()
     feeds = {feed: _feed_status(services, services.mirrors[feed]) for feed in services.configured()}
@@ -62,7 +62,7 @@ def market_status(services: Services) -> MarketStatus:
     )
 
 
-def _feed_status(services: Services, mirror: Mirror) -> FeedStatus:
+def _feed_status(services: MarketServices, mirror: Mirror) -> FeedStatus:
     info = mirror.info
     return FeedStatus(
         state=mirror.state(services.monotonic()),

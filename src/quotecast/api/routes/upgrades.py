@@ -8,7 +8,11 @@ from quotecast.errors import UpgradeRequired
 from quotecast.market.feeds import Feed
 
 
-@get(["/", *(f"/{feed.spec.name}" for feed in Feed)], sync_to_thread=False, include_in_schema=False)
+@get(
+    ["/", *(f"/{part}{feed.spec.name}" for part in ("", "openbb/") for feed in Feed)],
+    sync_to_thread=False,
+    include_in_schema=False,
+)
 def ask_for_upgrade() -> None:
     """Raises UpgradeRequired."""
     raise UpgradeRequired

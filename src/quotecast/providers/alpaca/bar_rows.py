@@ -32,7 +32,7 @@ class _TimedBar(Struct, frozen=True):
 
 
 class _Hours(Struct, frozen=True):
-    """The regular sessions that open before `end`."""
+    """The calendar's sessions that open before `end`."""
 
     calendar: Exchange
     end: datetime
@@ -51,15 +51,15 @@ class _Hours(Struct, frozen=True):
 def bars(
     answers: RowsByRequest, calendar: Exchange, interval: Interval, end: datetime, refused: RefusalCounter
 ) -> list[Bar]:
-    """Returns the bars of regular sessions that open before `end`, ascending; counts the rows it rejects.
+    """Returns the bars of the sessions that open before `end`, ascending; counts the rows it rejects.
 
     The counts are by reason: `malformed` is not a row, `unreadable` lacks prices or time, `misplaced` lies
     outside its request, and `absurd` has a close more than ten times or less than a tenth of its neighbours'.
-    The bars exclude extended hours, days on which the exchange is closed, and rows of volume 0.
+    The bars exclude hours outside the sessions, days on which the exchange is closed, and rows of volume 0.
     """
     hours = _Hours(calendar, end)
     rows = {
-        row.start: row for request, raws in answers for row in _regular_bars(request, raws, hours, refused)
+        row.start: row for request, raws in answers for row in _session_bars(request, raws, hours, refused)
     }
     ascending = [rows[start] for start in sorted(rows) if rows[start].bar.volume]
     believed = list(compress(ascending, judge_closes([row.bar.close for row in ascending])))
@@ -67,7 +67,7 @@ def bars(
     return _merge_bars(believed, calendar, interval, end)
 
 
-def _regular_bars(
+def _session_bars(
     request: BarRequest, raws: Iterable[Raw], hours: _Hours, refused: RefusalCounter
 ) -> Iterator[_TimedBar]:
     for row in decode_rows(raws, wire.AlpacaBar, refused):

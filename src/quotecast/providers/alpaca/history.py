@@ -37,7 +37,7 @@ log = structlog.get_logger()
 
 
 class AlpacaHistory:
-    """Split-adjusted bars of US stocks in regular sessions.
+    """Split-adjusted bars of US stocks in regular sessions, or in extended hours too.
 
     Daily bars are Alpaca's own. On the free plan, `iex`, the last 16 minutes are missing: for them it has
     trades of the IEX exchange only, a few percent of the volume. When Alpaca rejects consolidated-tape
@@ -69,6 +69,17 @@ class AlpacaHistory:
 
     async def bars(self, symbol: str, interval: Interval, start: datetime, end: datetime) -> Sequence[Bar]:
         """See HistoryProvider."""
+        return await self._bars(self._calendar(), symbol, interval, start, end)
+
+    async def extended_bars(
+        self, symbol: str, interval: Interval, start: datetime, end: datetime
+    ) -> Sequence[Bar]:
+        """See ExtendedHistoryProvider."""
+        return await self._bars(self._calendar().extended(), symbol, interval, start, end)
+
+    async def _bars(
+        self, calendar: Exchange, symbol: str, interval: Interval, start: datetime, end: datetime
+    ) -> Sequence[Bar]:
         ticker = canonical_symbol(Feed.STOCKS, symbol)
         if ticker is None:
             raise SymbolNotFound
@@ -79,16 +90,16 @@ class AlpacaHistory:
             return []
         # The last bar opens before `end` and may close after it.
         reach = min(end + LENGTHS.get(interval, _LONGEST), now + _TICK)
-        answers = await self._fetch_rows(ticker, interval, first, reach)
+        answers = await self._fetch_rows(calendar, ticker, interval, first, reach)
         # A worker thread: the longest histories would block the event loop for half a second or more.
-        return await asyncio.to_thread(bar_rows.bars, answers, self._calendar(), interval, end, self._refused)
+        return await asyncio.to_thread(bar_rows.bars, answers, calendar, interval, end, self._refused)
 
     async def _fetch_rows(
-        self, ticker: str, interval: Interval, first: datetime, end: datetime
+        self, calendar: Exchange, ticker: str, interval: Interval, first: datetime, end: datetime
     ) -> bar_rows.RowsByRequest:
         try:
             async with asyncio.timeout(DEADLINE_SECONDS), self._rest.open() as client:
-                answers = await self._fetch_best_feed(client, ticker, interval, first, end)
+                answers = await self._fetch_best_feed(client, ticker, interval, first, end, calendar=calendar)
                 if not any(rows for _, rows in answers):
                     await self._check_symbol(client, ticker)
                 return answers
@@ -100,12 +111,19 @@ class AlpacaHistory:
             raise
 
     async def _fetch_best_feed(
-        self, client: httpx.AsyncClient, ticker: str, interval: Interval, first: datetime, end: datetime
+        self,
+        client: httpx.AsyncClient,
+        ticker: str,
+        interval: Interval,
+        first: datetime,
+        end: datetime,
+        *,
+        calendar: Exchange,
     ) -> bar_rows.RowsByRequest:
         """Returns consolidated-tape rows as far as the plan includes them, or else the IEX exchange's."""
         settled = datetime.fromtimestamp(self._clock(), UTC) - SETTLED_AFTER
         if self._plan_feed == "iex":
-            parts = delayed_range(self._calendar(), interval, first, end, settled)
+            parts = delayed_range(calendar, interval, first, end, settled)
         else:
             parts = full_range("sip", interval, first, end)
         try:

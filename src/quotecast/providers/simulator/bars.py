@@ -1,7 +1,8 @@
 """The simulated market as a provider of bars."""
 
 import asyncio
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import Final
@@ -9,11 +10,14 @@ from typing import Final
 from quotecast.errors import SymbolNotFound
 from quotecast.market.bars import Bar, Interval
 from quotecast.market.feeds import Feed
-from quotecast.providers.reference import pairs, stocks
+from quotecast.providers.reference import pairs
 from quotecast.providers.simulator.history import bars
 from quotecast.providers.simulator.hours import milliseconds
+from quotecast.providers.simulator.invented import TABLE_STOCKS, listed_stocks
 from quotecast.providers.simulator.quoters import NAME
-from quotecast.providers.simulator.tape import Tape
+from quotecast.providers.simulator.refusals import admit
+from quotecast.providers.simulator.scenarios.schedule import Schedule
+from quotecast.providers.simulator.tape import Tape, TapeSource
 from quotecast.providers.simulator.venues import hours_of, pair_tapes, stock_tapes
 
 #: Time of the first trade: bitcoin first traded for US dollars in 2010.
@@ -24,16 +28,30 @@ class SimulatorHistory:
     """Bars of every simulated stock or pair, consistent with the simulated quotes.
 
     They are a pure function of seed and time. Simulated time may run faster than any clock, and it started in
-    another process, so `end` counts as the present.
+    another process, so the latest `end` counts as the present, in whose shares bars are.
     """
 
     name = NAME
 
-    def __init__(self, feed: Feed, *, seed: int, always_open: bool) -> None:
+    def __init__(
+        self,
+        feed: Feed,
+        *,
+        seed: int,
+        always_open: bool,
+        schedule: Schedule | None = None,
+        stocks: int = TABLE_STOCKS,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._schedule = schedule or Schedule()
+        self._clock = clock
         hours = hours_of(feed, always_open=always_open)
-        self._tapes: dict[str, Tape] = (
-            stock_tapes(stocks(), seed, hours) if feed is Feed.STOCKS else pair_tapes(pairs(), seed, hours)
+        self._tapes: dict[str, TapeSource] = (
+            stock_tapes(listed_stocks(stocks), seed, hours, schedule)
+            if feed is Feed.STOCKS
+            else pair_tapes(pairs(), seed, hours, schedule)
         )
+        self._present = 0
         # One thread: two would share the interpreter lock and finish no sooner, while delaying the event loop
         # further. A tape caches its last position and is not thread-safe.
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix=f"{feed} history")
@@ -43,9 +61,11 @@ class SimulatorHistory:
         tape = self._tapes.get(symbol)
         if tape is None:
             raise SymbolNotFound
+        admit(self._schedule, int(self._clock() * 1000))
+        self._present = max(self._present, milliseconds(end))
         # In a thread, because years of short bars take up to a second.
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._thread, _bars, tape, interval, start, end)
+        return await loop.run_in_executor(self._thread, _bars, tape.at(self._present), interval, start, end)
 
 
 def _bars(tape: Tape, interval: Interval, start: datetime, end: datetime) -> list[Bar]:

@@ -5,13 +5,13 @@ child opens at the parent's open, each next one at the preceding close, and the 
 close. The children's highest high, lowest low and total volume equal the parent's.
 """
 
-from collections.abc import Iterable
+from array import array
+from collections.abc import Iterable, Sequence
 from itertools import accumulate, pairwise
 from math import sqrt
 from typing import Final
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from quotecast.providers.simulator.noise import bridge
 
@@ -46,18 +46,18 @@ class TickCandle(Struct, frozen=True, gc=False):
 
 
 class Subdivision(Struct, frozen=True, gc=False):
-    """A candle's children, stored as columns."""
+    """A candle's children, stored as columns: arrays, which take a quarter of the memory of lists."""
 
     parent: TickCandle
     step: int
     #: Start of the first child on the clock's grid: a session may open in the middle of an hour.
     grid: int
     #: Opening price of each child, then the parent's close.
-    points: list[int]
-    highs: list[int]
-    lows: list[int]
+    points: Sequence[int]
+    highs: Sequence[int]
+    lows: Sequence[int]
     #: Volume before each child, then the parent's volume.
-    volumes: list[int]
+    volumes: Sequence[int]
 
     def __len__(self) -> int:
         return len(self.highs)
@@ -84,15 +84,20 @@ class Subdivision(Struct, frozen=True, gc=False):
 
 
 def merge(candles: Iterable[TickCandle]) -> TickCandle:
-    """Returns the candle that consecutive candles form; at least one is required."""
+    """Returns the candle that consecutive candles form; at least one is required.
+
+    A candle without a trade has a high of 0.
+    """
     parts = list(candles)
-    return replace(
-        parts[0],
-        end=parts[-1].end,
-        high=max(part.high for part in parts),
-        low=min(part.low for part in parts),
-        close=parts[-1].close,
-        volume=sum(part.volume for part in parts),
+    traded = [part for part in parts if part.high] or parts[:1]
+    return TickCandle(
+        parts[0].start,
+        parts[-1].end,
+        traded[0].open,
+        max(part.high for part in traded),
+        min(part.low for part in traded),
+        traded[-1].close,
+        sum(part.volume for part in traded),
     )
 
 
@@ -113,10 +118,11 @@ def subdivide(candle: TickCandle, step: int, data: bytes) -> Subdivision:
         candle,
         step,
         candle.start - candle.start % step,
-        points,
-        _highs(ends, data[2 * count : 3 * count], shadow, candle.high),
-        _lows(ends, data[3 * count : 4 * count], shadow, candle.low),
-        [0, *_cumulative_volumes(candle.volume, data[4 * count :])],
+        array("q", points),
+        array("q", _highs(ends, data[2 * count : 3 * count], shadow, candle.high)),
+        array("q", _lows(ends, data[3 * count : 4 * count], shadow, candle.low)),
+        # No array: volumes of coins may have more than 64 bits.
+        (0, *_cumulative_volumes(candle.volume, data[4 * count :])),
     )
 
 

@@ -2,14 +2,25 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
+from datetime import UTC, datetime
+from functools import lru_cache
 from itertools import cycle, islice
 from typing import Final
 
+from quotecast.errors import UpstreamError
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import Quote
 from quotecast.providers.base import Update
+from quotecast.providers.simulator.arrivals import Arrivals
+from quotecast.providers.simulator.candles import MINUTE
+from quotecast.providers.simulator.checks import Checks
+from quotecast.providers.simulator.exchange import SpecialExchange
+from quotecast.providers.simulator.invented import TABLE_STOCKS
 from quotecast.providers.simulator.quoters import NAME, Quoter
+from quotecast.providers.simulator.refusals import admit, refusal_at
+from quotecast.providers.simulator.removals import Removals
+from quotecast.providers.simulator.scenarios.schedule import Schedule
 from quotecast.providers.simulator.trades import PAUSE
 from quotecast.providers.simulator.venues import hours_of, quoters
 
@@ -21,6 +32,8 @@ _HEARTBEAT_SECONDS: Final = 1.0
 _CATCH_UP_SECONDS: Final = 0.25
 #: Maximum share of the instruments in one tick, because not all of them trade between two ticks.
 _SHARE_PER_TICK: Final = 0.4
+#: Maximum quotes of one tick, so that the event loop serves others in between.
+_QUOTES_PER_TICK: Final = 1000
 #: Quotes of the first update computed before the event loop runs other tasks.
 _SLICE: Final = 25
 
@@ -30,7 +43,9 @@ class SimulatorProvider:
 
     Two providers with the same seed return the same quotes at the same time. Simulated time starts with the
     provider and runs `speed` times as fast as the clock. The provider sends `rate` quotes per second on
-    average, as long as enough of them change: an instrument trades 500 times per simulated second.
+    average, as long as enough of them change: an instrument trades 500 times per simulated second. The
+    scenarios of `schedule` change the quotes and how they arrive; the provider checks what arrives as it
+    would check a vendor's messages.
     """
 
     name = NAME
@@ -46,48 +61,101 @@ class SimulatorProvider:
         rate: float,
         speed: float,
         always_open: bool,
+        schedule: Schedule | None = None,
+        stocks: int = TABLE_STOCKS,
         clock: Callable[[], float] = time.time,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self.feed = feed
         self.always_open = always_open or feed is not Feed.STOCKS
         self._seed = seed
+        self._stocks = stocks
         self._rate = rate
         self._speed = speed
         self._clock = clock
         self._sleep = sleep
         self._start = clock()
         self._hours = hours_of(feed, always_open=always_open)
+        self._schedule = schedule or Schedule()
+        self._checks = Checks()
+        self._removals = Removals(feed, self._schedule, stocks)
+        self._exchange = SpecialExchange(() if self.always_open else self._schedule.special_days())
+        self._unscheduled_at = lru_cache(1)(self._exchange.unscheduled_at)
 
     async def updates(self) -> AsyncGenerator[Update, None]:
-        """Yields all quotes, then the changed ones; an empty update after a second without changes."""
-        all_quoters = quoters(self.feed, self._seed, self._hours)
-        yield Update(await self._first_quotes(all_quoters), complete=True)
-        turn = cycle(all_quoters)
-        tick = self._tick_seconds(len(all_quoters))
-        last = updated_at = self._clock()
-        credit, pause = 0.0, tick
+        """Yields all quotes, then the changed ones; an empty update after a second without changes.
+
+        Raises UpstreamError when a scenario refuses or breaks the connection.
+        """
+        all_quoters = quoters(
+            self.feed,
+            self._seed,
+            self._hours,
+            self._schedule if self._schedule.planned else None,
+            stocks=self._stocks,
+        )
+        admit(self._schedule, self._moment(self._clock()))
+        yield self._update(await self._first_quotes(all_quoters), complete=True)
+        turn, arrivals = cycle(all_quoters), Arrivals(self._schedule)
+        updated_at = self._clock()
+        credit, pause = _Credit(updated_at), _tick_seconds(len(all_quoters), self._rate)
         while True:
-            await self._sleep(_seconds_to_next(pause, self._clock()))
+            behind = credit.quotes >= _QUOTES_PER_TICK
+            await self._sleep(0 if behind else _seconds_to_next(pause, self._clock()))
             now = self._clock()
-            credit = min(credit + max(0.0, now - last) * self._rate, max(1.0, _CATCH_UP_SECONDS * self._rate))
-            last = now
             moment = self._moment(now)
-            quotes = _new_quotes(islice(turn, len(all_quoters)), moment, int(credit))
-            credit -= len(quotes)
-            if quotes or abs(now - updated_at) >= _HEARTBEAT_SECONDS:
+            self._break_as_planned(self._moment(credit.grown_at), moment)
+            rate = self._rate * self._schedule.rate(moment)
+            credit.grow(now, rate)
+            pause = _tick_seconds(len(all_quoters), rate)
+            if self._schedule.is_silent(moment):
+                continue
+            quotes = _new_quotes(
+                islice(turn, len(all_quoters)), moment, min(int(credit.quotes), _QUOTES_PER_TICK)
+            )
+            credit.quotes -= len(quotes)
+            quotes = self._receive(arrivals, quotes, moment)
+            removed = self._removals.next_removed(moment)
+            if quotes or removed or abs(now - updated_at) >= _HEARTBEAT_SECONDS:
                 updated_at = now
-                yield Update(quotes)
-            pause = tick if quotes or self._is_open(moment) else _HEARTBEAT_SECONDS
+                yield self._update(quotes, removed)
+            if not quotes and not self._is_open(moment):
+                pause = _HEARTBEAT_SECONDS
+
+    def _update(
+        self, quotes: Sequence[Quote], removed: Sequence[str] = (), *, complete: bool = False
+    ) -> Update:
+        minute = self._moment(self._clock()) // MINUTE * MINUTE / 1000
+        unscheduled = self._unscheduled_at(datetime.fromtimestamp(minute, UTC))
+        return Update(quotes, removed, complete=complete, unscheduled=unscheduled)
 
     async def _first_quotes(self, all_quoters: list[Quoter]) -> list[Quote]:
-        moment = self._moment(self._clock())
+        while self._schedule.is_silent(moment := self._moment(self._clock())):
+            await self._sleep(_TICK_SECONDS)
         quotes: list[Quote] = []
         turn = iter(all_quoters)
         while some := list(islice(turn, _SLICE)):
             quotes += _new_quotes(iter(some), moment, _SLICE)
             await self._sleep(0)
+        self._checks.believe(quotes, moment)
         return quotes
+
+    def _break_as_planned(self, before: int, moment: int) -> None:
+        """Raises UpstreamError if a scenario ends connections between two moments."""
+        if self._schedule.refusal(moment) == "maintenance" and (
+            refused := refusal_at(self._schedule, moment)
+        ):
+            raise refused
+        if self._schedule.drops(before, moment):
+            raise UpstreamError("The simulator lost the connection")
+
+    def _receive(self, arrivals: Arrivals, quotes: list[Quote], moment: int) -> list[Quote]:
+        """Sends quotes on their way; returns the believable ones of those that arrive now."""
+        if not self._schedule.planned:
+            return quotes
+        arrivals.send(quotes, moment)
+        arrived = self._checks.take(arrivals.receive(moment), moment)
+        return [quote for quote in arrived if quote.key not in self._removals.gone]
 
     def _moment(self, now: float) -> int:
         return int((self._start + (now - self._start) * self._speed) * 1000)
@@ -95,9 +163,26 @@ class SimulatorProvider:
     def _is_open(self, moment: int) -> bool:
         return moment < self._hours.latest(moment).end
 
-    def _tick_seconds(self, instruments: int) -> float:
-        enough = max(PAUSE / 1000, min(_TICK_SECONDS, _SHARE_PER_TICK * instruments / self._rate))
-        return min(_HEARTBEAT_SECONDS, max(enough, 1 / self._rate))
+
+class _Credit:
+    """The quotes that may be sent now; they grow with the clock at a rate."""
+
+    def __init__(self, now: float) -> None:
+        self.quotes = 0.0
+        self.grown_at = now
+
+    def grow(self, now: float, rate: float) -> None:
+        """Adds the quotes since the last call; after a late tick not all of them."""
+        more = max(0.0, now - self.grown_at) * rate
+        self.quotes = min(self.quotes + more, max(1.0, _CATCH_UP_SECONDS * rate))
+        self.grown_at = now
+
+
+def _tick_seconds(instruments: int, rate: float) -> float:
+    enough = max(
+        PAUSE / 1000, min(_TICK_SECONDS, _SHARE_PER_TICK * instruments / rate, _QUOTES_PER_TICK / rate)
+    )
+    return min(_HEARTBEAT_SECONDS, max(enough, 1 / rate))
 
 
 def _seconds_to_next(pause: float, now: float) -> float:

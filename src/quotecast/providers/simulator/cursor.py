@@ -5,6 +5,7 @@ few look-ups. Only at its end does the cursor subdivide the next tenth, at the e
 second, and so on.
 """
 
+from collections.abc import Iterator
 from itertools import accumulate
 from typing import Final
 
@@ -12,20 +13,20 @@ from msgspec import Struct
 
 from quotecast.providers.simulator.candles import STEPS, TENTH, Subdivision, TickCandle
 from quotecast.providers.simulator.hours import TradingWindow
-from quotecast.providers.simulator.tape import Tape
+from quotecast.providers.simulator.tape import TapeSource
 from quotecast.providers.simulator.trades import COUNT, PAUSE, Trades
 
 _NO_WINDOW: Final = TradingWindow(0, 0, 0, 0)
 _NO_CANDLE: Final = TickCandle(0, 0, 0, 0, 0, 0, 0)
-#: High, low and volume of part of the day.
-_Extent = tuple[int, int, int]
+#: High, low and volume of a part of a day, or of a day and the one before.
+Extent = tuple[int, int, int]
 
 
 class _Level(Struct, frozen=True):
     """The children of a candle that contains the position, and the day's extent outside that candle."""
 
     children: Subdivision
-    outside: _Extent
+    outside: Extent
 
 
 class Cursor:
@@ -38,6 +39,7 @@ class Cursor:
         "_highs",
         "_levels",
         "_lows",
+        "_source",
         "_start",
         "_tape",
         "_tenth_volume",
@@ -53,8 +55,9 @@ class Cursor:
         "window",
     )
 
-    def __init__(self, tape: Tape) -> None:
-        self._tape = tape
+    def __init__(self, source: TapeSource) -> None:
+        self._source = source
+        self._tape = source.at(0)
         self._levels: list[_Level] = []
         self._start = -TENTH
         self._trades = Trades(_NO_CANDLE, b"")
@@ -77,7 +80,16 @@ class Cursor:
         self.low = self._lows[trade]
         self.volume = self._volume_before + self._tenth_volume * (trade + 1) // COUNT
 
+    def days_after(self, window: TradingWindow) -> Iterator[TickCandle]:
+        """Yields the whole days between a trading day and the position's."""
+        for each in self._tape.hours.between(window.ordinal + 1, self.window.ordinal - 1):
+            yield self._tape.day(each)
+
     def _open_tenth(self, moment: int) -> int:
+        tape = self._source.at(moment)
+        if tape is not self._tape:
+            self._tape, self.window = tape, _NO_WINDOW
+        moment = tape.last_traded(moment)
         if not self.window.start <= moment < self.window.end:
             moment = self._open_day(moment)
         levels = self._levels
@@ -101,14 +113,14 @@ class Cursor:
             self._levels = [_Level(self._tape.subdivide(day, STEPS[0]), self._empty_extent(day))]
         return min(moment, window.end - 1)
 
-    def _child(self, level: _Level, moment: int) -> tuple[TickCandle, _Extent]:
+    def _child(self, level: _Level, moment: int) -> tuple[TickCandle, Extent]:
         index = level.children.index(moment)
         return level.children.child(index), self._extent_outside(level, index)
 
-    def _empty_extent(self, day: TickCandle) -> _Extent:
+    def _empty_extent(self, day: TickCandle) -> Extent:
         return day.open, day.open, 0
 
-    def _extent_outside(self, level: _Level, index: int) -> _Extent:
+    def _extent_outside(self, level: _Level, index: int) -> Extent:
         children = level.children
         high, low, volume = level.outside
         return (
@@ -117,7 +129,7 @@ class Cursor:
             volume + children.volumes[index],
         )
 
-    def _load(self, tenth: TickCandle, outside: _Extent) -> None:
+    def _load(self, tenth: TickCandle, outside: Extent) -> None:
         high, low, self._volume_before = outside
         self._tenth_volume = tenth.volume
         self._trades = self._tape.trades(tenth)
@@ -142,10 +154,10 @@ class RestOfDayCursor(Cursor):
         super().seek(moment)
         self.volume = self._whole - self.volume
 
-    def _empty_extent(self, day: TickCandle) -> _Extent:
+    def _empty_extent(self, day: TickCandle) -> Extent:
         return day.close, day.close, 0
 
-    def _extent_outside(self, level: _Level, index: int) -> _Extent:
+    def _extent_outside(self, level: _Level, index: int) -> Extent:
         children = level.children
         high, low, volume = level.outside
         return (
@@ -154,7 +166,7 @@ class RestOfDayCursor(Cursor):
             volume + children.volumes[-1] - children.volumes[index + 1],
         )
 
-    def _load(self, tenth: TickCandle, outside: _Extent) -> None:
+    def _load(self, tenth: TickCandle, outside: Extent) -> None:
         super()._load(tenth, outside)
         self._whole = self._volume_before + self._tenth_volume
         self._volume_before = 0
@@ -163,3 +175,21 @@ class RestOfDayCursor(Cursor):
         backwards = self._trades.prices()[:0:-1]
         self._highs = list(accumulate(backwards, max, initial=high))[::-1]
         self._lows = list(accumulate(backwards, min, initial=low))[::-1]
+
+
+def extent_between(first: RestOfDayCursor, last: Cursor, moment: int) -> Extent:
+    """Returns high, low and volume of the trades from that of `first` to that of `last`, at `moment`.
+
+    The two are on consecutive days of a continuous venue, unless a scenario stops trading over midnight.
+    """
+    if first.window.ordinal == last.window.ordinal:
+        # Without trades since yesterday, the rest of that day is all; otherwise trading began today.
+        part = first if moment >= last.window.end else last
+        return max(part.high, first.price), min(part.low, first.price), part.volume
+    high = max(last.high, first.high, first.price)
+    low = min(last.low, first.low, first.price)
+    volume = last.volume + first.volume
+    if first.window.end < last.window.start:
+        for day in last.days_after(first.window):
+            high, low, volume = max(high, day.high), min(low, day.low), volume + day.volume
+    return high, low, volume

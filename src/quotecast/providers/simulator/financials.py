@@ -26,8 +26,10 @@ from quotecast.providers.simulator import ratios, records
 from quotecast.providers.simulator.companies import Company, company_of
 from quotecast.providers.simulator.paths import paths
 from quotecast.providers.simulator.quoters import NAME
+from quotecast.providers.simulator.refusals import admit
 from quotecast.providers.simulator.reports import last_reported_quarter
-from quotecast.providers.simulator.tape import Tape
+from quotecast.providers.simulator.scenarios.schedule import Schedule
+from quotecast.providers.simulator.tape import TapeSource
 from quotecast.providers.simulator.trading import trading_year
 from quotecast.providers.simulator.venues import hours_of, stock_tapes
 
@@ -48,13 +50,19 @@ class SimulatorFinancials:
     name = NAME
 
     def __init__(
-        self, seed: int, clock: Callable[[], float] = time.time, *, always_open: bool = True
+        self,
+        seed: int,
+        clock: Callable[[], float] = time.time,
+        *,
+        always_open: bool = True,
+        schedule: Schedule | None = None,
     ) -> None:
         self._clock = clock
+        self._schedule = schedule or Schedule()
         path = paths(seed)
         self._companies = {stock.ticker: company_of(stock, seed, path) for stock in stocks()}
-        self._tapes: dict[str, Tape] = stock_tapes(
-            stocks(), seed, hours_of(Feed.STOCKS, always_open=always_open)
+        self._tapes: dict[str, TapeSource] = stock_tapes(
+            stocks(), seed, hours_of(Feed.STOCKS, always_open=always_open), schedule
         )
 
     async def metrics(self, symbol: str) -> Metrics:
@@ -87,6 +95,7 @@ class SimulatorFinancials:
 
     async def earnings_calendar(self, first: date, last: date) -> EarningsCalendar:
         """See FinancialsProvider; there are reports from 1995 to 2099."""
+        self._admit()
         reach = max(first, _FIRST_DAY), min(last, _LAST_DAY)
         if reach[0] > reach[1]:
             return EarningsCalendar([])
@@ -104,7 +113,10 @@ class SimulatorFinancials:
 
     def _metrics(self, company: Company, last: int) -> Metrics:
         tape = self._tapes[company.stock.ticker]
-        year = trading_year(tape, int(self._clock() * 1000))
+        now = int(self._clock() * 1000)
+        year = trading_year(tape.at(now), now)
+        if not year.days:
+            raise SymbolNotFound
         return ratios.metrics(company, last, tape.listing.volatility, year)
 
     def _events(self, first: date, last: date) -> list[EarningsEvent]:
@@ -116,7 +128,11 @@ class SimulatorFinancials:
         company = self._companies.get(symbol)
         if company is None:
             raise SymbolNotFound
+        self._admit()
         return company
+
+    def _admit(self) -> None:
+        admit(self._schedule, int(self._clock() * 1000))
 
     def _now(self) -> datetime:
         return datetime.fromtimestamp(self._clock(), UTC)

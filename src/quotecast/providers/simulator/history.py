@@ -36,9 +36,13 @@ def bars(tape: Tape, interval: Interval, start: int, end: int) -> Iterator[Bar]:
     `start` and `end` are Unix milliseconds. The bar in progress covers trades up to `end`. Intraday bars
     align to local midnight; `D`, `W` and `M` start at local midnight of their first trading day.
     """
+    return (_bar(tape.listing, candle) for candle in candles(tape, interval, start, end))
+
+
+def candles(tape: Tape, interval: Interval, start: int, end: int) -> Iterator[TickCandle]:
+    """Returns the candles of `bars`: times in Unix milliseconds, prices in ticks."""
     size = _MILLISECONDS.get(interval)
-    candles = tape.candles(size, start, end) if size else _from_days(tape, interval, start, end)
-    return (_bar(tape.listing, candle) for candle in candles)
+    return tape.candles(size, start, end) if size else _from_days(tape, interval, start, end)
 
 
 def _from_days(tape: Tape, interval: str, start: int, end: int) -> Iterator[TickCandle]:

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 from msgspec import Struct
 
-from quotecast.market.calendars import AroundTheClock, Exchange
+from quotecast.market.calendars import AroundTheClock, Calendar
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND: Final = timedelta(milliseconds=1)
@@ -26,7 +26,7 @@ class TradingWindow(Struct, frozen=True, gc=False):
 class Hours:
     """A venue's trading days, from its calendar; `zone` is that of the calendar's dates."""
 
-    def __init__(self, calendar: AroundTheClock | Exchange, zone: ZoneInfo) -> None:
+    def __init__(self, calendar: Calendar, zone: ZoneInfo) -> None:
         self.zone = zone
         #: Whether each trading day opens where the one before closed.
         self.continuous = isinstance(calendar, AroundTheClock)
@@ -52,7 +52,7 @@ class Hours:
 
 
 @lru_cache(maxsize=32_768)
-def _window(calendar: AroundTheClock | Exchange, zone: ZoneInfo, ordinal: int) -> TradingWindow | None:
+def _window(calendar: Calendar, zone: ZoneInfo, ordinal: int) -> TradingWindow | None:
     """Returns the trading day of a date; None for a date without one."""
     day = calendar.first_from(date.fromordinal(ordinal))
     if day.date.toordinal() != ordinal:

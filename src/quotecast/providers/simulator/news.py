@@ -9,11 +9,15 @@ from quotecast.market.news import Article, NewsImage
 from quotecast.providers.reference import Stock, stocks
 from quotecast.providers.simulator.noise import fractions, key_of, noise
 from quotecast.providers.simulator.quoters import NAME
+from quotecast.providers.simulator.refusals import admit
+from quotecast.providers.simulator.scenarios.schedule import Schedule
 
 T = TypeVar("T")
 
 #: Seconds of a slot; each slot has one article.
 SLOT_SECONDS: Final = 240
+#: Time that `between` covers at most.
+_MOST_SECONDS: Final = 31 * 86_400
 #: Articles in an answer, the newest ones.
 COUNT: Final = 500
 SOURCE: Final = "Simulator Newswire"
@@ -87,21 +91,36 @@ class SimulatorNews:
     name = NAME
     every_seconds = 15.0
 
-    def __init__(self, seed: int, clock: Callable[[], float]) -> None:
+    def __init__(self, seed: int, clock: Callable[[], float], schedule: Schedule | None = None) -> None:
         self._key = key_of(seed, "news")
         self._clock = clock
+        self._schedule = schedule or Schedule()
         #: Final articles by slot, cached because generating all of them takes 50 ms.
         self._final: dict[int, Article] = {}
 
     async def news(self) -> list[Article]:
+        """See NewsProvider."""
+        return self.newest()
+
+    def newest(self) -> list[Article]:
         """Returns the newest articles, newest first."""
         now = self._clock()
+        admit(self._schedule, int(now * 1000))
         slot = int(now // SLOT_SECONDS)
         # The current slot's article may not exist yet.
         numbers = range(slot, slot - COUNT - 1, -1)
         articles = {number: article for number in numbers if (article := self._article_at(number, now))}
         self._final = {number: each for number, each in articles.items() if _is_final(number, now)}
         return [*articles.values()][:COUNT]
+
+    def between(self, first: int, last: int) -> list[Article]:
+        """Returns the articles between two moments (Unix seconds), newest first; of 31 days at most."""
+        now = self._clock()
+        end = int(min(last, now))
+        slots = range(end // SLOT_SECONDS, max(first, end - _MOST_SECONDS) // SLOT_SECONDS - 1, -1)
+        found = (self._article_at(number, now) for number in slots)
+        earliest, latest = iso_utc(first), iso_utc(end)
+        return [each for each in found if each and earliest <= each.created_at <= latest]
 
     def _article_at(self, number: int, now: float) -> Article | None:
         cached = self._final.get(number) if _is_final(number, now) else None

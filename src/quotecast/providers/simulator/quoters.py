@@ -6,8 +6,9 @@ from typing import Final, Protocol
 
 from quotecast.market.quotes import CryptoQuote, DovizQuote, Quote, StockQuote
 from quotecast.providers.reference import DovizInstrument, Pair, Stock
-from quotecast.providers.simulator.cursor import Cursor, RestOfDayCursor
-from quotecast.providers.simulator.tape import Tape
+from quotecast.providers.simulator.cursor import Cursor, RestOfDayCursor, extent_between
+from quotecast.providers.simulator.scenarios.schedule import Schedule
+from quotecast.providers.simulator.tape import TapeSource
 
 NAME: Final = "simulator"
 
@@ -22,12 +23,29 @@ class Quoter(Protocol):
         ...
 
 
+class ListedQuoter:
+    """Quotes of an instrument while the market lists it."""
+
+    __slots__ = ("_quoter", "_schedule", "_symbol")
+
+    def __init__(self, quoter: Quoter, symbol: str, schedule: Schedule) -> None:
+        self._quoter = quoter
+        self._symbol = symbol
+        self._schedule = schedule
+
+    def next_quote(self, moment: int) -> Quote | None:
+        """Returns the quote at a moment; None without a change, or for an instrument that is not listed."""
+        if self._schedule.planned and not self._schedule.is_listed(self._symbol, moment):
+            return None
+        return self._quoter.next_quote(moment)
+
+
 class StockQuoter:
     """Quotes of a stock since the open of its latest session."""
 
     __slots__ = ("_cursor", "_last", "_scale", "_stock")
 
-    def __init__(self, stock: Stock, tape: Tape) -> None:
+    def __init__(self, stock: Stock, tape: TapeSource) -> None:
         self._stock = stock
         self._scale = tape.listing.scale
         self._cursor = Cursor(tape)
@@ -68,7 +86,7 @@ class CryptoQuoter:
 
     __slots__ = ("_ago", "_last", "_now", "_pair", "_scale", "_volume_scale")
 
-    def __init__(self, pair: Pair, tape: Tape) -> None:
+    def __init__(self, pair: Pair, tape: TapeSource) -> None:
         self._pair = pair
         self._scale = tape.listing.scale
         self._volume_scale = tape.listing.volume_scale
@@ -81,13 +99,7 @@ class CryptoQuoter:
         now, ago = self._now, self._ago
         now.seek(moment)
         ago.seek(moment - _24_HOURS)
-        state = (
-            now.price,
-            ago.price,
-            max(now.high, ago.high, ago.price),
-            min(now.low, ago.low, ago.price),
-            now.volume + ago.volume,
-        )
+        state = (now.price, ago.price, *extent_between(ago, now, moment))
         if state == self._last:
             return None
         self._last = state
@@ -123,7 +135,7 @@ class DovizQuoter:
 
     __slots__ = ("_cursor", "_instrument", "_last", "_markup", "_scale", "_spread")
 
-    def __init__(self, instrument: DovizInstrument, tape: Tape, markup: float = 0.0) -> None:
+    def __init__(self, instrument: DovizInstrument, tape: TapeSource, markup: float = 0.0) -> None:
         self._instrument = instrument
         self._scale = tape.listing.scale
         self._cursor = Cursor(tape)

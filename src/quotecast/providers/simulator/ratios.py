@@ -54,7 +54,7 @@ def _trading(volatility: float, year: TradingYear) -> Figures:
         "52WeekHighDate": top.date.isoformat(),
         "52WeekLow": bottom.low,
         "52WeekLowDate": bottom.date.isoformat(),
-        "5DayPriceReturnDaily": year.percent_change_since(year.days[-6].date),
+        "5DayPriceReturnDaily": year.percent_change_over(5),
         "13WeekPriceReturnDaily": year.percent_change_since(today - timedelta(weeks=13)),
         "26WeekPriceReturnDaily": year.percent_change_since(today - timedelta(weeks=26)),
         "52WeekPriceReturnDaily": year.percent_change_since(today - timedelta(weeks=52)),

@@ -6,7 +6,9 @@ parent. Any moment is therefore reachable in five steps, and bars of all interva
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Final
+from typing import Final, Protocol
+
+from msgspec.structs import replace
 
 from quotecast.providers.simulator.candles import (
     FINER,
@@ -29,6 +31,28 @@ _DAY_KIND: Final = 0
 _SHADOW: Final = 0.8
 
 
+class TapeSource(Protocol):
+    """An instrument's tape, as scenarios change it."""
+
+    @property
+    def listing(self) -> Listing:
+        """Returns the instrument's parameters."""
+        ...
+
+    @property
+    def hours(self) -> Hours:
+        """Returns the venue's hours."""
+        ...
+
+    def at(self, moment: int) -> "Tape":
+        """Returns the tape as of a moment: earlier prices and volumes are in the shares of that moment."""
+        ...
+
+    def raw(self) -> "Tape":
+        """Returns the tape whose prices and volumes are in the shares of their own time."""
+        ...
+
+
 class Tape:
     """One instrument's trading during its venue's hours; times are Unix milliseconds, prices are in ticks."""
 
@@ -39,6 +63,19 @@ class Tape:
         #: Path point and price where the last computed day ended: for a continuous venue the next day starts
         #: there.
         self._boundary = (0, listing.ticks(0))
+
+    def at(self, moment: int) -> "Tape":
+        """See TapeSource."""
+        del moment
+        return self
+
+    def raw(self) -> "Tape":
+        """See TapeSource."""
+        return self
+
+    def last_traded(self, moment: int) -> int:
+        """Returns the latest moment with a trade, up to a moment within the venue's hours."""
+        return moment
 
     def closing_price(self, window: TradingWindow) -> int:
         """Returns a trading day's closing price in ticks."""
@@ -89,7 +126,9 @@ class Tape:
         last = self.hours.latest(end).ordinal
         for window in self.hours.between(self.hours.latest(start).ordinal, last):
             if window.end > start:
-                yield window, self._truncate(self.day(window), HOUR, end)
+                day = self._truncate(self.day(window), HOUR, end)
+                if day.high:
+                    yield window, day
 
     def candles(self, size: int, start: int, end: int) -> Iterator[TickCandle]:
         """Yields candles of `size` milliseconds, ascending, up to `end`.
@@ -100,7 +139,8 @@ class Tape:
         step = next(step for step in STEPS if size % step == 0)
         last = self.hours.latest(end).ordinal
         for window in self.hours.between(self.hours.latest(start).ordinal, last):
-            for children in self._subdivisions(self.day(window), HOUR, step, (start, end)):
+            day = self.day(window)
+            for children in self._subdivisions(day, HOUR, step, (start, end)) if day.high else ():
                 yield from self._parts(children, window.midnight, size, (start, end))
 
     def _subdivisions(
@@ -123,11 +163,16 @@ class Tape:
         for first, last in pairwise(edges):
             part = children.part(first, last)
             if _overlaps(part, bounds):
-                yield part if part.end <= bounds[1] else self._merge_until(children, first, bounds[1])
+                if part.end > bounds[1]:
+                    part = self._merge_until(children, first, bounds[1])
+                if part.high:
+                    yield part
 
     def _truncate(self, candle: TickCandle, step: int | None, moment: int) -> TickCandle:
         if moment >= candle.end:
             return candle
+        if not candle.high:
+            return replace(candle, end=moment + 1)
         if step is None:
             return self.trades(candle).candle_until(moment)
         return self._merge_until(self.subdivide(candle, step), 0, moment)
@@ -139,4 +184,5 @@ class Tape:
 
 
 def _overlaps(candle: TickCandle, bounds: tuple[int, int]) -> bool:
-    return candle.end > bounds[0] and candle.start <= bounds[1]
+    """Returns whether a candle with trades overlaps the bounds."""
+    return candle.end > bounds[0] and candle.start <= bounds[1] and candle.high > 0

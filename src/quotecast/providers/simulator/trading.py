@@ -44,14 +44,26 @@ class TradingYear(Struct, frozen=True):
         """Returns the day of the 52-week low."""
         return min(self._last_52_weeks(), key=lambda day: day.low)
 
-    def percent_change_since(self, day: date) -> float:
-        """Returns the change since a date's close, or the last close before it, in percent."""
-        before = next(each.close for each in reversed(self.days) if each.date <= day)
-        return round((self.price / before - 1) * 100, 4)
+    def percent_change_since(self, day: date) -> float | None:
+        """Returns the change since a date's close, or the last close before it, in percent.
 
-    def average_volume(self, days: int) -> float:
-        """Returns the average daily volume of the last `days` complete days, in millions of shares."""
+        Returns None for a stock that was first listed after that date.
+        """
+        before = next((each.close for each in reversed(self.days) if each.date <= day), None)
+        return None if before is None else round((self.price / before - 1) * 100, 4)
+
+    def percent_change_over(self, days: int) -> float | None:
+        """Returns the change over the last `days` trading days; None for a newer stock."""
+        return self.percent_change_since(self.days[-days - 1].date) if len(self.days) > days else None
+
+    def average_volume(self, days: int) -> float | None:
+        """Returns the average daily volume of the last `days` complete days, in millions of shares.
+
+        Returns None on a stock's first day.
+        """
         counted = self.days[-days - 1 : -1]
+        if not counted:
+            return None
         return round(sum(day.volume for day in counted) / len(counted) / 1_000_000, 5)
 
     def _last_52_weeks(self) -> list[DailyPrices]:

@@ -94,6 +94,22 @@ async def get_bytes(
 ) -> bytes:
     """Returns the decoded body of `path`.
 
+    Raises as `get_answer` does.
+    """
+    body, _ = await get_answer(client, path, params=params, kinds=kinds, deadline_seconds=deadline_seconds)
+    return body
+
+
+async def get_answer(
+    client: httpx.AsyncClient,
+    path: str,
+    *,
+    params: Mapping[str, str] | None = None,
+    kinds: Collection[str] = JSON_KINDS,
+    deadline_seconds: float = DEADLINE_SECONDS,
+) -> tuple[bytes, Mapping[str, str]]:
+    """Returns the decoded body of `path`, and the headers of the answer.
+
     Raises UpstreamRefused for any status but 200; its excerpt holds no value of the client's own headers.
     Raises UpstreamCutShort, with the received part, when the connection ends in the middle of the body.
     Raises UpstreamError for no answer within the deadline, a content type not among `kinds`, or a body over
@@ -104,7 +120,7 @@ async def get_bytes(
     try:
         async with asyncio.timeout(deadline_seconds), client.stream("GET", path, params=params) as response:
             await _check(client, response, place, kinds)
-            body = await _read(response, place)
+            body, headers = await _read(response, place), response.headers
         outcome = "answered"
     except UpstreamRefused:
         outcome = "refused"
@@ -116,7 +132,7 @@ async def get_bytes(
         raise UpstreamError(f"{place}: {type(error).__name__}") from error
     finally:
         outcomes.calls[client.base_url.host, outcome] += 1
-    return body
+    return body, headers
 
 
 def retry_seconds(header: str | None) -> float | None:

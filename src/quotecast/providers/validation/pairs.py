@@ -18,7 +18,7 @@ class Pairs:
     It refuses, and counts by reason, a quote without a readable price (`unreadable`), older than one already
     taken (`outdated`), or whose price is more than ten times or less than a tenth of the last good one of
     the past hour (`absurd`). Other fields that cannot be read or leap that far (`unreadable_field`,
-    `absurd_field`) keep their last good value.
+    `absurd_field`) keep their last good value, and so do a bid and an ask below it.
     """
 
     def __init__(self, provider: str) -> None:
@@ -66,6 +66,9 @@ class Pairs:
             if value is not None and self._fields.doubt(f"{quote.key} {name}", value, received):
                 self.refused.count("absurd_field")
                 doubtful.append(name)
+        if not doubtful and quote.bid is not None and quote.ask is not None and quote.bid > quote.ask:
+            self.refused.count("absurd_field", 2)
+            doubtful += ["bid", "ask"]
         if not doubtful:
             return quote
         before = self._known.get(quote.key)

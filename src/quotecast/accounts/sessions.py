@@ -1,0 +1,54 @@
+"""A user's sessions: each login has one, and its token is valid while the session lasts."""
+
+from datetime import datetime
+from typing import Final
+
+import asyncpg
+import msgspec
+from msgspec import Struct
+
+from quotecast.accounts.account import Account
+from quotecast.accounts.session_table import Session as Table
+from quotecast.errors import NotFound, WrongCredentials
+
+#: Sessions of one user; a further login ends the oldest.
+MAX_SESSIONS: Final = 100
+MAX_DEVICE: Final = 200
+
+
+class Session(Struct, frozen=True):
+    """One session: the device and network from which it began."""
+
+    id: str
+    device: str
+    address: str
+    created_at: datetime
+    expires_at: datetime
+
+
+async def begin(account: Account, session: Session) -> None:
+    """Adds a session; removes expired ones and the oldest beyond the maximum.
+
+    Raises WrongCredentials if the user was deleted in the meantime.
+    """
+    rows = await account.select(Table, order_by=Table.id, ascending=False)
+    lasting = [row["id"] for row in rows if row["expires_at"] > session.created_at][: MAX_SESSIONS - 1]
+    ended = {row["id"] for row in rows}.difference(lasting)
+    if ended:
+        await account.delete(Table, Table.id.is_in([*ended]))
+    try:
+        await account.insert(Table, **msgspec.structs.asdict(session))
+    except asyncpg.ForeignKeyViolationError as error:
+        raise WrongCredentials from error
+
+
+async def sessions(account: Account, now: datetime) -> list[Session]:
+    """Returns the sessions that have not expired, newest first."""
+    rows = await account.select(Table, Table.expires_at > now, order_by=Table.id, ascending=False)
+    return [Session(**{name: row[name] for name in Session.__struct_fields__}) for row in rows]
+
+
+async def end(account: Account, session_id: str) -> None:
+    """Ends a session: its token is void at once, on every worker. Raises NotFound."""
+    if not await account.delete(Table, Table.id == session_id):
+        raise NotFound("Session")

@@ -1,0 +1,1 @@
+"""Alerts: from crossings of thresholds to events of users, and their delivery."""

@@ -1,0 +1,225 @@
+"""HTTP posts to addresses that users chose, without a way into private networks (SSRF).
+
+The client resolves a name once, refuses the host if any of its addresses is private, and connects to one of
+the addresses that it checked: a second look-up could return another address (DNS rebinding). TLS and `Host`
+name the host itself. The client follows no redirects, takes no proxy from the environment, and reads the
+beginning of an answer only.
+"""
+
+import asyncio
+import ssl
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, Final
+
+import httpcore
+import httpx
+from msgspec import Struct
+
+from quotecast.alerts.networks import Network, is_admitted
+from quotecast.alerts.resolver import Resolve, Resolver
+from quotecast.alerts.urls import BadUrl, Target, parse_url
+
+#: Seconds from the look-up of the name to the end of the answer.
+TIMEOUT_SECONDS: Final = 10.0
+#: Bytes of an answer's body that the client reads before it closes the connection.
+MAX_ANSWER_BYTES: Final = 16 * 1024
+#: Bytes of a whole answer: interim answers, headers and the framing of the body cost time to parse.
+_MAX_RECEIVED_BYTES: Final = 2 * MAX_ANSWER_BYTES
+#: Bytes that are parsed before others have their turn.
+_READ_BYTES: Final = 4096
+#: Addresses of a host that the client tries.
+_MAX_ADDRESSES: Final = 3
+
+
+class Result(Struct, frozen=True):
+    """What became of a post: an HTTP status, or an error in words. `retry_after` is in seconds."""
+
+    status: int | None = None
+    error: str | None = None
+    retry_after: float = 0.0
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether the receiver answered 2xx."""
+        return self.status is not None and 200 <= self.status < 300
+
+    @property
+    def problem(self) -> str:
+        """The error, or the status of a refusal; empty after success."""
+        return "" if self.succeeded else self.error or f"HTTP {self.status}"
+
+
+class Outbound:
+    """Posts to public addresses and to those of `networks`."""
+
+    def __init__(
+        self,
+        *,
+        schemes: Collection[str] = ("https",),
+        networks: Collection[Network] = (),
+        resolve: Resolve | None = None,
+        tls: ssl.SSLContext | None = None,
+        timeout_seconds: float = TIMEOUT_SECONDS,
+    ) -> None:
+        self._schemes = schemes
+        self._networks = networks
+        self._tls = tls or httpx.create_ssl_context()
+        self._backend = _Guarded(resolve or Resolver(), networks)
+        self._timeout_seconds = timeout_seconds
+
+    def check(self, url: str) -> Target:
+        """Returns the parts of a URL that the client would post to. Raises BadUrl."""
+        return parse_url(url, schemes=self._schemes, networks=self._networks)
+
+    async def post(self, url: str, headers: Mapping[str, str], body: bytes) -> Result:
+        """Posts a body once; never raises for anything that the receiver does."""
+        try:
+            async with asyncio.timeout(self._timeout_seconds):
+                return await self._post(self.check(url), headers, body)
+        except TimeoutError:
+            return Result(error=f"no answer in {self._timeout_seconds:g} s")
+        except (BadUrl, _Refused) as error:
+            return Result(error=str(error))
+        except httpcore.ConnectError as error:
+            return Result(error=_words_of(error))
+        except ssl.SSLError:
+            # After the handshake httpcore passes it on.
+            return Result(error="TLS failed")
+        except (httpcore.NetworkError, httpcore.ProtocolError, httpcore.TimeoutException) as error:
+            return Result(error=f"broken answer: {type(error).__name__}")
+
+    async def _post(self, target: Target, headers: Mapping[str, str], body: bytes) -> Result:
+        host = f"[{target.host}]" if ":" in target.host else target.host
+        url = httpcore.URL(
+            scheme=target.scheme.encode(), host=host.encode(), port=target.port, target=target.path.encode()
+        )
+        every = {
+            "host": target.authority,
+            "user-agent": "quotecast",
+            "accept-encoding": "identity",
+            "connection": "close",
+            "content-length": str(len(body)),
+            **headers,
+        }
+        connection = httpcore.AsyncHTTPConnection(
+            url.origin, ssl_context=self._tls, network_backend=self._backend
+        )
+        async with connection, connection.stream("POST", url, headers=_pairs(every), content=body) as answer:
+            await _read_beginning(answer)
+            return Result(status=answer.status, retry_after=_retry_after(answer.headers))
+
+
+class _Refused(Exception):
+    """A host has an address that is not public."""
+
+
+class _Bounded(httpcore.AsyncNetworkStream):
+    """A connection on which the receiver may send _MAX_RECEIVED_BYTES."""
+
+    def __init__(self, stream: httpcore.AsyncNetworkStream) -> None:
+        self._stream = stream
+        self._left = _MAX_RECEIVED_BYTES
+
+    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ASYNC109 - httpcore's signature
+        """Returns some bytes, none at the end. Raises httpcore.ReadError for too many."""
+        if not self._left:
+            raise httpcore.ReadError("the answer is too long")
+        received = await self._stream.read(min(max_bytes, self._left, _READ_BYTES), timeout)
+        self._left -= len(received)
+        return received
+
+    async def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ASYNC109 - httpcore's signature
+        """Sends bytes."""
+        await self._stream.write(buffer, timeout)
+
+    async def aclose(self) -> None:
+        """Closes the connection."""
+        await self._stream.aclose()
+
+    async def start_tls(
+        self,
+        ssl_context: ssl.SSLContext,
+        server_hostname: str | None = None,
+        timeout: float | None = None,  # noqa: ASYNC109 - httpcore's signature
+    ) -> httpcore.AsyncNetworkStream:
+        """Returns the connection with TLS."""
+        return _Bounded(await self._stream.start_tls(ssl_context, server_hostname, timeout))
+
+    def get_extra_info(self, info: str) -> Any:
+        """Returns what httpcore asks of the connection itself."""
+        return self._stream.get_extra_info(info)
+
+
+class _Guarded(httpcore.AsyncNetworkBackend):
+    """Opens connections to addresses that it has checked itself."""
+
+    def __init__(self, resolve: Resolve, networks: Collection[Network]) -> None:
+        self._resolve = resolve
+        self._networks = networks
+        self._sockets = httpcore.AnyIOBackend()
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,  # noqa: ASYNC109 - httpcore's signature
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> httpcore.AsyncNetworkStream:
+        """Returns a connection to one of the host's addresses, all of which are admitted.
+
+        Raises _Refused for another address, and httpcore.ConnectError.
+        """
+        try:
+            addresses = await self._resolve(host.strip("[]"), port)
+        except OSError as error:
+            raise httpcore.ConnectError("the host name has no address") from error
+        if not all(is_admitted(address, self._networks) for address in addresses):
+            raise _Refused("the host has an address that is not public")
+        failure = httpcore.ConnectError("the host name has no address")
+        for address in addresses[:_MAX_ADDRESSES]:
+            try:
+                return _Bounded(
+                    await self._sockets.connect_tcp(
+                        str(address), port, timeout, local_address, socket_options
+                    )
+                )
+            except httpcore.ConnectError as error:
+                failure = error
+        raise failure
+
+    async def connect_unix_socket(self, path: str, *_: Any, **__: Any) -> httpcore.AsyncNetworkStream:
+        """Never connects: no URL of a user names a file."""
+        raise _Refused(f"{path} is not an address")
+
+    async def sleep(self, seconds: float) -> None:
+        """Sleeps."""
+        await asyncio.sleep(seconds)
+
+
+async def _read_beginning(answer: httpcore.Response) -> None:
+    read = 0
+    async for chunk in answer.aiter_stream():
+        read += len(chunk)
+        if read >= MAX_ANSWER_BYTES:
+            return
+
+
+def _pairs(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
+    return [(name.encode(), value.encode()) for name, value in headers.items()]
+
+
+def _retry_after(headers: Iterable[tuple[bytes, bytes]]) -> float:
+    """Returns the seconds of `Retry-After`; a date counts as none."""
+    given = next((value for name, value in headers if name.lower() == b"retry-after"), b"")
+    return float(given) if given.isdigit() and len(given) <= 6 else 0.0
+
+
+def _words_of(error: Exception) -> str:
+    """Returns a short reason, which may be shown to the user."""
+    text = str(error)
+    if "CERTIFICATE_VERIFY_FAILED" in text:
+        return "the certificate is not valid"
+    if isinstance(error.__cause__, ssl.SSLError) or "SSL" in text:
+        return "TLS failed"
+    return text if text.startswith("the host name") else "no connection"

@@ -1,0 +1,208 @@
+"""An edge: a worker near its clients that follows the feeds of another installation over one socket.
+
+It has no database, no upstream and no bus of its own. It answers what the feeds answer, and forwards all
+other requests to the origin. Edges can follow edges.
+"""
+
+import argparse
+import asyncio
+import contextlib
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+
+import uvloop
+from litestar import Litestar
+from msgspec.structs import replace
+
+from quotecast.api.account_services import window_of
+from quotecast.api.app import build_app
+from quotecast.api.composition import capacity_of, limits_of, make_edge, observers_of, with_caches
+from quotecast.api.edge.addresses import identify_by_address
+from quotecast.api.edge.ambiguity import is_ambiguous
+from quotecast.api.edge.repeats import Repeats
+from quotecast.api.edge.requests import Requests, span_attributes
+from quotecast.api.edge.throttle import Throttle
+from quotecast.api.feed_routes import ROUTERS, is_answered_by
+from quotecast.api.forward import Forward, dispatch, refuse
+from quotecast.api.lifetime import run_loops, serve_until_stopped, wait_for_data
+from quotecast.api.metrics import Worker, feed_families
+from quotecast.api.names import Names
+from quotecast.api.past import Past
+from quotecast.api.routes.health import readiness_on_private_port
+from quotecast.api.searching import Searches
+from quotecast.api.services import NO_PROVIDER, MarketServices
+from quotecast.asgi import App, Scope
+from quotecast.bus.relay import RelayBus
+from quotecast.environment import PREFIX, value_of
+from quotecast.errors import SettingsError
+from quotecast.feed.documents import Documents
+from quotecast.feed.mirror import Mirror
+from quotecast.feed.relay import Relay
+from quotecast.limits.alone import WindowAlone
+from quotecast.limits.window import Window
+from quotecast.market.feeds import Feed
+from quotecast.market.movers import Floors
+from quotecast.observe import metrics, tracing
+from quotecast.observe.logs import configure_logs
+from quotecast.providers import reference
+from quotecast.providers.quotecast.offer import Origin
+from quotecast.redis import counts
+from quotecast.settings.checks import UNENCRYPTED, sends_secret_unencrypted
+from quotecast.settings.model import Settings
+from quotecast.stream import ticker
+from quotecast.stream.endpoint import Streams
+from quotecast.stream.hubs import hub_of
+from quotecast.stream.relays import Relays
+from quotecast.stream.room import Room
+
+#: The name of the provider of every feed.
+ORIGIN: Final = "origin"
+
+
+def run(settings: Settings, arguments: argparse.Namespace) -> int:
+    """Runs until it receives a signal to stop; returns the exit code."""
+    if arguments.origin:
+        settings = replace(settings, origin=value_of(f"{PREFIX}ORIGIN", arguments.origin, Origin))
+    _check(settings)
+    configure_logs(level=settings.log_level, as_json=settings.mode == "production")
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(_serve(settings))
+    return 0
+
+
+def _check(settings: Settings) -> None:
+    needed = {
+        "ORIGIN": (settings.origin, "name an installation: `quotecast edge wss://quotes.example.com`"),
+        "ORIGIN_SECRET": (settings.origin_secret, "give the QUOTECAST_RELAY_SECRET of the origin"),
+    }
+    problems = [f"{PREFIX}{name}: {what}" for name, (value, what) in needed.items() if not value]
+    if settings.limits == "edge":
+        problems.append(
+            f"{PREFIX}LIMITS=edge: caches ask only the workers of an installation; an edge takes `on`"
+        )
+    if settings.mode == "production" and sends_secret_unencrypted(settings):
+        problems.append(f"{PREFIX}ORIGIN: {UNENCRYPTED}")
+    if problems:
+        raise SettingsError("\n".join(problems))
+
+
+async def _serve(settings: Settings) -> None:
+    """The composition root: opens everything here, and closes it in the reverse order."""
+    draining, serves = asyncio.Event(), asyncio.Event()
+    bus = RelayBus(settings.origin, settings.origin_secret)
+    services = _services(bus, settings, draining)
+    hubs = {feed: hub_of(services.mirrors[feed], settings.heartbeat_ms) for feed in services.configured()}
+    room, requests = Room(capacity_of(settings)), Requests()
+    async with contextlib.AsyncExitStack() as stack:
+        traced = stack.enter_context(tracing.export_traces("quotecast-edge"))
+        window = await stack.enter_async_context(window_of(settings)) if settings.redis_url else WindowAlone()
+        routed, http = _routes(services, window, settings)
+        relays = Relays(bus, settings.relay_secret)
+        streams = Streams(
+            http,
+            hubs,
+            heartbeat_ms=settings.heartbeat_ms,
+            sockets_per_address=settings.sockets_per_address,
+            address_of=identify_by_address(settings.trusted_proxies),
+            relays=relays,
+        )
+        local = traced(make_edge(streams, (), requests, settings), span_attributes)
+        forward = Forward(
+            settings.origin,
+            settings.trusted_proxies,
+            refusing=make_edge(refuse, (), requests, settings),
+            observers=observers_of(requests, settings),
+        )
+        stack.push_async_callback(forward.close)
+        app = dispatch(local, forward, partial(_is_local, is_answered_by(routed)))
+        mirrors = {feed: hub.mirror for feed, hub in hubs.items()}
+        relay = Relay(bus, mirrors, services.documents, on_message=relays.publish)
+        await stack.enter_async_context(run_loops(relay.run(), ticker.run(hubs.values())))
+        counting = Worker(
+            requests=requests,
+            window=window,
+            hubs=hubs,
+            streams=streams,
+            room=room,
+            relay=relay,
+            relays=relays,
+            monotonic=time.monotonic,
+        )
+        scraped = await stack.enter_async_context(
+            metrics.serve_metrics(
+                settings.metrics_host,
+                settings.metrics_port,
+                partial(feed_families, counting),
+                counts.families,
+                readiness=partial(readiness_on_private_port, services, serves.is_set),
+            )
+        )
+        await serve_until_stopped(
+            app,
+            settings,
+            loaded=partial(wait_for_data, relay, hubs),
+            introduction=lambda: _introduction(services, settings, window, room) + scraped,
+            room=room,
+            drain=streams.drain,
+            draining=draining,
+            serves=serves,
+        )
+
+
+def _routes(
+    services: MarketServices, window: Window | WindowAlone, settings: Settings
+) -> tuple[Litestar, App]:
+    """Returns the routed application, and the one in front that answers repeated reads."""
+    address_of = identify_by_address(settings.trusted_proxies)
+    throttle = Throttle(
+        window.check,
+        window.give_back,
+        limits=limits_of(settings),
+        find=services.names.find,
+        identify=address_of,
+        by_address=address_of,
+    )
+    routed = build_app(
+        services, routers=ROUTERS, middleware=[throttle.middleware] if settings.limits != "off" else []
+    )
+    repeats = Repeats(routed, throttle=throttle, parameters=routed.state.documents.parameters)
+    return routed, with_caches(repeats, settings)
+
+
+def _is_local(is_answered: Callable[[Scope], bool], scope: Scope) -> bool:
+    path: str = scope["path"]
+    # A proxy may understand an ambiguous request differently: it is refused here.
+    return is_answered(scope) or path.startswith("/api/sse/") or is_ambiguous(scope)
+
+
+def _services(bus: RelayBus, settings: Settings, draining: asyncio.Event) -> MarketServices:
+    mirrors, documents = {feed: Mirror(feed) for feed in Feed}, Documents()
+    return MarketServices(
+        mirrors=mirrors,
+        documents=documents,
+        names=Names(mirrors, documents),
+        searches=Searches(mirrors, documents),
+        shares={stock.ticker: stock.shares for stock in reference.stocks()},
+        floors=Floors(settings.movers_min_price, settings.movers_min_volume),
+        past=Past(None),
+        providers={feed: ORIGIN if settings.providers_of(feed) else NO_PROVIDER for feed in Feed},
+        clock=time.time,
+        monotonic=time.monotonic,
+        checks={"origin": bus.check},
+        draining=draining.is_set,
+    )
+
+
+def _introduction(
+    services: MarketServices, settings: Settings, window: Window | WindowAlone, room: Room
+) -> str:
+    infos = {feed: services.mirrors[feed].info for feed in services.configured()}
+    simulated = ", ".join(feed for feed, info in infos.items() if info and info.simulated)
+    note = f"; simulated data: {simulated}" if simulated else ""
+    feeds = f", feeds on ws://{settings.host}:{settings.feed_port}" if settings.feed_port else ""
+    limits = "; limits of this worker alone" if isinstance(window, WindowAlone) else ""
+    most = f"; at most {room.capacity.feeds:,} feeds ({room.capacity.reason})"
+    served = f"{', '.join(infos) or 'no feed'}{note}{limits}{most}"
+    return f"edge of {settings.origin} on http://{settings.host}:{settings.port}{feeds}: {served}"

@@ -1,0 +1,79 @@
+"""Examples of fields, from the examples of requests and answers in the OpenAPI document."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+Fields = Iterator[tuple[str, str, Any]]
+
+#: Examples of fields that no example of a request or answer has.
+_EXAMPLES: Final[Mapping[str, Any]] = {
+    "AlertChange.active": False,
+    "FeedAge.problem": "unreadable",
+    "ChartBars.nextTime": 1_795_188_300,
+    "Overview.errors": {"earnings": "Upstream unavailable"},
+    "ProfileChange.end_sessions": True,
+    "SymbolInfo.delay": 900,
+    "homeSymbol": "BABA",
+    "note": "Take profit",
+    "since": "2026-11-02",
+}
+#: Values that say little as an example.
+_POOR: Final[tuple[Any, ...]] = (None, "", [], {})
+
+
+class FieldExamples:
+    """The values of fields in the examples of a document."""
+
+    def __init__(self, document: Mapping[str, Any]) -> None:
+        self._schemas = document["components"]["schemas"]
+        self._found: dict[str, Any] = {}
+        for media in _media(document):
+            for example in media.get("examples", {}).values():
+                self._read(media["schema"], example["value"])
+
+    def example(self, schema: str, field: str) -> Any:
+        """Returns the field's value in an example of the schema, else of another schema with this field."""
+        keys = (f"{schema}.{field}", field)
+        given = next((_EXAMPLES[key] for key in keys if key in _EXAMPLES), None)
+        candidates = (self._found.get(keys[0]), given, self._found.get(field))
+        return next((each for each in candidates if each not in _POOR), candidates[0])
+
+    def _read(self, schema: Mapping[str, Any], value: Any) -> None:
+        for name, field, given in self._fields(schema, value):
+            for key in (f"{name}.{field}", field):
+                if self._found.get(key) in _POOR:
+                    self._found[key] = given
+
+    def _fields(self, schema: Mapping[str, Any], value: Any) -> Fields:
+        """Yields schema, name and value of every field in a value."""
+        if "$ref" in schema:
+            yield from self._fields_of_object(schema["$ref"].rpartition("/")[2], value)
+        elif "items" in schema:
+            for each in value:
+                yield from self._fields(schema["items"], each)
+        elif isinstance(schema.get("additionalProperties"), dict):
+            for each in value.values():
+                yield from self._fields(schema["additionalProperties"], each)
+        for choice in schema.get("oneOf", schema.get("anyOf", ())):
+            if self._fits(choice, value):
+                yield from self._fields(choice, value)
+
+    def _fields_of_object(self, name: str, value: Mapping[str, Any]) -> Fields:
+        for field, schema in self._schemas[name].get("properties", {}).items():
+            if field in value:
+                yield name, field, value[field]
+                yield from self._fields(schema, value[field])
+
+    def _fits(self, choice: Mapping[str, Any], value: Any) -> bool:
+        """Returns whether a value is one of the objects or lists that a union names."""
+        if "$ref" not in choice:
+            return choice.get("type") == "array" and isinstance(value, list)
+        schema = self._schemas[choice["$ref"].rpartition("/")[2]]
+        return isinstance(value, dict) and set(schema["required"]) <= set(value) <= set(schema["properties"])
+
+
+def _media(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    for item in document["paths"].values():
+        for operation in item.values():
+            for each in (operation.get("requestBody", {}), *operation["responses"].values()):
+                yield from each.get("content", {}).values()

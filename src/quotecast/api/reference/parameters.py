@@ -1,0 +1,96 @@
+"""Completes the parameters of the OpenAPI document: descriptions, examples, and no null."""
+
+from typing import Any, Final
+
+#: Descriptions of path parameters.
+_TEXTS: Final = {
+    "alert_id": "Id of one of your alerts",
+    "holding_id": "Id of one of your holdings",
+    "list_id": "Id of one of your watchlists",
+    "session_id": "Id of one of your sessions",
+    "subscription_id": "Id of one of your subscribed browsers",
+    "symbol": "Ticker of the company, in any case",
+}
+_ID: Final = "01a1fc87e0c47a905dd5d085"
+#: Example values by name, or by `group.name` for the routes of one group.
+_EXAMPLES: Final = {
+    "Idempotency-Key": "5f0c6a4e-9d0b-4f5e-8a39-6f1f5c1f3d11",
+    "after": 17,
+    "market.after": "AAPL",
+    "crypto.after": "BTC/USDT",
+    "doviz.after": "gram-altin",
+    "alert_id": _ID,
+    "category": "gold",
+    "currency": "TRY",
+    "dry_run": True,
+    "end": "2026-11-21T00:00:00Z",
+    "format": "csv",
+    "from": "2026-11-23",
+    "group": "sector:Energy",
+    "doviz.group": "bank:akbank",
+    "instrument": "USD",
+    "holding_id": _ID,
+    "include": "quote",
+    "interval": "1h",
+    "limit": 20,
+    "list": "default",
+    "list_id": _ID,
+    "market.list": "gainers",
+    "offset": 100,
+    "order": "desc",
+    "page": "eyJhZnRlciI6MTc2MzY0MDAwMH0",
+    "q": "altin",
+    "range": "1M",
+    "raw": "true",
+    "search": "apple",
+    "session": "extended",
+    "session_id": _ID,
+    "source": "own",
+    "start": "2026-11-20T00:00:00Z",
+    "subscription_id": _ID,
+    "symbol": "AAPL",
+    "crypto.symbol": "BTC-USDT",
+    "doviz.symbol": "gram-altin",
+    "symbols": "AAPL,MSFT",
+    "crypto.symbols": "BTC/USDT,ETH/USDT",
+    "doviz.symbols": "gram-altin,USD",
+    "theme": "light",
+    "ticker": "AAPL",
+    "timeframe": "1h",
+    "to": "2026-11-27",
+    "type": "stock",
+    "wait": 25,
+}
+
+
+def complete_parameters(document: dict[str, Any]) -> None:
+    """Adds to each parameter what its handler does not say."""
+    for path, item in document["paths"].items():
+        group = path.removeprefix("/api/").removeprefix("openbb/").partition("/")[0]
+        for operation in item.values():
+            for parameter in operation.get("parameters", ()):
+                _complete(group, parameter)
+
+
+def _complete(group: str, parameter: dict[str, Any]) -> None:
+    schema, name = _without_null(parameter["schema"]), parameter["name"]
+    text = schema.pop("description", "")
+    parameter["description"] = parameter.get("description") or text or _TEXTS.get(name, "")
+    example = _EXAMPLES.get(f"{group}.{name}", _EXAMPLES.get(name))
+    if "examples" not in schema and example is not None:
+        schema["examples"] = [example]
+    parameter["schema"] = schema
+
+
+def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
+    """Returns the schema without null: a query omits a parameter, it cannot contain null."""
+    kinds = [each for each in schema.get("oneOf", ()) if each != {"type": "null"}]
+    if len(kinds) == 1:
+        schema = {**schema, **kinds[0]}
+        del schema["oneOf"]
+    if isinstance(schema.get("type"), list):
+        (kind,) = (each for each in schema["type"] if each != "null")
+        schema = {**schema, "type": kind}
+    if "enum" in schema:
+        schema["enum"] = [each for each in schema["enum"] if each is not None]
+    return schema

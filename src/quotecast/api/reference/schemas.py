@@ -1,0 +1,100 @@
+"""Completes the schemas of the OpenAPI document: names, descriptions, formats, enumerations and examples."""
+
+import re
+from collections.abc import Collection
+from typing import Any, Final
+
+from msgspec import json
+
+from quotecast.api.reference.account_fields import ACCOUNT_FIELDS
+from quotecast.api.reference.chart_fields import CHART_FIELDS
+from quotecast.api.reference.codes import error_codes
+from quotecast.api.reference.field_examples import FieldExamples
+from quotecast.api.reference.market_fields import MARKET_FIELDS
+from quotecast.market.instruments import CATEGORIES
+
+# Fields that charts share with other answers are in the other tables.
+_FIELDS: Final = CHART_FIELDS | MARKET_FIELDS | ACCOUNT_FIELDS
+_DATES: Final = ("bought_at", "coveredFrom", "coveredTo", "date", "period", "since")
+_TIMES: Final = (
+    *("added_at", "armed_at", "created_at", "expires_at", "happened_at", "last_error_at", "last_sent_at"),
+    *("updated_at", "end", "lastUpdate", "nextClose", "nextOpen", "start", "time", "timestamp"),
+)
+#: Fields with a standard format, by name.
+_FORMATS: Final = {
+    **dict.fromkeys(_DATES, "date"),
+    **dict.fromkeys(_TIMES, "date-time"),
+    "email": "email",
+    "endpoint": "uri",
+    "url": "uri",
+}
+#: The values of fields that the structs know as text, beside the codes of errors.
+_VALUES: Final = {
+    "DovizQuote.category": [*CATEGORIES],
+    "EarningsEvent.hour": ["bmo", "amc", "dmh", ""],
+}
+#: The schema of a generic struct has the path of its argument's module in its name.
+_GENERIC: Final = re.compile(r"^(\w+?)_[\w.]*?(\w+)_$")
+
+Schema = dict[str, Any]
+
+
+def without_modules(document: dict[str, Any]) -> dict[str, Any]:
+    """Returns the document with `EstimatesOfEpsEstimate` for the struct `Estimates[EpsEstimate]`."""
+    text = json.encode(document)
+    for name in document["components"]["schemas"]:
+        if generic := _GENERIC.match(name):
+            text = text.replace(name.encode(), "Of".join(generic.groups()).encode())
+    renamed: dict[str, Any] = json.decode(text)
+    return renamed
+
+
+def complete_fields(document: dict[str, Any], bodies: Collection[str]) -> None:
+    """Adds to each field what its struct does not say; `bodies` are the schemas of request bodies."""
+    schemas = document["components"]["schemas"]
+    describe_fields(schemas)
+    if "Problem" in schemas:
+        schemas["Problem"]["properties"]["code"]["enum"] = error_codes()
+    examples = FieldExamples(document)
+    for name, schema in schemas.items():
+        for field, described in schema.get("properties", {}).items():
+            # The fields of objects have examples of their own.
+            if "$ref" not in str(described):
+                described["examples"] = [described.get("const", examples.example(name, field))]
+        _settle_defaults(schema, is_body=name in bodies)
+
+
+def describe_fields(schemas: dict[str, Schema]) -> None:
+    """Adds description, format and values to the fields of schemas, by the tables."""
+    for name, schema in schemas.items():
+        properties = schema.get("properties", {})
+        for field, described in properties.items():
+            properties[field] = _described(name, field, described)
+
+
+def _described(name: str, field: str, schema: Schema) -> Schema:
+    key = f"{name}.{field}"
+    choices = schema.get("oneOf", ())
+    if len(choices) == 1:
+        schema = {**schema, **choices[0]}
+        del schema["oneOf"]
+    more: Schema = {"format": _FORMATS[field]} if field in _FORMATS and schema.get("type") != "array" else {}
+    if key in _VALUES:
+        more["enum"] = _VALUES[key]
+    text = _own_text(schema) or _FIELDS.get(key, _FIELDS.get(field))
+    return {**more, **schema, **({"description": text} if text else {})}
+
+
+def _own_text(schema: Schema) -> str:
+    """Returns the description by the struct: of the field, or of its value unless that is null."""
+    choices = (each.get("description", "") for each in schema.get("anyOf", ()))
+    return schema.get("description") or next(filter(None, choices), "")
+
+
+def _settle_defaults(schema: Schema, *, is_body: bool) -> None:
+    """Removes defaults: a request may omit the field, an answer always has it."""
+    for field, described in schema.get("properties", {}).items():
+        if "default" in described:
+            del described["default"]
+            if not is_body and field not in schema["required"]:
+                schema["required"].append(field)

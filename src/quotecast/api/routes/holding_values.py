@@ -1,0 +1,76 @@
+"""Validation of a holding's values."""
+
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from typing import Annotated, Final
+
+from msgspec import Meta, Raw
+
+from quotecast.api.routes.lookup import Mirrors, stored_spelling
+from quotecast.errors import InvalidValue
+from quotecast.market import money
+from quotecast.market.currencies import CURRENCIES
+
+LIMIT: Final = Decimal(10) ** 12
+EARLIEST: Final = date(1900, 1, 1)
+#: Offset of UTC+14, where each day begins first.
+_FIRST_DAYLIGHT: Final = timedelta(hours=14)
+
+_SHARES: Final = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 10**12}
+_COST: Final = {"type": "number", "minimum": 0, "exclusiveMaximum": 10**12}
+
+Shares = Annotated[Raw, Meta(description="At most 8 decimals, taken exactly", extra_json_schema=_SHARES)]
+Cost = Annotated[
+    Raw, Meta(description="Per share; at most 8 decimals, taken exactly", extra_json_schema=_COST)
+]
+
+
+def ticker_of(text: str, mirrors: Mirrors) -> str:
+    """Returns the ticker as its feed spells it. Raises InvalidValue."""
+    ticker = stored_spelling(mirrors, text)
+    if ticker is None:
+        raise InvalidValue("ticker", "Not a ticker")
+    return ticker
+
+
+def shares_of(number: bytes) -> Decimal:
+    """Returns a number of shares. Raises InvalidValue."""
+    return _amount("shares", number, zero=False)
+
+
+def cost_of(number: bytes) -> Decimal:
+    """Returns a cost per share. Raises InvalidValue."""
+    return _amount("avg_cost", number, zero=True)
+
+
+def day_of(text: str, now: datetime) -> date:
+    """Returns the day of a purchase. Raises InvalidValue."""
+    try:
+        # fromisoformat also accepts the basic format and week dates of ISO 8601.
+        day = date.fromisoformat(text) if len(text) == len("YYYY-MM-DD") and "W" not in text else None
+    except ValueError:
+        day = None
+    if day is None:
+        raise InvalidValue("bought_at", "A date as YYYY-MM-DD")
+    if not EARLIEST <= day <= (now + _FIRST_DAYLIGHT).date():
+        raise InvalidValue("bought_at", f"From {EARLIEST} to today")
+    return day
+
+
+def currency_code(field: str, text: str) -> str:
+    """Returns the ISO 4217 code of a text in any letter case. Raises InvalidValue."""
+    code = text.strip().upper()
+    if code not in CURRENCIES:
+        raise InvalidValue(field, "Not a code of ISO 4217")
+    return code
+
+
+def _amount(field: str, number: bytes, *, zero: bool) -> Decimal:
+    amount = money.parse_amount(number)
+    if amount is None:
+        raise InvalidValue(field, "A number of at most 64 characters")
+    if money.decimal_places(amount) > money.PLACES:
+        raise InvalidValue(field, f"At most {money.PLACES} decimals")
+    if not (Decimal(0) <= amount < LIMIT) or (amount == 0 and not zero):
+        raise InvalidValue(field, f"{'At least' if zero else 'Above'} 0 and below 10^12")
+    return amount

@@ -1,0 +1,136 @@
+"""Holdings as CSV (RFC 4180): a header line, then a line for each holding."""
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Final, NamedTuple
+
+from quotecast.accounts.portfolio import Holding
+from quotecast.api.csv import write_csv
+from quotecast.api.routes.holding_values import cost_of, currency_code, day_of, shares_of, ticker_of
+from quotecast.api.routes.lookup import Mirrors
+from quotecast.errors import FieldProblem, InvalidRows, InvalidValue
+from quotecast.market import money
+
+COLUMNS: Final = ("ticker", "shares", "avg_cost", "bought_at", "currency")
+MAX_ROWS: Final = 1000
+#: Problems that one answer names.
+MAX_PROBLEMS: Final = 100
+
+_REQUIRED: Final = COLUMNS[:3]
+_COMMA: Final = re.compile(r"-?[0-9]+,[0-9]+")
+_THOUSANDS: Final = re.compile(r"-?[1-9][0-9]{0,2},[0-9]{3}")
+
+
+class Row(NamedTuple):
+    """A line's number in the file, and its cells by column; empty cells are left out."""
+
+    line: int
+    cells: Mapping[str, str]
+
+
+def holdings_csv(holdings: Iterable[Holding]) -> bytes:
+    """Returns the file of holdings, oldest first, with exact amounts."""
+    return write_csv(COLUMNS, map(_cells, sorted(holdings, key=lambda holding: holding.id)))
+
+
+def _cells(holding: Holding) -> list[str]:
+    amounts = (f"{money.without_zeros(amount):f}" for amount in (holding.shares, holding.avg_cost))
+    return [holding.ticker, *amounts, holding.bought_at.isoformat(), holding.currency]
+
+
+def holdings_of(body: bytes, mirrors: Mirrors, ids: Sequence[str], now: datetime) -> list[Holding]:
+    """Returns the holdings of a file, in its order, with the given ids. Raises InvalidRows.
+
+    Columns may stand in any order; `bought_at` and `currency` may be missing or empty. A header with
+    semicolons makes semicolons the separators.
+    """
+    rows = _rows_of(body)
+    holdings: list[Holding] = []
+    problems: list[FieldProblem] = []
+    for holding_id, row in zip(ids, rows, strict=False):
+        try:
+            holdings.append(_holding_of(row.cells, mirrors, holding_id, now))
+        except InvalidValue as error:
+            problems.append(FieldProblem(error.field, str(error), row.line))
+    if problems:
+        raise InvalidRows(problems[:MAX_PROBLEMS])
+    return holdings
+
+
+def _holding_of(cells: Mapping[str, str], mirrors: Mirrors, holding_id: str, now: datetime) -> Holding:
+    for column in _REQUIRED:
+        if column not in cells:
+            raise InvalidValue(column, "Missing")
+    return Holding(
+        id=holding_id,
+        ticker=ticker_of(cells["ticker"], mirrors),
+        shares=shares_of(_number("shares", cells["shares"])),
+        avg_cost=cost_of(_number("avg_cost", cells["avg_cost"])),
+        bought_at=day_of(cells["bought_at"], now) if "bought_at" in cells else now.date(),
+        currency=currency_code("currency", cells.get("currency", "USD")),
+        created_at=now,
+    )
+
+
+def _number(column: str, text: str) -> bytes:
+    """Returns the text of a JSON number; a single comma is a decimal comma unless it may mean thousands."""
+    if _THOUSANDS.fullmatch(text):
+        whole, decimal = text.replace(",", ""), text.replace(",", ".")
+        raise InvalidValue(column, f"Write {whole} or {decimal}0: the comma has two meanings")
+    return (text.replace(",", ".") if _COMMA.fullmatch(text) else text).encode()
+
+
+def _rows_of(body: bytes) -> list[Row]:
+    """Returns the lines that are not blank. Raises InvalidRows for text that is no such file."""
+    try:
+        text = body.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise _refusal("", "Not UTF-8", body.count(b"\n", 0, error.start) + 1) from error
+    lines = _lines_of(text)
+    header = next(lines, None)
+    if header is None:
+        raise _refusal("", "No header line", 1)
+    columns = _columns_of(*header)
+    rows: list[Row] = []
+    for line, cells in lines:
+        if len(rows) == MAX_ROWS:
+            raise _refusal("", f"At most {MAX_ROWS} rows", line)
+        if len(cells) != len(columns):
+            raise _refusal("", f"{len(columns)} cells, as in the header", line)
+        named = zip(columns, (cell.strip() for cell in cells), strict=True)
+        rows.append(Row(line, {column: cell for column, cell in named if cell}))
+    if not rows:
+        raise _refusal("", "No rows", header[0])
+    return rows
+
+
+def _lines_of(text: str) -> Iterator[tuple[int, list[str]]]:
+    """Yields the number and the cells of each line that is not blank. Raises InvalidRows."""
+    first = text.partition("\n")[0]
+    delimiter = ";" if ";" in first and "," not in first else ","
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    line = 1
+    try:
+        for cells in reader:
+            if any(cell.strip() for cell in cells):
+                yield line, cells
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise _refusal("", "Not CSV: a quote without its end, or a cell that is too long", line) from error
+
+
+def _columns_of(line: int, cells: Sequence[str]) -> list[str]:
+    columns = [cell.strip().lower() for cell in cells]
+    for column in _REQUIRED:
+        if column not in columns:
+            raise _refusal(column, "The header lacks this column", line)
+    if not set(columns) <= {*COLUMNS} or len({*columns}) != len(columns):
+        raise _refusal("", f"The header has each column once: {', '.join(COLUMNS)}", line)
+    return columns
+
+
+def _refusal(column: str, message: str, line: int) -> InvalidRows:
+    return InvalidRows([FieldProblem(column, message, line)])

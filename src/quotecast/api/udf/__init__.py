@@ -1,0 +1,1 @@
+"""TradingView's UDF protocol over the service's quotes, bars, search and news."""

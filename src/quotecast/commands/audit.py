@@ -1,0 +1,74 @@
+"""`quotecast audit`: measures a feed, of this or another service or of an upstream, against thresholds."""
+
+import importlib
+import sys
+from argparse import Namespace
+from typing import Any, Final
+
+import msgspec
+from msgspec.structs import replace
+
+from quotecast.commands.auditing.limits import Limits, broken
+from quotecast.commands.auditing.report import Report
+from quotecast.commands.auditing.text import lines_of
+from quotecast.commands.auditing.upstream import audit_vendor, providers_of
+from quotecast.errors import SettingsError
+from quotecast.observe.logs import configure_logs
+from quotecast.settings.model import Settings
+
+LONGEST_SECONDS: Final = 7 * 86_400.0
+_LIMITS: Final = ("max_age_p99", "max_silence", "max_gaps", "max_backwards", "max_disagreements")
+
+
+def run(settings: Settings, arguments: Namespace) -> int:
+    """Writes the report after the given seconds, or at Ctrl-C; returns 1 if a threshold is broken.
+
+    Raises SettingsError for wrong arguments, and Refused if nothing answers at the address.
+    """
+    if (arguments.url is None) == (arguments.vendor is None):
+        raise SettingsError("audit needs the address of a feed, or --vendor NAME")
+    for name, value in (("--seconds", arguments.seconds), ("--check-every", arguments.check_every)):
+        if not 0 < value <= LONGEST_SECONDS:
+            raise SettingsError(f"{name}: above 0 and at most {LONGEST_SECONDS:.0f}, which is a week")
+    limits = _limits(arguments)
+    configure_logs(level=settings.log_level, as_json=False)
+    report = _audit_upstream(settings, arguments) if arguments.vendor else _audit_service(arguments)
+    report = replace(report, broken=broken(report, limits))
+    _write(report, as_json=arguments.json)
+    return 1 if report.broken else 0
+
+
+def _limits(arguments: Namespace) -> Limits:
+    given = {name: getattr(arguments, name) for name in _LIMITS if getattr(arguments, name) is not None}
+    for name, value in given.items():
+        # Written so that NaN, which compares with nothing, is refused too.
+        if not value >= 0:
+            raise SettingsError(f"--{name.replace('_', '-')}: at least 0")
+    return Limits(**given)
+
+
+def _audit_upstream(settings: Settings, arguments: Namespace) -> Report:
+    providers = providers_of(arguments.vendor, settings)
+    return audit_vendor(arguments.vendor, providers, arguments.seconds, _say)
+
+
+def _audit_service(arguments: Namespace) -> Report:
+    try:
+        session: Any = importlib.import_module("quotecast.commands.auditing.session")
+        addresses: Any = importlib.import_module("quotecast.commands.auditing.address")
+    except ModuleNotFoundError as error:
+        if error.name != "quotecast_client":
+            raise
+        raise SettingsError("audit of a feed needs its extra: pip install 'quotecast[watch]'") from None
+    address = addresses.read_address(arguments.url, arguments.rest)
+    report: Report = session.audit(address, arguments.seconds, arguments.check_every, _say)
+    return report
+
+
+def _write(report: Report, *, as_json: bool) -> None:
+    text = msgspec.json.encode(report).decode() if as_json else "\n".join(lines_of(report))
+    sys.stdout.write(f"{text}\n")
+
+
+def _say(line: str) -> None:
+    sys.stderr.write(f"{line}\n")

@@ -1,0 +1,1 @@
+"""Measures a feed: ages, silences, gaps, steps back in time and disagreement with REST."""

@@ -1,0 +1,144 @@
+"""The audit of a quotecast service: messages of its socket in, a report out; no I/O."""
+
+from typing import Any
+
+import msgspec
+
+from quotecast.commands.auditing.address import FeedAddress
+from quotecast.commands.auditing.feed import FeedAudit
+from quotecast.commands.auditing.measuring import QUIETEST, age_report, rate, rest_report, rounded
+from quotecast.commands.auditing.moments import ClockOffset, Moment
+from quotecast.commands.auditing.report import (
+    BackwardsReport,
+    ClockReport,
+    FeedReport,
+    GapReport,
+    Report,
+    SilenceReport,
+    StateChange,
+)
+from quotecast.errors import QuotecastError
+from quotecast_client import Feed
+
+_NO_PROVIDER, _NO_DATA = 404, 503
+
+
+class Refused(QuotecastError):
+    """The service refuses the feed; connecting again does not help."""
+
+    code = "refused"
+
+
+class ServiceAudit:
+    """Takes the messages of all connections to one address."""
+
+    def __init__(self, address: FeedAddress, start: Moment) -> None:
+        self.address = address
+        self.feeds: dict[Feed, FeedAudit] = {
+            feed: FeedAudit(feed, start, is_whole=is_whole) for feed, is_whole in address.feeds.items()
+        }
+        self.clock = ClockOffset()
+        #: Numbers of further connections, of messages that are no frames, and of failed requests to REST.
+        self.reconnects = self.unreadable = self.rest_failures = 0
+        #: Seconds that the service asked to stay away.
+        self.retry_after: float | None = None
+        #: Seconds without a frame after which the connection counts as dead.
+        self.silence = 30.0
+        self._start = start
+        self._pings: dict[str, float] = {}
+
+    @property
+    def url(self) -> str:
+        """The address of the next connection."""
+        return self.address.resume({feed: audit.copy for feed, audit in self.feeds.items()})
+
+    def ping(self, now: Moment) -> bytes:
+        """Returns a command that asks for the service's time."""
+        name = f"audit-{now.unix}"
+        self._pings = {name: now.unix}
+        return msgspec.json.encode({"action": "ping", "id": name})
+
+    def take(self, message: str | bytes, now: Moment) -> None:
+        """Takes a message. Raises Refused, or ConnectionError if another connection may have the feed."""
+        try:
+            self._take(msgspec.json.decode(message), now)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            self.unreadable += 1
+
+    def _take(self, frame: dict[str, Any], now: Moment) -> None:
+        match frame["type"]:
+            case "welcome":
+                self.silence = 2 * frame["heartbeatMs"] / 1000
+                for feed in self.feeds.values():
+                    feed.heartbeat_seconds = frame["heartbeatMs"] / 1000
+                    feed.take(frame, now)
+            case "pong":
+                self._take_pong(frame, now)
+            case "shutdown":
+                self.retry_after = frame["retryAfterMs"] / 1000
+            case "error":
+                self._take_error(frame)
+            case _ if not self.address.is_shared:
+                next(iter(self.feeds.values())).take(frame, now)
+            case _ if frame["feed"] in self.feeds:
+                self.feeds[frame["feed"]].take(frame, now)
+
+    def _take_pong(self, frame: dict[str, Any], now: Moment) -> None:
+        sent = self._pings.pop(frame.get("id", ""), None)
+        if sent is None:
+            return
+        self.clock.take(frame["timestamp"], sent, now.unix)
+        for feed in self.feeds.values():
+            feed.quotes.ages.correct(self.clock.offset or 0.0)
+
+    def _take_error(self, frame: dict[str, Any]) -> None:
+        feed, code = frame.get("feed"), frame["code"]
+        if code == _NO_DATA:
+            raise ConnectionError(frame["detail"])
+        if code != _NO_PROVIDER or feed not in self.feeds:
+            raise Refused(f"{self.address.base} refuses: {frame['detail']} ({code})")
+        # Without feeds in the address we ask for all three: a service may have fewer.
+        del self.feeds[feed]
+        if not self.feeds:
+            raise Refused(f"{self.address.base} refuses: {frame['detail']} ({code})")
+
+    def report(self, now: Moment) -> Report:
+        """Returns the report up to now."""
+        seconds = now.steady - self._start.steady
+        clock = None
+        if self.clock.offset is not None and self.clock.round_trip is not None:
+            clock = ClockReport(round(self.clock.offset, 1), round(self.clock.round_trip, 1))
+        return Report(
+            source=self.address.resume({}),
+            seconds=round(seconds, 3),
+            clock=clock,
+            reconnects=self.reconnects,
+            unreadable=self.unreadable,
+            rest_failures=self.rest_failures,
+            feeds={name: _of_feed(feed, seconds, now) for name, feed in self.feeds.items()},
+        )
+
+
+def _of_feed(feed: FeedAudit, seconds: float, now: Moment) -> FeedReport:
+    quotes = feed.quotes
+    quotes.ages.settle()
+    feed.agreement.finish()
+    return FeedReport(
+        messages=feed.messages,
+        quotes=quotes.count,
+        messages_per_second=rate(feed.messages, seconds),
+        quotes_per_second=rate(quotes.count, seconds),
+        symbols=len(feed.copy.quotes),
+        ages=age_report(quotes.ages),
+        silences=SilenceReport(
+            round(feed.frames.longest(now.steady), 3),
+            round(feed.heartbeats.longest(now.steady), 3),
+            feed.late,
+            rounded(quotes.silences.longest(QUIETEST, now.steady)),
+        ),
+        backwards=BackwardsReport(quotes.backwards, feed.backwards),
+        gaps=GapReport(feed.missed, feed.epochs, feed.resyncs),
+        rest=rest_report(feed.agreement),
+        states=[StateChange(round(at, 3), state) for at, state in feed.states],
+        rejected=feed.rejected,
+    )

@@ -1,0 +1,57 @@
+"""`quotecast watch`: shows quotes in the terminal as they change."""
+
+import importlib
+from argparse import Namespace
+from collections.abc import Callable
+from ipaddress import ip_address
+from typing import Final
+
+from quotecast.errors import SettingsError
+from quotecast.settings.model import Settings
+
+#: Modules of the extra.
+_EXTRA: Final = {"rich", "quotecast_client"}
+
+
+def run(settings: Settings, arguments: Namespace) -> int:
+    """Shows quotes until Ctrl-C; returns 0, or 1 if it cannot. Raises SettingsError without the extra."""
+    host = _reachable(settings.host)
+    feeds = None
+    if arguments.url is None and settings.feed_port:
+        feeds = f"ws://{host}:{settings.feed_port}/api/ws"
+    address = _address(arguments.url or f"{host}:{settings.port}")
+    try:
+        watch = _load()
+        return watch(arguments.symbols, address, feeds, interval=arguments.interval, once=arguments.once)
+    except KeyboardInterrupt:
+        return 0
+
+
+def _reachable(host: str) -> str:
+    """Returns the host at which clients reach a server that may listen on all addresses."""
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return host
+    if address.version == 6:
+        return "[::1]" if address.is_unspecified else f"[{address}]"
+    return "127.0.0.1" if address.is_unspecified else host
+
+
+def _address(text: str) -> str:
+    address = text if "://" in text else f"http://{text}"
+    if not address.startswith(("http://", "https://")):
+        raise SettingsError(f"--url: {text} is no address such as http://127.0.0.1:8000")
+    return address.rstrip("/")
+
+
+def _load() -> Callable[..., int]:
+    """Returns the function that watches; its modules need the extra."""
+    try:
+        module = importlib.import_module("quotecast.commands.watching.session")
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in _EXTRA:
+            raise
+        raise SettingsError("watch needs its extra: pip install 'quotecast[watch]'") from None
+    watch: Callable[..., int] = module.watch
+    return watch

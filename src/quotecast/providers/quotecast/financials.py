@@ -1,0 +1,76 @@
+"""Company data of an origin, by REST: its records are ours."""
+
+from collections.abc import Sequence
+from datetime import date
+
+from quotecast.market.financials import (
+    Earnings,
+    EarningsCalendar,
+    EarningsQuality,
+    EpsEstimate,
+    Estimates,
+    Metrics,
+    Recommendation,
+    RevenueEstimate,
+)
+from quotecast.providers.quotecast.rest import OriginRest
+from quotecast.providers.transport.fetch import segment
+
+
+class OriginFinancials:
+    """Company data of the origin."""
+
+    name = "quotecast"
+
+    def __init__(self, rest: OriginRest) -> None:
+        self._rest = rest
+
+    async def metrics(self, symbol: str) -> Metrics:
+        """See FinancialsProvider."""
+        found: Metrics = await self._rest.read(_path(symbol, "metrics"), Metrics)
+        return found
+
+    async def earnings(self, symbol: str) -> Sequence[Earnings]:
+        """See FinancialsProvider."""
+        found: list[Earnings] = await self._rest.read(_path(symbol, "earnings"), list[Earnings])
+        return found
+
+    async def recommendations(self, symbol: str) -> Sequence[Recommendation]:
+        """See FinancialsProvider."""
+        path = _path(symbol, "recommendations")
+        found: list[Recommendation] = await self._rest.read(path, list[Recommendation])
+        return found
+
+    async def revenue_estimates(self, symbol: str) -> Estimates[RevenueEstimate]:
+        """See FinancialsProvider."""
+        path = _path(symbol, "revenue-estimates")
+        found: Estimates[RevenueEstimate] = await self._rest.read(path, Estimates[RevenueEstimate])
+        return found
+
+    async def eps_estimates(self, symbol: str) -> Estimates[EpsEstimate]:
+        """See FinancialsProvider."""
+        path = _path(symbol, "eps-estimates")
+        found: Estimates[EpsEstimate] = await self._rest.read(path, Estimates[EpsEstimate])
+        return found
+
+    async def earnings_quality(self, symbol: str) -> EarningsQuality:
+        """See FinancialsProvider."""
+        found: EarningsQuality = await self._rest.read(_path(symbol, "earnings-quality"), EarningsQuality)
+        return found
+
+    def is_provisional(self, symbol: str) -> bool:
+        """See FinancialsProvider; the origin does not say so."""
+        del symbol
+        return False
+
+    async def earnings_calendar(self, first: date, last: date) -> EarningsCalendar:
+        """See FinancialsProvider."""
+        params = {"from": first.isoformat(), "to": last.isoformat()}
+        found: EarningsCalendar = await self._rest.read(
+            "/api/financials/earnings-calendar", EarningsCalendar, params
+        )
+        return found
+
+
+def _path(symbol: str, record: str) -> str:
+    return f"/api/financials/company/{segment(symbol)}/{record}"

@@ -1,0 +1,112 @@
+"""What a scenario may change: prices, the calendar, the rate of messages, and how they arrive.
+
+A scenario is a frozen Struct with its parameters. Its hooks are pure functions of the time since its start in
+milliseconds, and of the number of a message: the same seed, scenario and start give the same session.
+"""
+
+from collections.abc import Sequence
+from datetime import date
+from typing import Literal
+
+from msgspec import Struct
+
+#: What a bad tick has in place of its price or time.
+Spoil = Literal["zero", "hundredfold", "nan", "crossed", "future"]
+#: How a vendor refuses requests; each vendor has its own words for it.
+Refusal = Literal["maintenance", "rate-limited"]
+
+
+class Ramp(Struct, frozen=True):
+    """Factors of the price at moments (Unix milliseconds), linear between them and constant outside.
+
+    Moments ascend; two factors at one moment are a jump.
+    """
+
+    points: tuple[tuple[int, float], ...]
+
+
+def jump(moment: int, factor: float) -> Ramp:
+    """Returns a change of the price at once, from a moment on."""
+    return Ramp(((moment, 1.0), (moment, factor)))
+
+
+class Pause(Struct, frozen=True):
+    """A time without trades: from `start` until before `end`, in Unix milliseconds."""
+
+    start: int
+    end: int
+
+
+class Split(Struct, frozen=True):
+    """New shares for each old one, from a moment in Unix milliseconds on."""
+
+    moment: int
+    ratio: float
+
+
+class Listed(Struct, frozen=True):
+    """The time in which an instrument trades, in Unix milliseconds; None where it has no bound."""
+
+    start: int | None = None
+    end: int | None = None
+
+
+Alteration = Ramp | Pause | Split | Listed
+
+
+class SpecialDay(Struct, frozen=True):
+    """A day of the exchange with other hours: closed, or until an earlier close (local minutes)."""
+
+    date: date
+    close_minutes: int | None = None
+
+
+class Scenario(Struct, frozen=True, kw_only=True, tag_field="name", forbid_unknown_fields=True):
+    """An event of the market; `symbols` names the instruments that it concerns, all if it is empty."""
+
+    symbols: tuple[str, ...] = ()
+
+    @property
+    def milliseconds(self) -> int | None:
+        """Returns how long the scenario lasts; None for one that does not end."""
+        return None
+
+    def alterations(self, start: int) -> Sequence[Alteration]:
+        """Returns the changes to the prices of the concerned instruments."""
+        del start
+        return ()
+
+    def special_days(self, start: int) -> Sequence[SpecialDay]:
+        """Returns the changes to the calendar of the exchange."""
+        del start
+        return ()
+
+    def rate(self, elapsed: int) -> float:
+        """Returns the factor of the rate of messages."""
+        del elapsed
+        return 1.0
+
+    def is_silent(self, elapsed: int) -> bool:
+        """Returns whether connections live but carry no messages, not even heartbeats."""
+        del elapsed
+        return False
+
+    def drops(self, before: int, elapsed: int) -> bool:
+        """Returns whether all connections break between two times."""
+        del before, elapsed
+        return False
+
+    def delays(self, elapsed: int, number: int) -> tuple[int, ...]:
+        """Returns after how many milliseconds each copy of a message arrives; none for a lost message."""
+        del elapsed, number
+        return (0,)
+
+    def spoil(self, elapsed: int, number: int) -> Spoil | None:
+        """Returns what is wrong with a message's price or time."""
+        del elapsed, number
+        return None
+
+    def refusal(self, elapsed: int) -> Refusal | None:
+        """Returns how requests are refused."""
+        del elapsed
+        return None
