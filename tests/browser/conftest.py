@@ -26,6 +26,8 @@ def service() -> Iterator[Service]:
             "QUOTECAST_HEARTBEAT_MS": "1000",
             "QUOTECAST_LIMIT_MARKET": "1000",
             "QUOTECAST_LIMIT_AUTH": "100",
+            "QUOTECAST_LIMIT_ALERTS": "300",
+            "QUOTECAST_LIMIT_TERMINAL": "1000",
         }
         with Service(valkey, settings) as running:
             running.start("ingest", "api")

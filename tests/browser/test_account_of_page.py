@@ -33,7 +33,7 @@ def test_a_tab_of_the_dialog_sends_nothing(page: Page) -> None:
     dialog.get_by_label("Email").fill(address(page.context.browser, "tabs"))
     dialog.get_by_label(re.compile("Password")).fill("correct horse battery")
     for tab in ("Register", "Log in", "Register"):
-        dialog.get_by_role("group").get_by_role("button", name=tab).click()
+        dialog.get_by_role("radio", name=tab).click()
     dialog.get_by_label("Your name").fill("Ada")
     dialog.locator("button[type=submit]", has_text="Register").click()
     page.get_by_role("button", name="Log out").wait_for()
@@ -52,6 +52,17 @@ def test_logging_out_ends_the_session_in_every_window(page: Page, service: Servi
         page.get_by_role("button", name="Log out").click()
     expect(other.get_by_role("banner").get_by_role("button", name="Log in")).to_be_visible()
     assert profile_status(service, token) == 401
+
+
+def test_the_dialog_holds_no_password_of_the_user_before(page: Page) -> None:
+    """A user who logs out leaves the dialog as a new page has it."""
+    register(page, address(page.context.browser, "before"))
+    page.get_by_role("button", name="Log out").click()
+    page.get_by_role("banner").get_by_role("button", name="Log in").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_role("radio", name="Log in")).to_be_checked()
+    expect(dialog.get_by_label("Email")).to_have_value("")
+    expect(dialog.get_by_label("Password")).to_have_value("")
 
 
 def test_a_void_token_logs_the_page_out(page: Page, service: Service) -> None:

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from support.web_files import WEB
+from support.web_files import CLIENT, WEB
 
 ROOT = Path(__file__).parents[2]
 #: The only programs in the PATH: the machine's own Node is out of reach.
-TOOLS = ("bash", "cat", "cksum", "dirname", "env", "mkdir", "rm", "sh", "uname")
+TOOLS = ("bash", "cat", "cksum", "dirname", "env", "find", "mkdir", "rm", "sh", "sort", "uname", "xargs")
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
@@ -20,7 +20,9 @@ pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 def copy_of_sources(folder: Path) -> Path:
     """Copies the sources as a fresh clone has them."""
     web = folder / "src/quotecast/web"
-    shutil.copytree(WEB, web, ignore=shutil.ignore_patterns("node_modules", "dist"))
+    sources = shutil.ignore_patterns("node_modules", "dist")
+    shutil.copytree(WEB, web, ignore=sources)
+    shutil.copytree(CLIENT, folder / CLIENT.relative_to(ROOT), ignore=sources)
     shutil.copy(ROOT / "requirements-web.txt", folder)
     return web
 

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Request, expect
 
 from support.fast_market import fast_market
 from support.fault_proxy import FaultProxy
@@ -18,8 +18,9 @@ from support.service import Service
 pytestmark = pytest.mark.browser
 
 PAIR = "BTC/USDT"
-#: Speed of the simulator at which a minute of the market takes a second.
-FAST = 60
+#: Speed of the simulator at which a minute of the market takes three seconds. A feed is stale at that age, so
+#: an ingest that pauses for longer than a minute says so.
+FAST = 20
 #: Speed of the simulator at which a day of the market takes nine seconds.
 FASTEST = 10_000
 
@@ -84,10 +85,8 @@ def eventually(holds: Callable[[], bool], what: str) -> None:
 
 
 def price(value: float) -> str:
-    """Returns a price as the page writes it."""
-    most = 2 if value >= 100 else 4
-    text = f"{value:,.{most}f}"
-    return text.rstrip("0").ljust(text.index(".") + 3, "0")
+    """Returns a price as the chart writes it: that of the pair has two decimals, the dollar's four."""
+    return f"{value:,.{2 if value >= 100 else 4}f}"
 
 
 def legend(bar: dict[str, Any]) -> str:
@@ -116,14 +115,14 @@ def test_a_page_that_was_hidden_has_every_bar(browser: Browser, fast_service: Se
         show_chart(page, "1m")
         page.evaluate(HIDE)
         hidden = market_time(fast_service)
-        pause = timedelta(minutes=8)
+        pause = timedelta(minutes=5)
         eventually(lambda: market_time(fast_service) > hidden + pause, "the market goes on")
         page.evaluate(SHOW)
         shows_all_between(page, fast_service, hidden - timedelta(minutes=1), hidden + pause)
 
 
 def test_the_chart_has_every_bar_after_an_outage(browser: Browser, fast_service: Service) -> None:
-    """After an outage of eight market minutes the chart has every bar."""
+    """After an outage of five market minutes the chart has every bar."""
     connect = lambda: socket.create_connection(("127.0.0.1", fast_service.port))  # noqa: E731
     with FaultProxy(connect) as line, open_page(browser, f"http://127.0.0.1:{line.port}") as page:
         show_chart(page, "1m")
@@ -131,7 +130,7 @@ def test_the_chart_has_every_bar_after_an_outage(browser: Browser, fast_service:
         line.truncate_after = 0
         line.reset()
         cut = market_time(fast_service)
-        pause = timedelta(minutes=8)
+        pause = timedelta(minutes=5)
         eventually(lambda: market_time(fast_service) > cut + pause, "the market goes on")
         line.truncate_after = None
         page.evaluate("window.dispatchEvent(new Event('online'))")
@@ -139,16 +138,25 @@ def test_the_chart_has_every_bar_after_an_outage(browser: Browser, fast_service:
         shows_all_between(page, fast_service, cut - timedelta(minutes=1), cut + pause)
 
 
+def keeps_the_days_open(page: Page) -> bool:
+    """Waits for another day; returns whether the bar of the day before still has its opening price."""
+    before = page.evaluate(LEGENDS)
+    eventually(lambda: len({*page.evaluate(LEGENDS)} - {*before}) > 1, "another day")
+    opens = [text.split("  ")[0] for text in page.evaluate(LEGENDS)]
+    return before[-1].split("  ")[0] in opens[:-1]
+
+
 @pytest.mark.parametrize("fast_service", [FASTEST], indirect=True)
 def test_a_days_bar_ends_with_its_day(browser: Browser, fast_service: Service) -> None:
-    """A day's bar stays as it was at the end of its day, and the next bar begins."""
+    """A day's bar keeps its opening price at the end of its day, and the next bar begins.
+
+    A machine that pauses for days of this market makes the page load its bars again, from the simulated
+    provider, whose days open elsewhere: the promise is of days without a pause.
+    """
     with open_page(browser, fast_service.url) as page:
         show_chart(page, "D")
         wait_for_live(page, "crypto")
-        first = page.evaluate(LEGENDS)
-        eventually(lambda: len({*page.evaluate(LEGENDS)} - {*first}) > 1, "another day")
-        opens = [text.split("  ")[0] for text in page.evaluate(LEGENDS)]
-        assert first[-1].split("  ")[0] in opens[:-1]
+        assert any(keeps_the_days_open(page) for _ in range(4))
 
 
 def show_currency(page: Page, timeframe: str) -> None:
@@ -173,10 +181,47 @@ def test_a_currency_has_candles_that_come_over_the_feed(browser: Browser, fast_s
     with open_page(browser, fast_service.url) as page:
         wait_for_price(page)
         show_currency(page, "1m")
-        requests: list[str] = []
-        page.on("request", lambda request: requests.append(request.url) if "/bars/" in request.url else None)
-        started = len({*page.evaluate(LEGENDS)})
-        eventually(lambda: len({*page.evaluate(LEGENDS)}) > started + 4, "minutes come")
-        eventually(lambda: own_minutes(fast_service, 3) <= {*page.evaluate(LEGENDS)}, "the minutes are equal")
-        # The first live bar may be newer than the first answer.
-        assert len(requests) <= 1
+        assert any(requests_of_four_minutes(page, fast_service) == 0 for _ in range(4))
+
+
+def requests_of_four_minutes(page: Page, service: Service) -> int:
+    """Waits until four minutes have come and equal the service's; returns how often the page read bars.
+
+    A page that was late, or whose machine paused for minutes of this market, reads them again.
+    """
+    requests: list[str] = []
+
+    def note(request: Request) -> None:
+        if "/bars/" in request.url:
+            requests.append(request.url)
+
+    page.on("request", note)
+    started = len({*page.evaluate(LEGENDS)})
+    eventually(lambda: len({*page.evaluate(LEGENDS)}) > started + 4, "minutes come")
+    eventually(lambda: own_minutes(service, 3) <= {*page.evaluate(LEGENDS)}, "the minutes are equal")
+    page.remove_listener("request", note)
+    return len(requests)
+
+
+def test_a_currency_has_indicators_and_its_tick_size(browser: Browser, fast_service: Service) -> None:
+    """Own bars have all indicators that need no volume, and prices with all decimals of the currency."""
+    with open_page(browser, fast_service.url) as page:
+        wait_for_price(page)
+        show_currency(page, "1m")
+        chart = page.locator("[data-kind=chart]")
+        expect(chart.locator(".plot .legend")).to_have_text(re.compile(r"C \d+\.\d{4}$"))
+        chart.get_by_role("button", name="Indicators", exact=True).click()
+        expect(chart.get_by_role("button", name="+ VWAP")).to_be_disabled()
+        for name in ("SMA", "EMA", "Bollinger", "RSI", "MACD", "ATR"):
+            chart.get_by_role("button", name=f"+ {name}", exact=True).click()
+        for field in chart.get_by_label(re.compile("Length|Slow|Fast|Signal")).all():
+            # Firefox sends no change event for a value that a script fills in.
+            field.focus()
+            page.keyboard.press("Control+a")
+            page.keyboard.type("2")
+            page.keyboard.press("Tab")
+        page.keyboard.press("Escape")
+        rows = chart.locator(".plot .values li")
+        for row in range(6):
+            # Long after the first three bars each line has its value.
+            expect(rows.nth(row)).to_have_text(re.compile(r"\d\S*$"))

@@ -1,21 +1,23 @@
-"""The TypeScript client, for browsers and Node."""
+"""The tests in TypeScript."""
 
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from support.service import Service
-from support.web_files import WEB
+from support.web_files import CLIENT, WEB
 
 pytestmark = pytest.mark.browser
 
 
-def test_the_client_keeps_its_promises(service: Service) -> None:
-    """The client's tests on Node pass: encodings, resuming, watchdog, limits; so do the page's."""
+@pytest.mark.parametrize("folder", [CLIENT, WEB], ids=["client", "page"])
+def test_the_tests_on_node_pass(folder: Path, service: Service) -> None:
+    """Those of the client (encodings, resuming, watchdog, limits) and of the page's computations."""
     done = subprocess.run(
-        [WEB / "npm", "run", "--silent", "test"],
+        [WEB / "npm", "--prefix", folder, "run", "--silent", "test"],
         env={**os.environ, "PYTHON": sys.executable, "QUOTECAST_URL": service.url},
         capture_output=True,
         text=True,

@@ -49,7 +49,7 @@ def test_a_dead_connection_is_detected_when_the_network_changes(
         for feed in ("market", "crypto", "doviz"):
             wait_for_live(page, feed)
         price = page.locator("[data-kind=watchlist] tr", has_text="AAPL").locator("td.price")
-        bright = opacity(page)
+        bright = colour(page)
         line.truncate_after = 0
         line.swallow(b"GET")
         page.evaluate(event)
@@ -57,18 +57,19 @@ def test_a_dead_connection_is_detected_when_the_network_changes(
         banner = page.locator(".banner")
         expect(banner).to_have_count(1)
         expect(banner).to_contain_text(re.compile(r"Stocks.*no connection since \d"), timeout=DEADLINE_MS)
+        expect(banner).to_be_in_viewport(ratio=1)
         expect(price).to_contain_text(re.compile(r"\d"))
-        assert opacity(page) < bright
+        assert colour(page) != bright
         line.truncate_after = None
         wait_for_live(page)
         expect(banner).to_be_empty()
-        assert opacity(page) == bright
+        assert colour(page) == bright
 
 
-def opacity(page: Page) -> float:
-    """Returns the CSS opacity of the watchlist's prices."""
+def colour(page: Page) -> str:
+    """Returns the colour of the watchlist's prices."""
     cell = page.locator("[data-kind=watchlist] td.price").first
-    return float(cell.evaluate("(cell) => getComputedStyle(cell).opacity"))
+    return str(cell.evaluate("(cell) => getComputedStyle(cell).color"))
 
 
 def answer_closed(route: Route) -> None:

@@ -55,6 +55,14 @@ def test_a_swipe_on_a_heading_moves_no_pane(phone: Page) -> None:
     assert heading.evaluate("(header) => getComputedStyle(header).touchAction") == "auto"
 
 
+@pytest.mark.parametrize("width", [360, 390, 700])
+def test_the_header_shows_every_control(phone: Page, width: int) -> None:
+    """Each list and button of the header has room for a finger, in English too, whose words are short."""
+    phone.set_viewport_size({"width": width, "height": 844})
+    controls = phone.locator("header.top").locator("button:visible, select:visible")
+    assert min(box["width"] for each in controls.all() if (box := each.bounding_box())) >= 24
+
+
 def test_a_vertical_swipe_on_the_chart_scrolls_the_page(phone: Page) -> None:
     """The chart handles horizontal swipes; vertical ones scroll the page."""
     phone.locator("[data-kind=chart]").scroll_into_view_if_needed()

@@ -11,7 +11,7 @@ from playwright.sync_api import Page
 from docs.pages import blocks
 from docs.pages import page as page_of_docs
 from support.service import Service
-from support.web_files import WEB
+from support.web_files import CLIENT, WEB
 
 pytestmark = pytest.mark.browser
 
@@ -30,18 +30,19 @@ def test_the_program_follows_a_feed(page: Page, service: Service) -> None:
 def test_the_frontend_follows_two_feeds(service: Service, tmp_path: Path) -> None:
     """The program in TypeScript has correct types; it prints prices, and the state of a feed."""
     [program] = blocks(page_of_docs("quickstart"), "ts")
-    here = program.replace("127.0.0.1:8000", f"127.0.0.1:{service.port}").replace("./client", f"{WEB}/client")
+    here = program.replace("127.0.0.1:8000", f"127.0.0.1:{service.port}")
     (tmp_path / "program.ts").write_text(here, "utf-8")
     configuration = {
         "extends": f"{WEB}/tsconfig.json",
         "include": ["program.ts"],
-        "compilerOptions": {"types": []},
+        "compilerOptions": {"types": [], "paths": {"quotecast-client": [str(CLIENT / "src/index.ts")]}},
     }
     (tmp_path / "tsconfig.json").write_text(json.dumps(configuration), "utf-8")
     tools = WEB / "node_modules/.bin"
     run(tools / "tsc", "--project", tmp_path)
     bundled = tmp_path / "program.mjs"
-    run(tools / "esbuild", tmp_path / "program.ts", "--bundle", "--format=esm", f"--outfile={bundled}")
+    alias = f"--alias:quotecast-client={CLIENT}/src/index.ts"
+    run(tools / "esbuild", tmp_path / "program.ts", "--bundle", "--format=esm", alias, f"--outfile={bundled}")
     printed: set[str] = set()
     command = [shutil.which("node") or "node", "--experimental-websocket", str(bundled)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as node:

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 import pytest
 from msgspec import structs
 
-from quotecast.bus.base import RECENT_CLOSINGS, Batch, FeedInfo, NumberedClosing, StoredQuote
+from quotecast.bus.base import STORED_CLOSINGS, Batch, FeedInfo, NumberedClosing, StoredQuote
 from quotecast.bus.memory import MemoryBus
 from quotecast.bus.redis import RedisBus
 from quotecast.market.feeds import Feed
@@ -63,6 +63,16 @@ async def test_state_has_bars_in_progress_parts_and_closings(bus: Bus) -> None:
     ]
 
 
+async def test_reader_gets_no_closings_that_it_has(bus: Bus) -> None:
+    """A reader names the end of its newest closing, and the state has later ones only."""
+    await lead(bus)
+    await publish(bus, 2, 120, 180, 240)
+    state = await bus.load(Feed.STOCKS, closings_after=180)
+    assert state is not None
+    assert [each.closing.through for each in state.closings] == [240]
+    assert state.parts == PARTS
+
+
 async def test_a_new_epoch_keeps_closings_and_adds_those_that_were_lost(bus: Bus) -> None:
     await lead(bus)
     await publish(bus, 2, 120)
@@ -78,6 +88,17 @@ async def test_a_bus_without_data_gets_the_remembered_closings(bus: Bus) -> None
     assert [each.through for each in await bus.closings_after(Feed.STOCKS, 0, 10)] == [60, 120]
 
 
+async def test_a_state_within_an_epoch_keeps_the_numbers_of_its_closings(bus: Bus) -> None:
+    """A followed feed: clients resume by these numbers in every region."""
+    closings = [NumberedClosing("e0", 9, closing(60)), NumberedClosing(EPOCH, 4, closing(120))]
+    assert await bus.hold(Feed.STOCKS, "me", 10_000)
+    for seq in (7, 8):
+        assert await bus.begin("me", structs.replace(STATE, seq=seq, closings=closings))
+        state = await bus.load(Feed.STOCKS)
+        assert state is not None
+        assert (state.seq, list(state.closings)) == (seq, closings)
+
+
 async def test_a_minute_is_stored_once(bus: Bus) -> None:
     """A batch with a minute that is stored is published all the same."""
     await lead(bus)
@@ -89,16 +110,18 @@ async def test_a_minute_is_stored_once(bus: Bus) -> None:
 
 
 async def test_the_database_reads_on_and_forgets_what_it_has(bus: Bus) -> None:
-    """The newest closings stay, because workers load them."""
-    throughs = [60 * number for number in range(1, RECENT_CLOSINGS + 11)]
+    """The newest closings stay, because workers and leaders load them."""
+    throughs = [60 * number for number in range(1, STORED_CLOSINGS + 11)]
     await lead(bus)
     await publish(bus, 2, *throughs)
     assert [each.through for each in await bus.closings_after(Feed.STOCKS, 120, 2)] == [180, 240]
     await bus.trim_closings(Feed.STOCKS, 180)
     assert [each.through for each in await bus.closings_after(Feed.STOCKS, 0, 1)] == [240]
     await bus.trim_closings(Feed.STOCKS, throughs[-1])
-    kept = await bus.closings_after(Feed.STOCKS, 0, 100)
-    assert [each.through for each in kept] == throughs[-RECENT_CLOSINGS:]
+    kept = await bus.closings_after(Feed.STOCKS, 0, 1000)
+    assert [each.through for each in kept] == throughs[-STORED_CLOSINGS:]
+    newest = await bus.newest_closings(Feed.STOCKS, 3)
+    assert [each.through for each in newest] == throughs[-3:]
 
 
 async def test_feeds_without_closings_have_none(bus: Bus) -> None:

@@ -16,13 +16,15 @@ from support.service import Service
 
 ROOT = Path(__file__).parents[2]
 POLICY = ROOT / "deploy" / "haproxy" / "edge.cfg"
+CACHED = POLICY.with_name("cached.cfg")
 PATIENCE_SECONDS = 60.0
 
 
 class Balancer(NamedTuple):
-    """A running haproxy: its port, and the socket of its statistics."""
+    """A running haproxy: its port, the one for a cache, and the socket of its statistics."""
 
     port: int
+    cached_port: int
     console: Path
 
     def await_in_service(self, workers: Iterable[Service]) -> None:
@@ -57,21 +59,32 @@ def find_haproxy() -> str | None:
 @contextlib.contextmanager
 def running_balancer(workers: Sequence[Service], policy: Path = POLICY) -> Iterator[Balancer]:
     """Runs haproxy in front of these workers, which may start later."""
-    with socket.socket() as public, tempfile.TemporaryDirectory(prefix="qc") as folder:
-        public.bind(("127.0.0.1", 0))
-        public.listen(4096)
-        balancer = Balancer(public.getsockname()[1], Path(folder) / "console")
+    with (
+        socket.socket() as public,
+        socket.socket() as cached,
+        tempfile.TemporaryDirectory(prefix="qc") as folder,
+    ):
+        for door in (public, cached):
+            door.bind(("127.0.0.1", 0))
+            door.listen(4096)
+        ports = [door.getsockname()[1] for door in (public, cached)]
+        balancer = Balancer(ports[0], ports[1], Path(folder) / "console")
         places = Path(folder) / "workers.cfg"
         places.write_text(_places(workers, balancer.console), "utf-8")
         process = subprocess.Popen(
-            [find_haproxy() or "haproxy", "-db", "-f", str(policy), "-f", str(places)],
-            env={**os.environ, "QUOTECAST_EDGE_BIND": f"fd@{public.fileno()}"},
-            pass_fds=[public.fileno()],
+            [find_haproxy() or "haproxy", "-db", "-f", str(policy), "-f", str(CACHED), "-f", str(places)],
+            env={
+                **os.environ,
+                "QUOTECAST_EDGE_BIND": f"fd@{public.fileno()}",
+                "QUOTECAST_CACHED_BIND": f"fd@{cached.fileno()}",
+            },
+            pass_fds=[public.fileno(), cached.fileno()],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
         # Only haproxy listens now: if it ends, the kernel refuses clients at once.
         public.close()
+        cached.close()
         try:
             _await_console(balancer.console)
             yield balancer

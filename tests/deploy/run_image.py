@@ -7,20 +7,25 @@ it. deploy/check-image starts this program, which needs root to mount.
 import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
+from importlib import metadata
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import httpx
 
 from quotecast.local import postgres
 from support.reserved import port_number, reserve_port
 from support.servers import Postgres, Valkey, running_postgres, running_valkey
+
+PAGE = Path(__file__).parents[2] / "src" / "quotecast" / "web"
 
 START_SECONDS = 60.0
 #: Seconds to stop: more than the grace of ten seconds in the Containerfile, for a machine under load.
@@ -119,6 +124,33 @@ def report(line: str, *, good: bool) -> None:
         raise SystemExit(1)
 
 
+def components(path: Path) -> dict[str, str]:
+    """Returns the names of a bill of materials with their versions; names are spelled as in its URLs."""
+    document = json.loads(path.read_text("utf-8"))
+    assert document["bomFormat"] == "CycloneDX"
+    urls = [each["purl"].split("?")[0] for each in document["components"]]
+    return dict(url.split("/", 1)[1].rsplit("@", 1) for url in urls)
+
+
+def check_bills(root: Path, config: Mapping[str, Any]) -> None:
+    """Compares the bills of materials with the packages in the image and with the page's lock file."""
+    folder = root / config["Labels"]["quotecast.sbom"].lstrip("/")
+    packages = [str(path) for path in root.glob("opt/quotecast/lib/python3*/site-packages")]
+    installed = {
+        re.sub(r"[-_.]+", "-", each.name).lower(): each.version
+        for each in metadata.distributions(path=packages)
+        if each.name != "quotecast"
+    }
+    listed = components(folder / "python.cdx.json")
+    differing = sorted(installed.items() ^ listed.items())
+    report(f"python.cdx.json: {len(listed)} packages, differing: {differing}", good=not differing)
+    lock = json.loads((PAGE / "package-lock.json").read_text("utf-8"))["packages"]
+    wanted = lock[""]["dependencies"]
+    listed = {unquote(name): each for name, each in components(folder / "page.cdx.json").items()}
+    missing = sorted(wanted.items() - listed.items())
+    report(f"page.cdx.json: {len(listed)} packages, missing: {missing}", good=not missing)
+
+
 def check(root: Path, config: Mapping[str, Any]) -> None:
     """Runs every command once, in the order of a first start."""
     held = reserve_port()
@@ -130,6 +162,7 @@ def check(root: Path, config: Mapping[str, Any]) -> None:
         "QUOTECAST_DATABASE_URL": postgres.url(Path("/mnt/postgres")),
         "QUOTECAST_JWT_SECRET": "a secret of tests, known to everybody",
     }
+    check_bills(root, config)
     image = Image(root, config, settings)
     with databases() as (folder, _, _):
         code = image.start(folder, "python3", "-c", _WRITE, entrypoint=False).wait(START_SECONDS)

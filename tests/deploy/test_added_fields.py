@@ -21,6 +21,8 @@ from support.market_made import stock
 from support.servers import Valkey
 from support.service import Service
 
+pytestmark = pytest.mark.slow
+
 EPOCH = "0000000000aa00000001"
 FIELD = '    industry: str = "Other"\n'
 ADDED = FIELD + '    isin: str = "unknown"\n'

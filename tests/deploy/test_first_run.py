@@ -20,8 +20,18 @@ from support.reserved import port_number, reserve_port
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text("utf-8")
 #: Programs that every system has; `just`, pip and Node are out of reach.
-TOOLS = ("bash", "cat", "cksum", "dirname", "env", "mkdir", "rm", "sh", "uname")
-PARTS = ("src", "migrations", "justfile", "pyproject.toml", "README.md", "LICENSE")
+TOOLS = ("bash", "cat", "cksum", "dirname", "env", "find", "mkdir", "rm", "sh", "sort", "uname", "xargs")
+PARTS = (
+    "src",
+    "clients",
+    "docs",
+    "migrations",
+    "CHANGELOG.md",
+    "justfile",
+    "pyproject.toml",
+    "README.md",
+    "LICENSE",
+)
 REQUIREMENTS = ("requirements-dev.txt", "requirements-web.txt")
 #: A proxy address at which nobody listens, so that upstreams are out of reach.
 UPSTREAMS = ("BINANCE", "COINBASE", "KRAKEN")

@@ -110,6 +110,14 @@ def test_the_image_can_trace() -> None:
     assert "outside" in api["networks"]
 
 
+def test_the_image_has_its_bills_of_materials() -> None:
+    """The label of the image names the folder into which the build writes both; check-image reads them."""
+    (folder,) = re.findall(r"quotecast\.sbom=(\S+)", CONTAINERFILE)
+    assert f"-o {folder}/python.cdx.json" in CONTAINERFILE
+    assert f"page.cdx.json {folder}/" in CONTAINERFILE
+    assert f"{folder}/" in (ROOT / "docs" / "kubernetes.md").read_text("utf-8")
+
+
 def test_secrets_are_references() -> None:
     """No manifest holds a secret, and compose refuses to start without them."""
     assert not [path for path in MANIFESTS for each in documents(path) if each["kind"] == "Secret"]

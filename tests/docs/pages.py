@@ -10,7 +10,7 @@ README: Final = ROOT / "README.md"
 #: Every page of the site, decisions included.
 PAGES: Final = sorted(DOCS.rglob("*.md"))
 #: Every document of the repository.
-DOCUMENTS: Final = [*sorted(ROOT.glob("*.md")), *PAGES, ROOT / "loadtests" / "README.md"]
+DOCUMENTS: Final = [*sorted(ROOT.glob("*.md")), *PAGES, *sorted(ROOT.glob("*/README.md"))]
 _FENCES: Final = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 

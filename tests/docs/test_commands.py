@@ -85,7 +85,7 @@ def test_the_commands_of_an_account_follow_each_other(service: Service) -> None:
     assert response.is_success
     assert shown_names(registered) <= names(response.json())
     token = response.json()["token"]
-    assert len(others) == 4
+    assert len(others) == 5
     for command, answer in others:
         response = send_command(service, command, token=token)
         assert response.is_success, (command, response.text)
@@ -111,3 +111,16 @@ def test_the_program_of_the_readme_follows_a_feed(service: Service, tmp_path: Pa
         process.communicate()
     assert [line.split()[0] for line in lines[:3]] == ["welcome", "subscribed", "snapshot"]
     assert re.search(r"^update \{'AAPL': [\d.]+, 'MSFT': [\d.]+\}", lines[-1])
+
+
+def test_the_program_of_event_streams_follows_a_feed(service: Service, tmp_path: Path) -> None:
+    """The program of docs/sse.md prints prices."""
+    [program] = blocks(page("sse"), "python")
+    path = tmp_path / "stream.py"
+    path.write_text(program.replace("127.0.0.1:8000", f"127.0.0.1:{service.port}"), "utf-8")
+    command = [sys.executable, "-u", str(path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        line = process.stdout.readline()
+        process.kill()
+    assert re.match(r"\{'AAPL': [\d.]+, 'MSFT': [\d.]+\}", line)

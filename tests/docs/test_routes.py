@@ -12,11 +12,16 @@ from quotecast.market.calendars import EXCHANGE
 from quotecast.market.feeds import Feed
 from quotecast.providers.base import Admission, unlimited
 from quotecast.settings.model import Settings
+from quotecast.stream.endpoint import GRIDS
 from support.documents_made import article, asset, assets_of, news_of
 from support.factories import client_of, full_mirrors, services
 
-TEXTS = "\n".join(path.read_text("utf-8") for path in [README, *sorted(DOCS.glob("*.md"))])
-PATHS = {path.rstrip(".") for path in re.findall(r"(?<!\.io)/api/[\w/%?=&,.-]+", TEXTS)}
+#: The changelog names groups of paths.
+PAGES = [path for path in sorted(DOCS.glob("*.md")) if path.name != "changelog.md"]
+TEXTS = "\n".join(path.read_text("utf-8") for path in [README, *PAGES])
+PATHS = {path.rstrip(".") for path in re.findall(r"(?<!\.io)/api/[\w/%?=&,.-]+(?![\w/%?=&,.{-])", TEXTS)}
+#: Addresses to which a program adds the paths.
+BASES = {"/api/udf"}
 
 
 def no_budget(_upstream: str, _limit: int) -> Admission:
@@ -41,7 +46,7 @@ def everything() -> Services:
 async def test_the_routes_answer() -> None:
     """Every path outside of accounts answers 200."""
     private = private_prefixes(build_app(everything()))
-    routes = sorted(path for path in PATHS if not path.startswith(("/api/ws", *private)))
+    routes = sorted(path for path in PATHS - BASES if not path.startswith(("/api/ws", "/api/sse", *private)))
     async with client_of(everything()) as client:
         answers = {path: (await client.get(path)).status_code for path in routes}
     assert len(answers) > 8
@@ -51,4 +56,6 @@ async def test_the_routes_answer() -> None:
 def test_every_feed_is_named() -> None:
     """The documents name every feed's path, and no other."""
     feeds = {path.partition("?")[0] for path in PATHS if path.startswith("/api/ws/")} - {"/api/ws/"}
-    assert feeds == {f"/api/ws/{feed.spec.name}" for feed in Feed}
+    assert feeds - set(GRIDS) == {f"/api/ws/{feed.spec.name}" for feed in Feed}
+    streams = {path.partition("?")[0].rstrip("/") for path in PATHS if path.startswith("/api/sse")}
+    assert streams - {"/api/sse"} == {f"/api/sse/{feed.spec.name}" for feed in Feed}

@@ -1,21 +1,16 @@
-"""Rows of the fake Alpaca: bars and snapshots computed from trades, news, assets, trading days."""
+"""Trades that a test gives, and the rows that Alpaca makes of them."""
 
-import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime, time, timedelta
-from functools import lru_cache
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime
 from itertools import groupby
-from typing import Final
 
-from fakes.http import Row
 from quotecast.market.sessions import NEW_YORK
+from quotecast.simulate.alpaca.rows import asset, number_of, row_of, stock_trade, story, text
+from quotecast.simulate.alpaca.timeframes import DAY, MINUTE, Timeframe
+from quotecast.simulate.http import Row
 
-#: Minutes of the bar lengths that are aligned to midnight UTC.
-MINUTES: Final = {"1Min": 1, "5Min": 5, "15Min": 15, "30Min": 30, "1Hour": 60, "4Hour": 240}
-#: Minutes between the trades of a walk, up to an age.
-_APART: Final = [(timedelta(days=1), 1), (timedelta(days=31), 5), (timedelta.max, 30)]
-TIMEFRAMES: Final = {*MINUTES, "1Day", "1Week", "1Month"}
+__all__ = ["Split", "Trade", "adjust", "asset", "bars", "row_of", "snapshot", "story", "trade_row"]
 
 
 @dataclass(frozen=True)
@@ -28,121 +23,67 @@ class Trade:
     on_iex: bool = True
 
 
-def row_of(time: datetime, prices: tuple[float, float, float, float], volume: int) -> Row:
-    """Returns a bar with these prices: open, high, low, close."""
-    opened, high, low, close = prices
-    return {
-        "t": text(time), "o": without_point(opened), "h": without_point(high), "l": without_point(low),
-        "c": without_point(close),
-        "v": volume, "n": 3, "vw": close,
-    }  # fmt: skip
+@dataclass(frozen=True)
+class Split:
+    """A stock split: new shares for each old one from a day on; below one in a reverse split.
+
+    Adjusted bars include it from midnight of that day on, or from `known_from`.
+    """
+
+    day: date
+    ratio: float
+    known_from: datetime | None = None
+
+    @property
+    def midnight(self) -> datetime:
+        return datetime.combine(self.day, datetime.min.time(), NEW_YORK)
 
 
-def rows(trades: Sequence[Trade], timeframe: str) -> list[Row]:
+def bars(trades: Sequence[Trade], timeframe: Timeframe) -> list[Row]:
     """Returns the bars of ascending trades; as at Alpaca, daily bars include extended hours."""
-    grouped = groupby(trades, key=lambda trade: row_start(trade.time, timeframe))
-    return [_row(start, list(group)) for start, group in grouped]
+    grouped = groupby(trades, key=lambda trade: timeframe.start_of(trade.time, NEW_YORK))
+    return [_bar(start, list(group)) for start, group in grouped]
 
 
-@lru_cache(maxsize=100_000)
-def row_start(moment: datetime, timeframe: str) -> datetime:
-    """Returns when the bar of a moment begins: days in New York, weeks on Monday, hours in UTC."""
-    if timeframe in MINUTES:
-        midnight = moment.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-        return moment - (moment - midnight) % timedelta(minutes=MINUTES[timeframe])
-    day = moment.astimezone(NEW_YORK).date()
-    if timeframe == "1Week":
-        day -= timedelta(days=day.weekday())
-    if timeframe == "1Month":
-        day = day.replace(day=1)
-    return datetime.combine(day, time(), NEW_YORK).astimezone(UTC)
+def adjust(trades: Sequence[Trade], splits: Sequence[Split], now: datetime) -> list[Trade]:
+    """Returns the trades converted to the shares of an aware moment."""
+    found = list(trades)
+    for split in splits:
+        if now >= (split.known_from or split.midnight):
+            found = [_split(trade, split) if trade.time < split.midnight else trade for trade in found]
+    return found
 
 
 def snapshot(trades: Sequence[Trade]) -> Row | None:
     """Returns the snapshot of ascending trades, or None without trades."""
     if not trades:
         return None
-    last, days = trades[-1], rows(trades[-5000:], "1Day")
+    last, days = trades[-1], bars(trades[-5000:], DAY)
     return {
-        "latestTrade": {
-            "t": text(last.time, digits=9), "x": "V", "p": without_point(last.price), "s": last.size,
-            "c": ["@"], "i": 7, "z": "C",
-        },
+        "latestTrade": trade_row(last),
         "latestQuote": {
             "t": text(last.time), "ax": "V", "ap": round(last.price + 0.05, 4), "as": 100,
             "bx": "V", "bp": round(last.price - 0.05, 4), "bs": 300, "c": ["R"], "z": "C",
         },
-        "minuteBar": rows(trades[-60:], "1Min")[-1],
+        "minuteBar": bars(trades[-60:], MINUTE)[-1],
         "dailyBar": days[-1],
         "prevDailyBar": days[-2] if len(days) > 1 else None,
     }  # fmt: skip
 
 
-def asset(ticker: str, name: str = "Example Inc. Common Stock", **changes: object) -> Row:
-    return {
-        "id": "00000000-0000-4000-8000-000000000001", "class": "us_equity", "exchange": "NASDAQ",
-        "symbol": ticker, "name": name, "status": "active", "tradable": True, "marginable": True,
-        "shortable": True, "fractionable": True, "attributes": ["has_options"], "cusip": None,
-        "maintenance_margin_requirement": 30, "margin_requirement_long": "30", **changes,
-    }  # fmt: skip
+def trade_row(trade: Trade) -> Row:
+    """Returns a trade's row, with nanoseconds."""
+    return stock_trade(text(trade.time, digits=9), number_of(trade.price), trade.size, number=7)
 
 
-def story(number: int = 40_000_001, **changes: object) -> Row:
-    return {
-        "id": number, "headline": "Example &amp; headline", "author": "A. Writer",
-        "created_at": "2026-11-19T14:00:01Z", "updated_at": "2026-11-19T14:00:02Z",
-        "summary": "", "content": "", "url": f"https://www.example.com/{number}",
-        "images": [{"size": "thumb", "url": "https://img.example.com/t.jpg"}],
-        "symbols": ["AAPL", "BTCUSD"], "source": "benzinga", **changes,
-    }  # fmt: skip
-
-
-def walk(ticker: str, first: datetime, last: datetime) -> Iterator[Trade]:
-    """Returns a trade a minute on the last day before `last`, fewer before that; none on weekends.
-
-    Prices are a function of ticker and time, so every query returns the same ones.
-    """
-    for moment in _moments(first.replace(second=0, microsecond=0), last.replace(second=0, microsecond=0)):
-        yield Trade(moment, price_at(ticker, moment), on_iex=moment.minute % 2 == 0)
-
-
-def price_at(ticker: str, moment: datetime) -> float:
-    """Returns the price of a share: a function of ticker and time."""
-    base = 50 + sum(map(ord, ticker)) % 400
-    seconds = moment.timestamp()
-    swing = 0.05 * math.sin(seconds / 86_400 / 11) + 0.01 * math.sin(seconds / 1300 + base)
-    return round(base * (1 + swing), 2)
-
-
-@lru_cache(maxsize=4)
-def _moments(first: datetime, last: datetime) -> list[datetime]:
-    """Returns the times of a walk's trades, the same for every stock."""
-    moments = []
-    moment = first
-    while moment <= last:
-        apart = next(minutes for age, minutes in _APART if last - moment < age)
-        local = moment.astimezone(NEW_YORK)
-        if local.weekday() < 5 and 4 <= local.hour < 20:
-            moments.append(moment)
-        moment += timedelta(minutes=apart - moment.minute % apart)
-    return moments
-
-
-def text(moment: datetime, digits: int = 0) -> str:
-    """Returns RFC 3339 in UTC, with that many digits of a second."""
-    fraction = f".{moment.microsecond:06}{'789':<03}"[: digits + 1] if digits else ""
-    return f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%S}{fraction}Z"
-
-
-def without_point(price: float) -> float:
-    """Returns a whole number without its decimal point, as Alpaca sends it."""
-    return int(price) if price == int(price) else price
-
-
-def _row(start: datetime, trades: Sequence[Trade]) -> Row:
+def _bar(start: datetime, trades: Sequence[Trade]) -> Row:
     prices = [trade.price for trade in trades]
     return row_of(
         start,
         (prices[0], max(prices), min(prices), prices[-1]),
         sum(trade.size for trade in trades),
     )
+
+
+def _split(trade: Trade, split: Split) -> Trade:
+    return replace(trade, price=round(trade.price / split.ratio, 4), size=round(trade.size * split.ratio))

@@ -1,26 +1,22 @@
-"""A fake Coinbase Exchange: REST and WebSocket on one local port, which fails as a test asks.
+"""A Coinbase Exchange with the rows of a test: it plays a script, and fails as the test asks."""
 
-By hand: `PYTHONPATH=tests python -m fakes.coinbase <recording> <products> --port 8700`.
-"""
-
-import argparse
 import asyncio
 import contextlib
-import itertools
-import re
-import sys
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import Final, Literal
 
 import msgspec
-from websockets.asyncio.server import ServerConnection
-from websockets.exceptions import ConnectionClosed
 
-from fakes.http import Answer, FakeHttp, HttpRequest, Row, running
+from fakes.http import FakeHttp, Row
+from quotecast.simulate.clock import MarketClock
+from quotecast.simulate.coinbase.errors import CommandError
+from quotecast.simulate.coinbase.rows import CandleRow, merge_rows
+from quotecast.simulate.coinbase.server import CoinbaseServer
+from quotecast.simulate.coinbase.source import MarketSource
+from quotecast.simulate.market import Market
+from quotecast.simulate.server import Client
 
 CHANNELS: Final = {
     "ticker": "ticker",
@@ -28,14 +24,6 @@ CHANNELS: Final = {
     "last_match": "matches",
     "heartbeat": "heartbeat",
 }
-GRANULARITIES: Final = frozenset({"60", "300", "900", "3600", "21600", "86400"})
-MOST_CANDLES: Final = 300
-TOO_FINE: Final = (
-    "granularity too small for the requested time range. Count of aggregations requested exceeds 300"
-)
-NOT_FOUND: Final = Answer.of({"message": "NotFound"}, 404)
-
-_CANDLES: Final = re.compile(r"/products/([^/]+)/candles")
 
 
 @dataclass(frozen=True)
@@ -64,131 +52,113 @@ def read_recording(path: Path) -> Iterator[ScriptMessage]:
         before = float(time)
 
 
-class FakeCoinbase(FakeHttp):
+class GivenSource(MarketSource):
+    """Products, currencies and trades of a test."""
+
+    def __init__(self, market: Market, clock: MarketClock, products: Sequence[Row]) -> None:
+        super().__init__(market, clock)
+        self.given_products = products
+        self.given_currencies: Sequence[Row] = ()
+        self.given_trades: Mapping[str, Sequence[CoinbaseTrade]] = {}
+
+    def products(self) -> Sequence[Row]:
+        return self.given_products
+
+    def currencies(self) -> Sequence[Row]:
+        return self.given_currencies
+
+    def candles(self, product: str, granularity: int, start: int, end: int) -> Sequence[CandleRow]:
+        trades = sorted(self.given_trades.get(product, ()), key=lambda trade: trade.time)
+        rows = [(each.time, *[each.price] * 4, each.size) for each in trades]
+        merged = merge_rows(rows, granularity)
+        return [row for row in reversed(merged) if start <= row[0] <= end]
+
+
+class FakeCoinbase(FakeHttp, CoinbaseServer):
     """Products, currencies, candles of `trades`, and a WebSocket feed.
 
     Each subscribed connection receives the `script`, filtered by its products and channels, and then the
-    fault
-    of `ending`. The path `/` is the WebSocket.
+    fault of `ending`. The path `/` is the WebSocket.
     """
 
     def __init__(self, products: Sequence[Row], currencies: Sequence[Row] = (), port: int = 0) -> None:
-        super().__init__(port)
-        self.products = products
-        self.currencies = currencies
-        #: Trades by product, in any order.
-        self.trades: Mapping[str, Sequence[CoinbaseTrade]] = {}
+        market, clock = Market(1), MarketClock()
+        self.given = GivenSource(market, clock, products)
+        super().__init__(market, clock, port=port, requests_per_second=None, source=self.given)
+        self.given.given_currencies = currencies
         self.script: Iterable[ScriptMessage] = ()
         self.ending: Literal["heartbeats", "silence", "abort", "error"] = "heartbeats"
         self.acknowledges = True
         self.heartbeat_seconds = 1.0
-        self.subscribe_seconds = 5.0
         #: What clients sent.
         self.subscribes: list[Row] = []
         self.closed = asyncio.Event()
         #: Set when the script has been sent to its end.
         self.played = asyncio.Event()
+        self._playing: dict[Client, asyncio.Task[None]] = {}
 
-    def respond(self, request: HttpRequest) -> Answer:
-        if "User-Agent" not in request.headers:
-            return Answer.of({"message": "User-Agent header is required."}, 400)
-        if request.path == "/products":
-            return Answer.of(self.products)
-        if request.path == "/currencies":
-            return Answer.of(self.currencies)
-        if match := _CANDLES.fullmatch(request.path):
-            return self._candles(match[1], request.query)
-        return NOT_FOUND
+    @property
+    def products(self) -> Sequence[Row]:
+        """The rows of products."""
+        return self.given.given_products
 
-    def _candles(self, product: str, query: Mapping[str, str]) -> Answer:
-        if product not in {row["id"] for row in self.products}:
-            return NOT_FOUND
-        if query.get("granularity", "60") not in GRANULARITIES:
-            return Answer.of({"message": "Unsupported granularity"}, 400)
-        granularity = int(query.get("granularity", "60"))
-        rows = candles(self.trades.get(product, ()), granularity)
-        if not {"start", "end"} <= query.keys():
-            return Answer.of(rows[:MOST_CANDLES])
-        try:
-            start, end = (int(datetime.fromisoformat(query[name]).timestamp()) for name in ("start", "end"))
-        except ValueError:
-            return Answer.of({"message": "Invalid start or end"}, 400)
-        if (end - start) // granularity > MOST_CANDLES:
-            return Answer.of({"message": TOO_FINE}, 400)
-        return Answer.of([row for row in rows if start <= row[0] <= end])
+    @products.setter
+    def products(self, products: Sequence[Row]) -> None:
+        self.given.given_products = products
 
-    async def talk(self, connection: ServerConnection) -> None:
-        with contextlib.suppress(ConnectionClosed, TimeoutError):
-            subscribed: dict[str, set[str]] = {}
-            async with asyncio.timeout(self.subscribe_seconds):
-                if not await self._subscribe(connection, await connection.recv(), subscribed):
-                    return
-            async with running(self._play(connection, subscribed)):
-                async for command in connection:
-                    if not await self._subscribe(connection, command, subscribed):
-                        return
+    @property
+    def trades(self) -> Mapping[str, Sequence[CoinbaseTrade]]:
+        """Trades by product, in any order."""
+        return self.given.given_trades
+
+    @trades.setter
+    def trades(self, trades: Mapping[str, Sequence[CoinbaseTrade]]) -> None:
+        self.given.given_trades = trades
+
+    async def obey(self, client: Client, command: str | bytes) -> None:
+        with contextlib.suppress(ValueError):
+            self.subscribes.append(msgspec.json.decode(command))
+        await super().obey(client, command)
+
+    def acknowledge(self, client: Client) -> None:
+        if self.acknowledges:
+            super().acknowledge(client)
+
+    def begin(self, client: Client, added: Sequence[tuple[str, str]]) -> None:
+        del added
+        if client not in self._playing:
+            self._playing[client] = asyncio.create_task(self._play(client))
+
+    def forget(self, client: Client) -> None:
+        super().forget(client)
+        if client in self._playing:
+            self._playing.pop(client).cancel()
         self.closed.set()
 
-    async def _subscribe(
-        self, connection: ServerConnection, command: str | bytes, subscribed: dict[str, set[str]]
-    ) -> bool:
-        """Adds to `subscribed` and confirms; returns False for a bad command."""
-        try:
-            request = msgspec.json.decode(command)
-            channels, products = request["channels"], set(request["product_ids"])
-        except (ValueError, TypeError, KeyError):
-            await _fail(connection, "Malformed JSON")
-            return False
-        self.subscribes.append(request)
-        for product in products - {row["id"] for row in self.products}:
-            await _fail(connection, f"{product} is not a valid product")
-            return False
-        for channel in channels:
-            subscribed.setdefault(channel, set()).update(products)
-        if self.acknowledges:
-            sets = [{"name": name, "product_ids": sorted(of)} for name, of in subscribed.items()]
-            await _send(connection, {"type": "subscriptions", "channels": sets})
-        return True
-
-    async def _play(self, connection: ServerConnection, subscribed: dict[str, set[str]]) -> None:
+    async def _play(self, client: Client) -> None:
         for message in self.script:
             if message.pause:
                 await asyncio.sleep(message.pause)
-            if _concerns(message.text, subscribed):
-                await connection.send(message.text)
+            if _concerns(message.text, client.state.channels):
+                client.answer(message.text.encode())
         self.played.set()
         if self.ending == "abort":
-            connection.transport.abort()
+            client.connection.transport.abort()
         elif self.ending == "error":
-            await _fail(connection, "internal")
+            client.answer(CommandError("internal").payload())
+            await client.connection.close()
         elif self.ending == "heartbeats":
-            await self._beat(connection, subscribed)
+            await self._beat(client)
 
-    async def _beat(self, connection: ServerConnection, subscribed: dict[str, set[str]]) -> None:
-        for sequence in itertools.count(1):
-            for product in sorted(subscribed.get("heartbeat", ())):
-                await _send(
-                    connection,
-                    {"type": "heartbeat", "sequence": sequence, "last_trade_id": 0, "product_id": product},
-                )
+    async def _beat(self, client: Client) -> None:
+        while True:
+            for product in client.state.channels.get("heartbeat", ()):
+                row = {"type": "heartbeat", "sequence": 1, "last_trade_id": 0, "product_id": product}
+                client.answer(msgspec.json.encode(row))
             await asyncio.sleep(self.heartbeat_seconds)
 
 
-def candles(trades: Sequence[CoinbaseTrade], granularity: int) -> list[tuple[float, ...]]:
-    """Returns rows of time, low, high, open, close, volume: newest first, none for times without trades."""
-    buckets: defaultdict[int, list[CoinbaseTrade]] = defaultdict(list)
-    for trade in sorted(trades, key=lambda trade: trade.time):
-        buckets[trade.time // granularity * granularity].append(trade)
-    return [_candle(time, buckets[time]) for time in sorted(buckets, reverse=True)]
-
-
-def _candle(time: int, trades: Sequence[CoinbaseTrade]) -> tuple[float, ...]:
-    prices = [trade.price for trade in trades]
-    volume = sum(trade.size for trade in trades)
-    return (time, min(prices), max(prices), prices[0], prices[-1], volume)
-
-
-def _concerns(text: str, subscribed: dict[str, set[str]]) -> bool:
+def _concerns(text: str, subscribed: Mapping[str, Mapping[str, None]]) -> bool:
     """Returns whether a subscriber receives a message; unreadable messages go to every subscriber."""
     try:
         message = msgspec.json.decode(text)
@@ -197,49 +167,4 @@ def _concerns(text: str, subscribed: dict[str, set[str]]) -> bool:
         return True
     if kind == "subscriptions":
         return False
-    return product is None or product in subscribed.get(CHANNELS.get(kind, ""), ())
-
-
-async def _send(connection: ServerConnection, message: Row) -> None:
-    await connection.send(msgspec.json.encode(message), text=True)
-
-
-async def _fail(connection: ServerConnection, reason: str) -> None:
-    await _send(connection, {"type": "error", "message": "Failed to subscribe", "reason": reason})
-    await connection.close()
-
-
-def trades_of(script: Iterable[ScriptMessage]) -> dict[str, list[CoinbaseTrade]]:
-    """Returns the trades in the tickers of a script."""
-    trades: defaultdict[str, list[CoinbaseTrade]] = defaultdict(list)
-    for each in script:
-        with contextlib.suppress(ValueError, TypeError, KeyError):
-            message = msgspec.json.decode(each.text)
-            time = int(datetime.fromisoformat(message["time"]).timestamp())
-            trade = CoinbaseTrade(time, float(message["price"]), float(message["last_size"]))
-            trades[message["product_id"]].append(trade)
-    return trades
-
-
-async def _serve_script(script: Sequence[ScriptMessage], products: Sequence[Row], port: int) -> None:
-    async with FakeCoinbase(products, port=port) as fake:
-        fake.script = script
-        fake.trades = trades_of(script)
-        sys.stdout.write(f"{fake.url}\n{fake.websocket_url}\n")
-        sys.stdout.flush()
-        await asyncio.Event().wait()
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description="Serves a recorded Coinbase session on a local port.")
-    parser.add_argument("recording", type=Path, help="lines of `<unix receive time> <JSON>`")
-    parser.add_argument("products", type=Path, help="what /products answered that day")
-    parser.add_argument("--port", type=int, default=0, help="any free one by default")
-    options = parser.parse_args()
-    with contextlib.suppress(KeyboardInterrupt):
-        products = msgspec.json.decode(options.products.read_bytes())
-        asyncio.run(_serve_script(list(read_recording(options.recording)), products, options.port))
-
-
-if __name__ == "__main__":
-    main()
+    return product is None or product in subscribed.get(CHANNELS.get(kind, ""), {})

@@ -7,6 +7,10 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from fakes.http import Row
+from quotecast.market.financials import Earnings, EarningsEvent, Recommendation
+from quotecast.providers.reference import Stock
+from quotecast.simulate.finnhub.rows import profile_row, quote_row, record_row
+from quotecast.simulate.market import Price
 
 
 def company(symbol: str, now: float = 0.0) -> dict[str, Any]:
@@ -47,33 +51,32 @@ def company(symbol: str, now: float = 0.0) -> dict[str, Any]:
             "data": [_quality(each) for each in quarters],
         },
         "/stock/profile2": profile(symbol),
-        "/quote": {
-            "c": price,
-            "d": 2.3,
-            "dp": 1.0,
-            "h": 232,
-            "l": 228.5,
-            "o": 229,
-            "pc": 229.1,
-            "t": int(now),
-        },
+        "/quote": quote_row(_price(symbol, price, now)),
     }
+
+
+def _price(symbol: str, price: float, now: float) -> Price:
+    return Price(
+        symbol=symbol,
+        time=int(now * 1000),
+        number=0,
+        price=price,
+        size=1,
+        bid=price,
+        ask=price,
+        open=229,
+        high=232,
+        low=228.5,
+        previous=229.1,
+        volume=0,
+    )
 
 
 def profile(symbol: str, currency: str = "USD") -> Row:
     """Returns the profile of a company; `symbol` is that of its home listing."""
-    return {
-        "country": currency[:2],
-        "currency": currency,
-        "estimateCurrency": currency,
-        "exchange": "NASDAQ NMS - GLOBAL MARKET",
-        "finnhubIndustry": "Technology",
-        "ipo": "1980-12-12",
-        "marketCapitalization": 3_287_742.6,
-        "name": f"{symbol} Inc",
-        "shareOutstanding": 15_037.87,
-        "ticker": symbol,
-    }
+    stock = Stock(symbol, f"{symbol} Inc", "NASDAQ", "Technology", "Technology", 15_037_870_000, 218.63)
+    own = {"currency": currency, "estimateCurrency": currency, "country": currency[:2]}
+    return profile_row(stock, stock.price) | own
 
 
 def company_abroad(home: str, currency: str) -> dict[str, Any]:
@@ -83,35 +86,28 @@ def company_abroad(home: str, currency: str) -> dict[str, Any]:
 
 def event(symbol: str, day: date, hour: str = "amc") -> Row:
     """Returns a row of the earnings calendar: an expected report."""
-    return {
-        "symbol": symbol,
-        "date": day.isoformat(),
-        "hour": hour,
-        "year": day.year,
-        "quarter": (day.month - 1) // 3 or 4,
-        "epsEstimate": 1.45,
-        "epsActual": None,
-        "revenueEstimate": 102_000_000_000,
-        "revenueActual": None,
-    }
+    return record_row(
+        EarningsEvent(
+            symbol=symbol,
+            date=day.isoformat(),
+            hour=hour,
+            year=day.year,
+            quarter=(day.month - 1) // 3 or 4,
+            eps_estimate=1.45,
+            eps_actual=None,
+            revenue_estimate=102_000_000_000,
+            revenue_actual=None,
+        )
+    )
 
 
 def _earnings(symbol: str, period: date) -> Row:
-    return {
-        "symbol": symbol,
-        "period": period.isoformat(),
-        "quarter": period.month // 3,
-        "year": period.year,
-        "actual": 1.5,
-        "estimate": 1.45,
-        "surprise": 0.05,
-        "surprisePercent": 3.45,
-    }
+    quarter, year = period.month // 3, period.year
+    return record_row(Earnings(symbol, period.isoformat(), quarter, year, 1.5, 1.45, 0.05, 3.45))
 
 
 def _recommendation(symbol: str, period: date) -> Row:
-    counts = {"strongBuy": 10, "buy": 20, "hold": 9, "sell": 2, "strongSell": 0}
-    return {"symbol": symbol, "period": period.isoformat(), **counts}
+    return record_row(Recommendation(symbol, period.isoformat(), 10, 20, 9, 2, 0))
 
 
 def _estimates(symbol: str, day: date, values: Row) -> Row:

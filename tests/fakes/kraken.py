@@ -1,213 +1,156 @@
-"""A fake Kraken: REST and WebSocket API v2 on one local port, which fails as a test asks.
+"""A simulated Kraken with the tickers and faults that a test gives."""
 
-By hand: `PYTHONPATH=tests python -m fakes.kraken --port 8700`.
-"""
-
-import argparse
 import asyncio
 import contextlib
-import random
-import sys
-import time
-from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Collection
 from typing import Any, Final, Literal
 
 import msgspec
 from websockets.asyncio.server import ServerConnection
 from websockets.exceptions import ConnectionClosed
 
-from fakes.http import Answer, FakeHttp, HttpRequest, Row, running
-from quotecast.providers.reference import pairs
+from fakes.http import FakeHttp, Row, running
+from quotecast.simulate.clock import MarketClock
+from quotecast.simulate.kraken import version2
+from quotecast.simulate.kraken.data import MINUTE, MOST_CANDLES, KrakenData
+from quotecast.simulate.kraken.rest import TOO_MANY_CALLS
+from quotecast.simulate.kraken.rows import moment_text, ohlc_row, ticker_row
+from quotecast.simulate.kraken.server import KrakenServer
+from quotecast.simulate.market import Candle, Market, Price
+from quotecast.simulate.server import Client
 
-INTERVALS: Final = frozenset({"1", "5", "15", "30", "60", "240", "1440", "10080", "21600"})
-MOST_ROWS: Final = 720
-TOO_MANY_CALLS: Final = Answer.of({"error": ["EGeneral:Too many requests"]})
+__all__ = ["TOO_MANY_CALLS", "FakeKraken", "candle", "ticker"]
+
+MARKET: Final = Market(0)
 
 
 def ticker(symbol: str, last: float = 92_000.1, **changes: Any) -> Row:
-    """Returns a row of the `ticker` channel."""
-    row = {
-        "symbol": symbol,
-        "bid": round(last * 0.999, 8),
-        "bid_qty": 0.5,
-        "ask": round(last * 1.001, 8),
-        "ask_qty": 0.2,
-        "last": last,
-        "volume": 2100.5,
-        "vwap": last,
-        "low": round(last * 0.98, 8),
-        "high": round(last * 1.02, 8),
-        "change": 120.1,
-        "change_pct": 0.13,
-    }
-    return row | changes
+    """Returns a row of the `ticker` channel without a time; its price rose by 120.1."""
+    price = Price(
+        symbol=symbol,
+        time=0,
+        number=0,
+        price=last,
+        size=0.1,
+        bid=round(last * 0.999, 8),
+        ask=round(last * 1.001, 8),
+        open=last,
+        high=round(last * 1.02, 8),
+        low=round(last * 0.98, 8),
+        previous=last,
+        volume=2100.5,
+    )
+    row = ticker_row(price) | {"change": 120.1, "change_pct": 0.13} | changes
+    return {name: value for name, value in row.items() if name != "timestamp"}
 
 
 def candle(opened: int) -> list[Any]:
-    """Returns the candle that opened at that Unix time; its prices follow from the minute."""
-    price = 1000 + opened // 60 % 1000
-    return [opened, f"{price}.0", f"{price + 3}.0", f"{price - 2}.0", f"{price + 1}.5", "1.0", "12.5", 9]
+    """Returns the row of a candle that opened at that Unix time."""
+    return ohlc_row(given_candle(opened * 1000), 1)
 
 
-class FakeKraken(FakeHttp):
+def given_candle(start: int) -> Candle:
+    """Returns the candle that opened at that moment; its prices follow from the minute."""
+    price = 1000.0 + start // MINUTE % 1000
+    return Candle(start, start, price, price + 3, price - 2, price + 1.5, 12.5, 9)
+
+
+class GivenData(KrakenData):
+    """Given tickers, and candles since `listed_since` (Unix seconds)."""
+
+    def __init__(self, market: Market, clock: MarketClock) -> None:
+        super().__init__(market, clock)
+        self.tickers: dict[str, Row] = {}
+        self.listed_since = 1_500_000_000
+
+    def symbols(self) -> Collection[str]:
+        return self.tickers
+
+    def has(self, symbol: str) -> bool:
+        return symbol in self.tickers
+
+    def decimals(self, symbol: str) -> int:  # noqa: ARG002 - all alike
+        return 1
+
+    def ticker(self, symbol: str) -> Row:
+        return self.tickers[symbol]
+
+    def candles(self, symbol: str, minutes: int, count: int = MOST_CANDLES) -> list[Candle]:  # noqa: ARG002
+        length = minutes * MINUTE
+        newest = self.clock.moment() // length * length
+        openings = (newest - number * length for number in reversed(range(count)))
+        return [given_candle(opened) for opened in openings if opened >= self.listed_since * 1000]
+
+
+class FakeKraken(FakeHttp, KrakenServer):
     """A fake Kraken, which serves inside `async with`; tests may change every attribute while it serves.
 
-    A new subscriber gets `tickers` at once, and again every `beat_seconds` with the present time; `say`
-    sends
+    A new subscriber gets `tickers` at once, and again every `beat_seconds` with the present time; `say` sends
     more rows. Candles begin at `listed_since`.
     """
 
     def __init__(self, port: int = 0) -> None:
-        super().__init__(port)
-        self.tickers: dict[str, Row] = {}
-        self.system = "online"
-        self.listed_since = 1_500_000_000
-        self.clock: Callable[[], float] = time.time
+        clock = MarketClock()
+        self.given = GivenData(MARKET, clock)
+        super().__init__(MARKET, clock, port=port, data=self.given, calls=1_000_000)
         self.beat_seconds = 0.02
         #: Faults after a subscription, and whether the server confirms it.
         self.ending: Literal["beats", "heartbeats", "silence", "abort"] = "beats"
         self.acknowledges = True
         #: What clients sent.
         self.commands: list[Row] = []
-        self.clients: dict[ServerConnection, set[str]] = {}
         self.closed = asyncio.Event()
 
-    def respond(self, request: HttpRequest) -> Answer:
-        if request.path != "/0/public/OHLC":
-            return Answer.of({"error": ["EGeneral:Unknown method"]})
-        known = {
-            symbol.replace("BTC", "XBT").replace("DOGE", "XDG").replace("/", "") for symbol in self.tickers
-        }
-        pair, interval = request.query.get("pair", ""), request.query.get("interval", "1")
-        if pair not in known:
-            return Answer.of({"error": ["EQuery:Unknown asset pair"]})
-        if interval not in INTERVALS:
-            return Answer.of({"error": ["EGeneral:Invalid arguments"]})
-        rows = self._candles(int(interval) * 60)
-        return Answer.of({"error": [], "result": {f"X{pair}": rows, "last": rows[-1][0]}})
+    @property
+    def tickers(self) -> dict[str, Row]:
+        return self.given.tickers
 
-    def _candles(self, length: int) -> list[list[Any]]:
-        newest = int(self.clock()) // length * length
-        openings = (newest - number * length for number in reversed(range(MOST_ROWS)))
-        return [candle(opened) for opened in openings if opened >= self.listed_since]
+    @tickers.setter
+    def tickers(self, rows: dict[str, Row]) -> None:
+        self.given.tickers = rows
+
+    def stop_clock(self, clock: MarketClock) -> None:
+        """Lets that clock give the time."""
+        self.clock = self.given.clock = clock
 
     async def say(self, *rows: Row, kind: str = "update") -> None:
         """Sends rows of the `ticker` channel to the clients that subscribed to them."""
-        for connection, symbols in [*self.clients.items()]:
-            message = [row for row in rows if row["symbol"] in symbols]
+        for client in [*self.clients]:
+            message = [row for row in rows if row["symbol"] in client.topics.values()]
             if message:
-                await _send(connection, {"channel": "ticker", "type": kind, "data": message})
+                await client.connection.send(version2.message("ticker", kind, message), text=True)
 
     async def say_raw(self, text: str) -> None:
-        for connection in [*self.clients]:
-            await connection.send(text)
+        for client in [*self.clients]:
+            await client.connection.send(text)
 
     async def close_for_maintenance(self) -> None:
         """Announces maintenance to every client."""
-        self.system = "maintenance"
-        for connection in [*self.clients]:
-            await self._status(connection)
+        self.announce("maintenance")
+
+    async def obey(self, client: Client, command: str | bytes) -> None:
+        self.commands.append(msgspec.json.decode(command))
+        if self.acknowledges:
+            await super().obey(client, command)
 
     async def talk(self, connection: ServerConnection) -> None:
-        symbols: set[str] = set()
-        self.clients[connection] = symbols
-        with contextlib.suppress(ConnectionClosed):
-            await self._status(connection)
-            async with running(self._beat(connection, symbols)):
-                async for command in connection:
-                    await self._handle_command(connection, symbols, command)
-        del self.clients[connection]
+        async with running(self._beat(connection)):
+            await super().talk(connection)
         self.closed.set()
 
-    async def _status(self, connection: ServerConnection) -> None:
-        row = {"system": self.system, "api_version": "v2", "connection_id": 1, "version": "2.0.9"}
-        await _send(connection, {"channel": "status", "type": "update", "data": [row]})
-
-    async def _handle_command(
-        self, connection: ServerConnection, symbols: set[str], command: str | bytes
-    ) -> None:
-        request = msgspec.json.decode(command)
-        self.commands.append(request)
-        number, wanted = request.get("req_id"), request.get("params", {})
-        if request.get("method") == "ping":
-            await _send(connection, {"method": "pong", "req_id": number} | self._times())
-        elif request.get("method") != "subscribe" or wanted.get("channel") != "ticker":
-            refused = {
-                "error": "Unsupported field",
-                "method": "subscribe",
-                "success": False,
-                "req_id": number,
-            }
-            await _send(connection, refused | self._times())
-        elif self.acknowledges:
-            await self._subscribe(connection, symbols, wanted, number)
-
-    async def _subscribe(
-        self, connection: ServerConnection, symbols: set[str], wanted: Mapping[str, Any], number: int
-    ) -> None:
-        for symbol in wanted["symbol"]:
-            answer = {"method": "subscribe", "req_id": number} | self._times()
-            if symbol not in self.tickers:
-                problem = f"Currency pair not supported {symbol}"
-                await _send(connection, answer | {"error": problem, "success": False, "symbol": symbol})
-                continue
-            symbols.add(symbol)
-            granted = {name: wanted.get(name) for name in ("channel", "snapshot", "event_trigger")}
-            await _send(connection, answer | {"result": granted | {"symbol": symbol}, "success": True})
-            if wanted.get("snapshot", True):
-                message = {"channel": "ticker", "type": "snapshot", "data": [self.tickers[symbol]]}
-                await _send(connection, message)
-
-    async def _beat(self, connection: ServerConnection, symbols: set[str]) -> None:
+    async def _beat(self, connection: ServerConnection) -> None:
         with contextlib.suppress(ConnectionClosed):
             while self.ending != "silence":
                 await asyncio.sleep(self.beat_seconds)
+                symbols = sorted({*self._client(connection).topics.values()})
                 if self.ending == "abort" and symbols:
                     connection.transport.abort()
                 if self.ending == "heartbeats":
-                    await _send(connection, {"channel": "heartbeat"})
+                    await connection.send(version2.HEARTBEAT, text=True)
                     continue
-                rows = [self.tickers[symbol] | {"timestamp": self._now()} for symbol in sorted(symbols)]
-                for row in rows:
-                    await _send(connection, {"channel": "ticker", "type": "update", "data": [row]})
+                now = moment_text(self.clock.moment())
+                for row in [self.tickers[symbol] | {"timestamp": now} for symbol in symbols]:
+                    await connection.send(version2.message("ticker", "update", [row]), text=True)
 
-    def _times(self) -> Row:
-        return {"time_in": self._now(), "time_out": self._now()}
-
-    def _now(self) -> str:
-        return datetime.fromtimestamp(self.clock(), UTC).isoformat().replace("+00:00", "Z")
-
-
-async def _send(connection: ServerConnection, message: Row) -> None:
-    await connection.send(msgspec.json.encode(message), text=True)
-
-
-async def _move(fake: FakeKraken, opened: Mapping[str, float]) -> None:
-    """Moves every price in a random walk, for ever."""
-    while True:
-        await asyncio.sleep(1)
-        for symbol, row in fake.tickers.items():
-            price = round(row["last"] * random.uniform(0.999, 1.001), 8)
-            fake.tickers[symbol] = ticker(symbol, price, change=round(price - opened[symbol], 8))
-
-
-async def _serve(port: int) -> None:
-    opened = {f"{pair.base}/USD": pair.price for pair in pairs() if pair.quote == "USDT"}
-    async with FakeKraken(port) as fake:
-        fake.tickers = {symbol: ticker(symbol, price, change=0.0) for symbol, price in opened.items()}
-        fake.beat_seconds = 1.0
-        sys.stdout.write(f"{fake.url}\n{fake.websocket_url}/v2\n")
-        sys.stdout.flush()
-        await _move(fake, opened)
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description="Serves an invented Kraken on a local port.")
-    parser.add_argument("--port", type=int, default=0, help="any free one by default")
-    with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(_serve(parser.parse_args(arguments).port))
-
-
-if __name__ == "__main__":
-    main()
+    def _client(self, connection: ServerConnection) -> Client:
+        return next(client for client in self.clients if client.connection is connection)

@@ -5,8 +5,8 @@ from datetime import datetime, timedelta
 from itertools import islice
 from typing import Final
 
-from fakes.alpaca import FakeAlpaca, Split
-from fakes.alpaca_rows import Trade
+from fakes.alpaca import FakeAlpaca
+from fakes.alpaca_rows import Split, Trade
 from quotecast.market.sessions import NEW_YORK, TradingDay, trading_days_from, trading_days_until
 
 #: Trading days before the split.

@@ -11,9 +11,10 @@ from typing import Any, Final, Literal
 import redis
 from msgspec import Struct
 
+from faults import tier_faults
 from faults.split_drawn import stocks_split
 from quotecast.bus import wire
-from quotecast.bus.base import MAX_CLOSINGS, REPORT_SECONDS
+from quotecast.bus.base import MAX_CLOSINGS, MAX_CROSSINGS, REPORT_SECONDS
 from support.figures import SLACK
 from support.whole_service import Whole
 
@@ -142,7 +143,8 @@ def _poisoned_batch(client: Any) -> tuple[list[Any], list[Any]]:
     batch = {"type": "batch", "feed": "crypto", "epoch": epoch.decode(), "seq": int(seq) + 1}
     message = wire.encode({**batch, "changes": [{"key": "BTC/USDT", "quote": quote}]})
     stored = wire.encode({"seq": int(seq) + 1, "full_seq": 1, "quote": quote})
-    keys = [state.replace(b"state", name) for name in (b"lease", b"state", b"quotes", b"bars", b"closings")]
+    names = (b"lease", b"state", b"quotes", b"bars", b"closings", b"crossings")
+    keys = [state.replace(b"state", name) for name in names]
     channel = state.replace(b"state", b"batches")
     return keys, [
         client.get(keys[0]) or "nobody",
@@ -153,7 +155,9 @@ def _poisoned_batch(client: Any) -> tuple[list[Any], list[Any]]:
         channel,
         message,
         MAX_CLOSINGS,
+        MAX_CROSSINGS,
         1,
+        0,
         0,
         "BTC/USDT",
         stored,
@@ -269,17 +273,41 @@ _POSTGRES: Final = (
 )
 
 
-def groups(*, sentinels: bool) -> tuple[Group, ...]:
+_TIERS: Final = (2, 3)
+_EDGES: Final = tuple(
+    fault
+    for tier in _TIERS
+    for fault in (
+        Fault(f"edge {tier} dies", tier_faults.edge_dies(tier), healed_within=5.0, reads="lost"),
+        Fault(f"edge {tier} freezes", tier_faults.edge_freezes(tier), at_most_seconds=FROZEN_WORKER_SECONDS),
+    )
+)
+_LINES: Final = tuple(
+    Fault(f"line {tier} {name}", inflict(tier), healed_within=5.0)
+    for tier in _TIERS
+    for name, inflict in (
+        ("is cut", tier_faults.line_is_cut),
+        ("is silent", tier_faults.line_is_silent),
+        ("is slow", tier_faults.line_is_slow),
+        ("breaks off", tier_faults.line_breaks_off),
+    )
+)
+#: Faults between tiers.
+TIERED: Final[tuple[Group, ...]] = (_EDGES, _LINES)
+
+
+def groups(*, sentinels: bool, tiered: bool = False) -> tuple[Group, ...]:
     """Returns one fault of each kind at a time; a fault that others need to end comes last and ends first.
 
     Faults that judge the clients' values come first: at their end all others are over. So do failovers: they
     begin with a working master, and the old one takes long to come back.
     """
+    more = TIERED if tiered else ()
     if sentinels:
-        return (_SPLITS, _SENTINELS, _WORKERS, _INGESTS, _POSTGRES)
-    return ((*_SPLITS, *_POISONED), _WORKERS, _INGESTS, _REDIS, _POSTGRES)
+        return (_SPLITS, _SENTINELS, _WORKERS, _INGESTS, _POSTGRES, *more)
+    return ((*_SPLITS, *_POISONED), _WORKERS, _INGESTS, _REDIS, _POSTGRES, *more)
 
 
-def names(*, sentinels: bool) -> set[str]:
+def names(*, sentinels: bool, tiered: bool = False) -> set[str]:
     """What may be drawn."""
-    return {fault.name for group in groups(sentinels=sentinels) for fault in group}
+    return {fault.name for group in groups(sentinels=sentinels, tiered=tiered) for fault in group}

@@ -12,7 +12,7 @@ from support.bar_listener import BarListener
 from support.figures import Figures
 from support.whole_service import Whole
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.timeout(600)
 
 MINUTE: Final = 60
 FIVE_MINUTES: Final = 300

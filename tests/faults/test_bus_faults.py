@@ -52,7 +52,7 @@ def test_lost_messages_are_detected(own_valkey: Valkey, proxy: FaultProxy, figur
         service.start("ingest", "api", "api")
         with StandardLoad(service.port) as load:
             at = time.time()
-            assert proxy.swallow(SUBSCRIBE) == 2
+            assert proxy.swallow(SUBSCRIBE) == 4, "each worker hears feeds and announced events"
             # Messages already on the way may still arrive.
             healed = load.until_newer(at + 1.0, PATIENCE_SECONDS) + 1.0
             figures.at_most("noticed and healed", healed, NOTICED_SECONDS + 2)

@@ -105,7 +105,6 @@ def test_a_killed_ingest_leaves_what_it_wrote_and_the_next_one_continues(
     assert len({each.epoch for each in after if isinstance(each, Snapshot)}) == 2
 
 
-@pytest.mark.slow
 def test_a_full_disk_holds_up_no_quotes_and_recording_continues_with_a_keyframe(
     service: Service, folder: Folder
 ) -> None:

@@ -18,20 +18,19 @@ from support.figures import Figures
 from support.transactions import until_idle
 from support.whole_service import Whole
 
-OUTAGES = [pytest.param(10.0, marks=pytest.mark.slow), 3.0]
+OUTAGE_SECONDS = 10.0
 #: PostgreSQL connections of both workers together.
 CONNECTIONS: Final = 16
 RESET: Final = struct.pack("ii", 1, 0)
 
 
 @pytest.mark.parametrize("how", ["killed", "frozen"])
-@pytest.mark.parametrize("seconds", OUTAGES)
-def test_postgres_is_away(whole: Whole, figures: Figures, how: str, seconds: float) -> None:
+def test_postgres_is_away(whole: Whole, figures: Figures, how: str) -> None:
     """Markets go on; account routes answer 503 in time, recover soon, and lose no acknowledged write."""
     if how == "killed":
-        judge_outage(whole, figures, whole.postgres.kill, whole.postgres.start, seconds)
+        judge_outage(whole, figures, whole.postgres.kill, whole.postgres.start, OUTAGE_SECONDS)
     else:
-        judge_outage(whole, figures, whole.postgres.freeze, whole.postgres.thaw, seconds)
+        judge_outage(whole, figures, whole.postgres.freeze, whole.postgres.thaw, OUTAGE_SECONDS)
 
 
 def test_own_bars_without_postgres(whole: Whole, figures: Figures) -> None:

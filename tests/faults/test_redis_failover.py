@@ -19,7 +19,7 @@ from support.whole_service import SETTINGS
 
 #: Update interval in milliseconds: the test needs to see each client's return, not frequent updates.
 INTERVAL_MILLISECONDS = 1000
-CLIENTS = [pytest.param(1000, marks=[pytest.mark.slow, pytest.mark.timeout(300)]), 50]
+CLIENTS = 1000
 STALE_SECONDS = 5.0
 PATIENCE_SECONDS = 60.0
 
@@ -62,14 +62,13 @@ def judge(load: StandardLoad, promoted: float, figures: Figures) -> None:
     figures.at_most(f"stale for {len(load.listeners)} clients", healed, STALE_SECONDS)
 
 
-@pytest.mark.parametrize("clients", CLIENTS)
-def test_a_sentinel_swaps_master_and_replica(sentinels: SentinelSet, figures: Figures, clients: int) -> None:
+@pytest.mark.timeout(300)
+def test_a_sentinel_swaps_master_and_replica(sentinels: SentinelSet, figures: Figures) -> None:
     """The old master answers READONLY on open connections, and clients leave it."""
-    with Service(sentinels, SETTINGS) as service, under_load(service, clients) as load:
+    with Service(sentinels, SETTINGS) as service, under_load(service, CLIENTS) as load:
         judge(load, sentinels.failover(), figures)
 
 
-@pytest.mark.slow
 def test_two_masters_for_a_while(sentinels: SentinelSet, figures: Figures) -> None:
     """A Sentinel's failover without COORDINATED leaves two masters for seconds; all clients recover."""
     with Service(sentinels, SETTINGS) as service, under_load(service, 50) as load:
@@ -79,15 +78,14 @@ def test_two_masters_for_a_while(sentinels: SentinelSet, figures: Figures) -> No
         until(lambda: listeners_at(sentinels.master) == 2, "a worker listens elsewhere")
 
 
-@pytest.mark.parametrize("clients", CLIENTS)
-def test_the_master_dies(sentinels: SentinelSet, figures: Figures, clients: int) -> None:
+@pytest.mark.timeout(300)
+def test_the_master_dies(sentinels: SentinelSet, figures: Figures) -> None:
     """The Sentinels promote the dead master's replica."""
-    with Service(sentinels, SETTINGS) as service, under_load(service, clients) as load:
+    with Service(sentinels, SETTINGS) as service, under_load(service, CLIENTS) as load:
         judge(load, sentinels.kill_master(), figures)
     sentinels.restart()
 
 
-@pytest.mark.slow
 def test_the_master_freezes(sentinels: SentinelSet, figures: Figures) -> None:
     """The master's connections stay open without answers; clients leave it."""
     with Service(sentinels, SETTINGS) as service, under_load(service, 50) as load:
@@ -99,7 +97,6 @@ def test_the_master_freezes(sentinels: SentinelSet, figures: Figures) -> None:
             frozen.thaw()
 
 
-@pytest.mark.slow
 def test_a_demotion_behind_one_address(pair: Pair, figures: Figures) -> None:
     """A DNS name or balancer moves to the new master; the old one stays connected, as a replica."""
     with (
@@ -131,7 +128,6 @@ def listeners_at(server: Server) -> int:
             "CONFIG SET min-replicas-to-write 9",
             "CONFIG SET min-replicas-to-write 0",
             "noreplicas",
-            marks=pytest.mark.slow,
         ),
         ("REPLICAOF 127.0.0.1 1", "REPLICAOF NO ONE", "readonly"),
     ],

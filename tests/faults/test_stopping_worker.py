@@ -23,7 +23,10 @@ SETTINGS = {"QUOTECAST_METRICS_PORT": "-1", "QUOTECAST_LIMITS": "off", "QUOTECAS
 FEED = "/api/ws/market?symbols=AAPL"
 
 
-@pytest.mark.parametrize("split", [False, True], ids=["one port", "two ports"])
+@pytest.mark.parametrize(
+    "split",
+    [pytest.param(False, id="one port"), pytest.param(True, id="two ports")],
+)
 def test_nobody_comes_back_to_a_stopping_worker(own_valkey: Valkey, figures: Figures, *, split: bool) -> None:
     """It leaves its port, then says goodbye: each client receives one `shutdown` and finds nobody after."""
     with (

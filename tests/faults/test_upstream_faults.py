@@ -45,7 +45,7 @@ async def serving(valkey: Valkey, *commands: str, **settings: str) -> AsyncItera
 async def test_a_slow_upstream_gets_one_request(own_valkey: Valkey, figures: Figures) -> None:
     """Two hundred requests to both workers for an uncached answer cause one fetch, and all succeed."""
     async with FakeFinnhub() as fake:
-        fake.companies = {"AAPL": company("AAPL", fake.clock())}
+        fake.companies = {"AAPL": company("AAPL", fake.now())}
         address = ("127.0.0.1", int(fake.url.rpartition(":")[2]))
         with FaultProxy(lambda: socket.create_connection(address)) as proxy:
             proxy.delay = SLOW_SECONDS

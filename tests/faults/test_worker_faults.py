@@ -108,7 +108,6 @@ def register(whole: Whole, number: int) -> int:
     return status
 
 
-@pytest.mark.slow
 def test_clients_of_a_hung_worker_are_back(tmp_path: Path, figures: Figures) -> None:
     """`up` kills and replaces a hung worker, which would hold its share of the port without answers."""
     with running_up(tmp_path, simulator_rate="67", limits="off") as up, StandardLoad(up.port) as load:

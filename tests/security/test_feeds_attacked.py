@@ -82,4 +82,4 @@ async def test_ten_thousand_messages_leave_a_feed_as_it_was() -> None:
         async with connect(f"{url}?symbols=all") as client:
             kinds = [json.loads(await client.recv())["type"] for _ in range(3)]
         assert kinds == ["welcome", "subscribed", "snapshot"]
-        assert not streams._by_address or list(streams._by_address.values()) == [1]
+        assert not streams.clients._by_address or list(streams.clients._by_address.values()) == [1]

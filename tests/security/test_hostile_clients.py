@@ -14,6 +14,8 @@ from support.hostile_clients import ATTACKS, attacking
 from support.servers import running_valkey
 from support.service import Service
 
+pytestmark = pytest.mark.slow
+
 MEMORY_MB: Final = 50.0
 HEALTH_SECONDS: Final = 0.1
 #: Seconds of an attack: without a bound, pings took 20 to 190 MB a second.
@@ -55,12 +57,7 @@ def attacked(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 
 @pytest.mark.parametrize(
     ("name", "count"),
-    [
-        # One attacker alone is the lighter case of each attack.
-        pytest.param(name, count, marks=[pytest.mark.slow] if count == 1 else [])
-        for name in ATTACKS
-        for count in COUNTS.get(name, (1, 50))
-    ],
+    [(name, count) for name in ATTACKS for count in COUNTS.get(name, (1, 50))],
 )
 def test_no_attack_exhausts_a_worker(attacked: Attacked, figures: Figures, name: str, count: int) -> None:
     """No attack, alone or in numbers, exhausts the worker."""

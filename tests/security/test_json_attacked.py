@@ -13,6 +13,8 @@ OPERATIONS: Final[Mapping[tuple[str, str], str]] = {
     ("PATCH", "/api/auth/profile"): '"name":"Ayşe"',
     ("POST", "/api/portfolio/holdings"): '"ticker":"AAPL","shares":1,"avg_cost":1',
     ("POST", "/api/watchlist"): '"ticker":"AAPL"',
+    ("PUT", "/api/watchlist/order"): '"symbols":[{"ticker":"AAPL","type":"stock"}]',
+    ("PATCH", "/api/watchlists/default"): '"name":"Metals"',
     ("PUT", "/api/terminal/layout"): '"layout":{}',
 }
 #: Bodies with the statuses that refuse them; `{}` is the operation's valid body.

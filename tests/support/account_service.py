@@ -4,13 +4,13 @@ import contextlib
 from collections.abc import AsyncIterator
 from typing import Any, Final
 
+import asyncpg
 import httpx
 from argon2 import PasswordHasher
 
 from quotecast.accounts.database import Database
 from quotecast.accounts.passwords import Passwords
 from quotecast.accounts.tokens import Tokens
-from quotecast.api.app import build_app
 from quotecast.api.edge.addresses import identify_by_address
 from quotecast.api.edge.identity import identify_by_user
 from quotecast.api.edge.middleware import Edge
@@ -20,7 +20,7 @@ from quotecast.api.private import private_prefixes
 from quotecast.api.services import Accounts
 from quotecast.limits.decision import Decision
 from quotecast.limits.fallback import LocalWindow
-from support.factories import NOW, client_to, full_mirrors, services
+from support.factories import NOW, app_of, client_to, full_mirrors, services
 
 SECRET: Final = "a secret of tests, known to everybody"
 PASSWORD: Final = "correct horse battery"
@@ -32,6 +32,7 @@ LIMITS: Final = {
     "financials": 30,
     "portfolio": 60,
     "watchlist": 60,
+    "alerts": 60,
     "terminal": 60,
 }
 #: Longer than any machine takes for a query; only tests of outages set less.
@@ -126,7 +127,7 @@ async def account_service(
             identify=identify,
             by_address=accounts.address_of,
         )
-        app = build_app(made, middleware=[limits.middleware] if limited else [])
+        app = app_of(made, middleware=[limits.middleware]) if limited else app_of(made)
         edge = Edge(
             app,
             cors_origins=["*"],
@@ -136,3 +137,12 @@ async def account_service(
         )
         async with client_to(edge) as client:
             yield AccountService(client, accounts)
+
+
+async def count_rows(database_url: str, table: str) -> int:
+    """Returns the number of rows in a table."""
+    connection = await asyncpg.connect(database_url)
+    try:
+        return int(await connection.fetchval(f"SELECT count(*) FROM {table}"))  # noqa: S608 - a name of a test
+    finally:
+        await connection.close()

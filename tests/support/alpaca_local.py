@@ -1,39 +1,41 @@
 """A local Alpaca, REST and stream, and an adapter whose pauses the test ends."""
 
 import asyncio
-import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime, time
 from typing import Any, Final
 
 import pytest
 
+from fakes.alpaca import FakeAlpaca, GivenRows
 from fakes.alpaca_rows import row_of
 from fakes.alpaca_stream import FakeAlpacaStream
-from fakes.http import Answer, FakeHttp, HttpRequest, Row
+from fakes.http import Answer, HttpRequest, Row
 from quotecast.errors import UpstreamError
 from quotecast.market.sessions import NEW_YORK, trading_days_between
 from quotecast.providers.alpaca.client import AlpacaProvider
 from quotecast.providers.base import Update
 from quotecast.providers.reference import Stock
+from quotecast.simulate.alpaca.rest import PAID_CALLS
+from quotecast.simulate.alpaca.source import Span
+from quotecast.simulate.alpaca.timeframes import Timeframe
 from support.alpaca_made import AAPL, CLOSES, NOON, SNAPSHOT, snapshot
 
 PATH: Final = "/v2/stocks/snapshots"
-BARS: Final = "/v2/stocks/bars"
 MICROSOFT: Final = Stock("MSFT", "Microsoft", "NASDAQ", "Technology", "Software", 7_000_000_000, 500.0)
 STOCKS: Final = [AAPL, MICROSOFT]
 
-_WELL_FORMED: Final = re.compile(r"[A-Z]+(\.[A-Z]+)?")
 
-
-class FakeSnapshots(FakeHttp):
-    """Fake REST host with snapshots and daily bars."""
+class FakeSnapshots(FakeAlpaca):
+    """A fake Alpaca with given snapshots, and the same daily bars of every stock."""
 
     def __init__(self) -> None:
         super().__init__()
         self.rows: dict[str, Row | None] = {"AAPL": SNAPSHOT, "MSFT": snapshot(latestTrade={"p": 231.5})}
-        self.keys = ("key", "secret")
+        self.free = False
+        self.calls_per_minute = PAID_CALLS
+        self.source = SnapshotRows(self)
         self.names_bad_symbol = True
         #: Responses to requests that include a ticker, whatever else they include.
         self.spoiled: dict[str, Answer] = {}
@@ -45,35 +47,39 @@ class FakeSnapshots(FakeHttp):
         """Returns the tickers of each snapshot request."""
         return [request.query["symbols"].split(",") for request in self.requests if request.path == PATH]
 
-    def respond(self, asked: HttpRequest) -> Answer:
+    def respond(self, request: HttpRequest) -> Answer:
         self.was_asked.set()
-        given = asked.headers.get("APCA-API-KEY-ID"), asked.headers.get("APCA-API-SECRET-KEY")
-        tickers = asked.query.get("symbols", "").split(",")
-        if given != self.keys:
-            return Answer.of({"message": "forbidden."}, 403)
-        if asked.path == BARS:
-            return Answer.of({"bars": {each: self._days(asked) for each in tickers}, "next_page_token": None})
-        if asked.path != PATH or asked.query.get("feed") not in {"iex", "sip"}:
-            return Answer.of({"message": "not found"}, 404)
-        for ticker in tickers:
+        answer = super().respond(request)
+        if request.path != PATH or answer.status == 403:
+            return answer
+        for ticker in request.query["symbols"].split(","):
             if ticker in self.spoiled:
                 return self.spoiled[ticker]
-            if not _WELL_FORMED.fullmatch(ticker):
-                named = f": {ticker}" if self.names_bad_symbol else "s are invalid"
-                return Answer.of({"message": f"invalid symbol{named}"}, 400)
-        return Answer.of({ticker: self.rows[ticker] for ticker in tickers if ticker in self.rows})
+        if answer.status == 400 and not self.names_bad_symbol:
+            return Answer.of({"message": "invalid symbols are invalid"}, 400)
+        return answer
 
-    def _days(self, asked: HttpRequest) -> list[Row]:
-        """Daily bars from `start` to `end`, the same of every stock."""
-        first, last = (datetime.fromisoformat(asked.query[name]) for name in ("start", "end"))
-        days = trading_days_between(first.date(), last.date())
-        midnights = [(day, datetime.combine(day.date, time(), NEW_YORK)) for day in days]
-        return [
-            row_of(midnight, (close, close, close, close), 812_345)
-            for day, midnight in midnights
-            if first <= midnight <= last
-            for close in [CLOSES.get(f"{day.date}", 229.1)]
-        ]
+
+class SnapshotRows(GivenRows):
+    """The rows of FakeSnapshots."""
+
+    def __init__(self, fake: FakeSnapshots) -> None:
+        super().__init__(fake)
+        self._rows = fake
+
+    def snapshot(self, symbol: str, feed: str) -> Row | None:
+        del feed
+        return self._rows.rows.get(symbol)
+
+    def bars(
+        self, symbol: str, timeframe: Timeframe, span: Span, feed: str, *, adjusted: bool
+    ) -> Iterator[Row]:
+        del symbol, timeframe, feed, adjusted
+        for day in trading_days_between(span.start.date(), span.end.date()):
+            midnight = datetime.combine(day.date, time(), NEW_YORK)
+            close = CLOSES.get(f"{day.date}", 229.1)
+            if span.start <= midnight <= span.end:
+                yield row_of(midnight, (close, close, close, close), 812_345)
 
 
 class Naps:

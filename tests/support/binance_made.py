@@ -33,7 +33,7 @@ LISTING = [
 async def running_binance() -> AsyncIterator[FakeBinance]:
     """Yields a fake with the listing; every price is 100."""
     async with FakeBinance(LISTING) as fake:
-        fake.clock = lambda: NOW
+        fake.clock.now = lambda: NOW
         fake.statistics = {row["symbol"]: statistics(row["symbol"]) for row in LISTING}
         yield fake
 

@@ -1,17 +1,24 @@
 """Quotes, mirrors and whole applications for tests."""
 
+import copy
 import itertools
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import httpx
+from litestar import Litestar
+from litestar.datastructures import State
 
+from quotecast.alerts.networks import LOOPBACK
+from quotecast.alerts.outbound import Outbound
+from quotecast.api.alert_services import Alerts
 from quotecast.api.app import build_app
 from quotecast.api.edge.middleware import Edge, Observer
 from quotecast.api.names import Names
 from quotecast.api.past import Past
 from quotecast.api.private import private_prefixes
+from quotecast.api.searching import Searches
 from quotecast.api.services import Services
 from quotecast.bus.base import FeedInfo, Snapshot, StoredQuote
 from quotecast.cache.base import Cached, Policy
@@ -102,11 +109,19 @@ class _Raising:
 NO_ACCOUNTS: Any = _Raising()
 
 
+def alert_parts(**other: Any) -> Alerts:
+    """Returns the parts of the alerts' routes, which reach this machine and have no VAPID key."""
+    outbound = Outbound(schemes=("https", "http"), networks=LOOPBACK)
+    given: dict[str, Any] = {"per_user": 100, "outbound": outbound, "public_key": None}
+    return Alerts(**(given | other))
+
+
 def services(mirrors: dict[Feed, Mirror], **other: Any) -> Services:
     documents = other.pop("documents", None) or Documents()
     given: dict[str, Any] = {
         "documents": documents,
         "names": Names(mirrors, documents),
+        "searches": Searches(mirrors, documents),
         "unlisted": unlimited,
         "shares": {},
         "floors": Floors(),
@@ -116,6 +131,7 @@ def services(mirrors: dict[Feed, Mirror], **other: Any) -> Services:
         "stored_bars": NothingStored(),
         "cache": KeepsNothing(),
         "accounts": NO_ACCOUNTS,
+        "alerts": alert_parts(),
         "past": Past(None),
         "providers": dict.fromkeys(Feed, "simulator"),
         "clock": lambda: NOW,
@@ -126,9 +142,23 @@ def services(mirrors: dict[Feed, Mirror], **other: Any) -> Services:
     return Services(mirrors=mirrors, **(given | other))
 
 
+@cache
+def _routes() -> Litestar:
+    return build_app(services(empty_mirrors()))
+
+
+def app_of(parts: Services, **app: Any) -> Litestar:
+    """Returns the application; those without parameters share their routes, which take most of the time."""
+    if app:
+        return build_app(parts, **app)
+    shared = copy.copy(_routes())
+    shared.state = State({**shared.state, "services": parts})
+    return shared
+
+
 def edge_of(parts: Services, *, observers: Sequence[Observer] = (), **app: Any) -> Edge:
     """Returns the application behind its edge; its observers see that each request takes half a second."""
-    routed = build_app(parts, **app)
+    routed = app_of(parts, **app)
     return Edge(
         routed,
         private=private_prefixes(routed),

@@ -51,6 +51,11 @@ class FaultProxy:
         self.greeting_delay = 0.0
         #: The byte limit of new links.
         self.truncate_after: int | None = None
+        #: Resets new connections.
+        self.refuses = False
+        #: While it is clear, the proxy holds what either side sends, as a network does that lost its route.
+        self.passes = threading.Event()
+        self.passes.set()
         self._connect = connect
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listener.getsockname()[1]
@@ -65,6 +70,7 @@ class FaultProxy:
         # Only `shutdown` wakes the thread that accepts.
         self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
+        self.passes.set()
         self.reset()
 
     def reset(self) -> None:
@@ -83,16 +89,27 @@ class FaultProxy:
         with contextlib.suppress(OSError):
             while True:
                 client, _ = self._listener.accept()
-                link = Link(client, self._connect())
+                try:
+                    link = Link(client, self._reach())
+                except OSError:
+                    client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+                    client.close()
+                    continue
                 link.bytes_left = self.truncate_after
                 self.links.append(link)
                 _start(partial(self._ask, link))
                 _start(partial(self._answer, link))
 
+    def _reach(self) -> socket.socket:
+        if self.refuses:
+            raise ConnectionRefusedError
+        return self._connect()
+
     def _ask(self, link: Link) -> None:
         with contextlib.suppress(OSError):
             while block := link.client.recv(BLOCK):
                 link.sent += block
+                self.passes.wait()
                 link.server.sendall(block)
         link.reset()
 
@@ -105,6 +122,7 @@ class FaultProxy:
                 delay = 0.0
                 if link.bytes_left is not None:
                     block, link.bytes_left = block[: link.bytes_left], link.bytes_left - len(block)
+                self.passes.wait()
                 if not link.swallows:
                     link.client.sendall(block)
                 if link.bytes_left is not None and link.bytes_left <= 0:

@@ -28,10 +28,10 @@ class MarketSession(ClientSession):
     """A client on the socket of the market's feed."""
 
     def __init__(self, mirror: Mirror, encoding: Encoding = JSON, limits: Limits | None = None) -> None:
-        super().__init__([mirror], limits or Limits(), encoding)
+        super().__init__([mirror], limits or Limits(), encoding, connection="c1")
 
     def greet(self, query: Query) -> list[Frame]:
-        return self.open({"market": query}, 15_000)
+        return self.open({"market": query})
 
     def advance(self) -> Frame | None:
         """Returns the last frame of a tick, if there is any."""

@@ -31,7 +31,7 @@ FIRST, LAST = date(2026, 11, 16), date(2026, 11, 20)
 async def local_finnhub(clock: Clock) -> AsyncIterator[FakeFinnhub]:
     """Yields a fake with AAPL, and metrics and a price of SPY; its plan is the paid one."""
     async with FakeFinnhub() as fake:
-        fake.clock = clock
+        fake.follow_clock(clock)
         fake.companies = {
             "AAPL": company("AAPL", clock.now),
             "SPY": {path: company("SPY")[path] for path in ("/stock/metric", "/quote")},
@@ -40,7 +40,7 @@ async def local_finnhub(clock: Clock) -> AsyncIterator[FakeFinnhub]:
 
 
 def provider(fake: FakeFinnhub, **options: Any) -> FinnhubFinancials:
-    given: dict[str, Any] = {"url": fake.base, "key": fake.key, "clock": fake.clock}
+    given: dict[str, Any] = {"url": fake.base, "key": fake.key, "clock": fake.now}
     return FinnhubFinancials(**given | options)
 
 

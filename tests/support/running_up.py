@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from support.reserved import port_number, reserve_port
 class Up:
     """A running `quotecast up`; `starter` is the command that starts it, such as nohup."""
 
-    def __init__(self, data: Path, *starter: str, **settings: str) -> None:
+    def __init__(self, data: Path, *starter: str, scenarios: Sequence[str] = (), **settings: str) -> None:
         self._reserved = reserve_port()
         self.port = port_number(self._reserved)
         environment = {
@@ -29,8 +29,9 @@ class Up:
             "QUOTECAST_WORKERS": "2",
             **{f"QUOTECAST_{name.upper()}": value for name, value in settings.items()},
         }
+        options = [part for text in scenarios for part in ("--scenario", text)]
         self.process = subprocess.Popen(
-            [*starter, sys.executable, "-m", "quotecast", "up"],
+            [*starter, sys.executable, "-m", "quotecast", "up", *options],
             env={**os.environ, **environment},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -5,9 +5,11 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import urlencode
 
 import redis
 
@@ -22,26 +24,56 @@ DOWN_MILLISECONDS: Final = 1000
 FAILOVER_MILLISECONDS: Final = 5000
 
 
+@dataclass(frozen=True)
+class Identity:
+    """A certificate that signs itself, with its key: servers show it, and accept only clients that do."""
+
+    certificate: Path
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Returns a client's options."""
+        key = str(self.certificate.with_name("key.pem"))
+        certificate = str(self.certificate)
+        return {"ssl_ca_certs": certificate, "ssl_certfile": certificate, "ssl_keyfile": key}
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """Returns a server's or a Sentinel's settings."""
+        client = self.options
+        return {
+            "tls-ca-cert-file": client["ssl_ca_certs"],
+            "tls-cert-file": client["ssl_certfile"],
+            "tls-key-file": client["ssl_keyfile"],
+            "tls-auth-clients": "yes",
+            "tls-replication": "yes",
+        }
+
+
 class Server:
     """A process of the set, with a reserved port."""
 
-    def __init__(self, folder: Path, port: int) -> None:
+    def __init__(self, folder: Path, port: int, identity: "Identity | None" = None) -> None:
         self.folder = folder
         self.port = port
         self.password: str | None = None
+        self._identity = identity
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self, *arguments: str) -> None:
         socket = self.folder / "valkey.sock"
-        ours = [*valkey.command(self.folder, socket), "--bind", "127.0.0.1", "--port", str(self.port)]
+        ours = [*valkey.command(self.folder, socket), "--bind", "127.0.0.1"]
+        for name, value in self._listening().items():
+            ours += [f"--{name}", value]
         # A new replica gets the data at once, not after five seconds.
         self._run([*ours, "--repl-diskless-sync-delay", "0", *arguments])
 
     def start_sentinel(self, master: int, *lines: str) -> None:
         """Starts as a Sentinel of the master at that port; `lines` are more of its configuration."""
         file = self.folder / "sentinel.conf"
+        listening = "".join(f"{name} {value}\n" for name, value in self._listening().items())
         file.write_text(
-            f"port {self.port}\nbind 127.0.0.1\ndir {self.folder}\n"
+            f"{listening}bind 127.0.0.1\ndir {self.folder}\n"
             f"sentinel monitor {SERVICE} 127.0.0.1 {master} {SENTINELS // 2 + 1}\n"
             f"sentinel down-after-milliseconds {SERVICE} {DOWN_MILLISECONDS}\n"
             f"sentinel failover-timeout {SERVICE} {FAILOVER_MILLISECONDS}\n" + "\n".join(lines)
@@ -51,8 +83,17 @@ class Server:
 
     def ask(self, *words: str | int | bytes) -> Any:
         """Runs one command on its own connection."""
-        with redis.Redis(port=self.port, socket_timeout=5, protocol=2, password=self.password) as client:
+        options: dict[str, Any] = {"socket_timeout": 5, "protocol": 2, "password": self.password}
+        if self._identity:
+            options |= {"ssl": True, **self._identity.options}
+        with redis.Redis("127.0.0.1", self.port, **options) as client:
             return client.execute_command(*words)
+
+    def _listening(self) -> Mapping[str, str]:
+        """Returns the settings of ports and TLS."""
+        if not self._identity:
+            return {"port": str(self.port)}
+        return {"port": "0", "tls-port": str(self.port), **self._identity.settings}
 
     def is_master(self) -> bool:
         return bool(self.ask("ROLE")[0] == b"master")
@@ -135,14 +176,19 @@ class Pair:
 class SentinelSet(Pair):
     """A pair with Sentinels; `url` names the Sentinels."""
 
-    def __init__(self, master: Server, replica: Server, sentinels: list[Server]) -> None:
+    def __init__(
+        self, master: Server, replica: Server, sentinels: list[Server], identity: Identity | None = None
+    ) -> None:
         super().__init__(master, replica)
         self.sentinels = sentinels
+        self._identity = identity
 
     @property
     def url(self) -> str:
         """Returns the URL for the setting."""
         hosts = ",".join(f"127.0.0.1:{each.port}" for each in self.sentinels)
+        if self._identity:
+            return f"rediss+sentinel://{hosts}/{SERVICE}?{urlencode(self._identity.options)}"
         return f"redis+sentinel://{hosts}/{SERVICE}"
 
     def start(self) -> None:
@@ -182,13 +228,14 @@ class SentinelSet(Pair):
 
 
 @contextlib.contextmanager
-def own_servers(count: int) -> Iterator[list[Server]]:
+def own_servers(count: int, identity: Identity | None = None) -> Iterator[list[Server]]:
     """Yields servers with their own folders and ports, not yet started; stops them at the end."""
     with contextlib.ExitStack() as stack:
         servers = [
             Server(
                 Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="qc"))),
                 port_number(stack.enter_context(reserve_port())),
+                identity,
             )
             for _ in range(count)
         ]
@@ -207,10 +254,10 @@ def running_pair() -> Iterator[Pair]:
 
 
 @contextlib.contextmanager
-def running_sentinels() -> Iterator[SentinelSet]:
-    """Yields a master with its replica, and Sentinels that know each other."""
-    with own_servers(2 + SENTINELS) as (master, replica, *sentinels):
-        whole = SentinelSet(master, replica, sentinels)
+def running_sentinels(identity: Identity | None = None) -> Iterator[SentinelSet]:
+    """Yields a master with its replica, and Sentinels that know each other; with an identity over TLS."""
+    with own_servers(2 + SENTINELS, identity) as (master, replica, *sentinels):
+        whole = SentinelSet(master, replica, sentinels, identity)
         whole.start()
         yield whole
 

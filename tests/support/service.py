@@ -20,7 +20,7 @@ from quotecast import parent
 from support.merging_client import MergingClient
 from support.reserved import port_number, reserve_port
 
-START_SECONDS = 30.0
+START_SECONDS = 120.0
 
 
 class Redis(Protocol):
@@ -126,6 +126,8 @@ class Service:
         """Connects a client to a feed."""
         url = f"ws://127.0.0.1:{self.feed_port}{path}"
         key = "symbol" if "/doviz" in path else "ticker"
+        # A client that has stopped reading would wait ten seconds for the answer to its close frame.
+        more = {"close_timeout": 1.0, **more}
         with websockets.sync.client.connect(url, max_size=None, **more) as connection:
             yield FeedClient(connection, key)
 

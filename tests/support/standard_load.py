@@ -21,6 +21,7 @@ from websockets.exceptions import ConnectionClosed, WebSocketException
 from websockets.typing import Subprotocol
 
 from quotecast.market.codec import iso_utc
+from support.believable import unbelievable
 from support.merging_client import MergingClient
 
 CLIENTS: Final = 200
@@ -80,18 +81,25 @@ class Listener:
         self.broken_promises: list[str] = []
         #: Close code of each connection.
         self.closes: list[int] = []
+        #: Whether it may meet a server that knows less than the one before.
+        self.goes_back = False
         #: The newest timestamp of any price, as text.
         self.newest = ""
         self.connected_at = self.state_at = self.told_at = 0.0
         #: The feed's state in the last heartbeats, and the time of the first one with it.
         self.feed_state, self.feed_state_at = "", 0.0
         self.farewell_at = 0.0
+        #: Snapshots that replaced everything, in place of what changed past the cursor.
+        self.resyncs = 0
         #: Seconds from each frame's newest price to its arrival.
         self.latencies: list[float] = []
         self._times: dict[str, str] = {}
+        self._prices: dict[str, float] = {}
         self._key = "symbol" if feed == "doviz" else "ticker"
+        #: The address of the service, which may change between two connections.
+        self.url = url
         address = f"/api/ws?{feed}=all" if among_feeds else f"/api/ws/{feed}?symbols=all"
-        self._url = f"{url}{address}{f'&interval={interval}' if interval else ''}"
+        self._path = f"{address}{f'&interval={interval}' if interval else ''}"
         self._connection: ClientConnection | None = None
 
     async def run(self) -> None:
@@ -109,7 +117,7 @@ class Listener:
     async def _listen(self) -> None:
         cursor = f"{self.feed}:{self.state.since}" if self._among_feeds else self.state.since
         async with connect(
-            self._url + (f"&since={cursor}" if self.state.epoch else ""),
+            self.url + self._path + (f"&since={cursor}" if self.state.epoch else ""),
             subprotocols=[self._protocol],
             compression="deflate" if self._among_feeds else None,
             max_size=None,
@@ -134,7 +142,7 @@ class Listener:
             self.broken_promises.append(str(error))
             return True
         self.state.frames.clear()
-        if before > self.state.epoch:
+        if before > self.state.epoch and not self.goes_back:
             self.broken_promises.append(f"epoch {self.state.epoch} after {before}")
         match frame["type"]:
             case "snapshot" | "update":
@@ -152,18 +160,21 @@ class Listener:
             self.feed_state, self.feed_state_at = feed_state, time.time()
 
     def _judge(self, frame: dict[str, Any], *, fresh: bool) -> None:
-        """Notes each price that is older than the one before it in the same epoch."""
+        """Notes each price that is older than the one before it in the same epoch, and each wrong one."""
         self.told_at = time.time()
         if fresh:
             self._times.clear()
         if frame["type"] == "snapshot":
             self.state_at = self.told_at
+            self.resyncs += frame["reason"] == "resync"
         items = self.state.items(frame)
         for item in items:
             key, at = item[self._key], item["timestamp"] or ""
             if at < self._times.get(key, ""):
                 self.broken_promises.append(f"{key}: the price of {at} after that of {self._times[key]}")
             self._times[key] = at
+            self.broken_promises += unbelievable(key, item, self._prices.get(key), self.told_at)
+            self._prices[key] = item["price"]
             change = item.get("changePercent") or 0.0
             if self.feed == "market" and change < GREATEST_FALL_PERCENT:
                 self.broken_promises.append(f"{key}: fell by {-change} percent")
@@ -183,6 +194,8 @@ class StandardLoad:
         self, port: int, *, clients: int = CLIENTS, readers: int = 4, interval: int | None = None
     ) -> None:
         self.url = f"http://127.0.0.1:{port}"
+        #: Where the readers read.
+        self.read_urls = [self.url]
         feeds = [(FEEDS[number % len(FEEDS)], number // len(FEEDS) % 2 == 1) for number in range(clients)]
         self.listeners = [
             Listener(f"ws://127.0.0.1:{port}", feed, interval, among_feeds=among_feeds)
@@ -280,11 +293,12 @@ class StandardLoad:
         async with asyncio.TaskGroup() as group:
             for listener in self.listeners:
                 group.create_task(listener.run())
-            for number in range(self._readers):
-                group.create_task(self._read(READS[number % len(READS)]))
+            for url in self.read_urls:
+                for number in range(self._readers):
+                    group.create_task(self._read(url, READS[number % len(READS)]))
 
-    async def _read(self, path: str) -> None:
-        async with httpx.AsyncClient(base_url=self.url, timeout=START_SECONDS) as http:
+    async def _read(self, url: str, path: str) -> None:
+        async with httpx.AsyncClient(base_url=url, timeout=START_SECONDS) as http:
             while True:
                 at, began, status, trouble = time.time(), time.perf_counter(), 0, ""
                 try:

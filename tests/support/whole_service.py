@@ -16,14 +16,17 @@ from support.sentinel_set import running_sentinels
 from support.servers import Postgres, running_postgres, running_valkey
 from support.service import Service
 from support.standard_load import StandardLoad
+from support.tiers import SECRET, Tiers, running_tiers
 
 GROUPS: Final = (
     *("AUTH", "MARKET", "CRYPTO", "DOVIZ"),
-    *("FINANCIALS", "PORTFOLIO", "WATCHLIST", "TERMINAL"),
+    *("FINANCIALS", "SEARCH", "PORTFOLIO", "WATCHLIST", "TERMINAL", "ALERTS", "MCP"),
 )
 #: Limits that never refuse; each feed has a third of the load's 200 updates a second.
 SETTINGS: Final = {
     **{f"QUOTECAST_LIMIT_{group}": "1000000" for group in GROUPS},
+    # A key of tests; push answers 503 without one.
+    "QUOTECAST_VAPID_PRIVATE_KEY": "yfWPiYE-n46HLnH0KqZOF1fJJU3MYrct3AELtAQ-oRw",
     "QUOTECAST_SIMULATOR_RATE": "67",
     "QUOTECAST_LOG_LEVEL": "error",
 }
@@ -44,6 +47,8 @@ class Whole:
     pgbouncer: PgBouncer | None = None
     ingests: list[subprocess.Popen[bytes]] = field(default_factory=list)
     workers: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    #: The edges that follow the workers, and the clients of all tiers; None for clients of the workers only.
+    tiers: Tiers | None = None
     #: More settings of the ingests that start from now on.
     ingest_settings: Mapping[str, str] = field(default_factory=dict)
 
@@ -63,7 +68,8 @@ class Whole:
     @contextlib.contextmanager
     def under_load(self) -> Iterator[StandardLoad]:
         """Runs the standard load; at its end every client has seen correct values only."""
-        with StandardLoad(self.service.port) as load:
+        tiers = self.tiers
+        with tiers.load(self.service.port) if tiers else StandardLoad(self.service.port) as load:
             yield load
             self._settle(load)
             assert load.broken_promises == []
@@ -71,9 +77,12 @@ class Whole:
     def post(self, path: str, body: object, headers: Mapping[str, str] = {}) -> tuple[int, Any]:
         """Sends a request on a new connection; returns the status and the decoded body.
 
+        Passes all tiers, if there are several.
+
         Uses `http.client`: the other clients of the tests take longer to create than to answer.
         """
-        connection = http.client.HTTPConnection("127.0.0.1", self.service.port, timeout=POST_SECONDS)
+        port = self.tiers.edges[-1].port if self.tiers else self.service.port
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=POST_SECONDS)
         with contextlib.closing(connection):
             content = {"Content-Type": "application/json", **headers}
             connection.request("POST", path, json.dumps(body), content)
@@ -93,20 +102,23 @@ class Whole:
 
 @contextlib.contextmanager
 def whole_service(
-    settings: Mapping[str, str] = {}, *, sentinels: bool = False, pooled: bool = False
+    settings: Mapping[str, str] = {}, *, sentinels: bool = False, pooled: bool = False, tiered: bool = False
 ) -> Iterator[Whole]:
     """Runs the whole service, with more settings than the load's.
 
-    It uses one Valkey or a SentinelSet, and with `pooled` Debian's PgBouncer in front of PostgreSQL.
+    It uses one Valkey or a SentinelSet, with `pooled` Debian's PgBouncer in front of PostgreSQL, and with
+    `tiered` two edges, of which one follows the other.
     """
     running_redis: Any = running_sentinels() if sentinels else running_valkey()
     with running_redis as redis, running_postgres() as postgres, contextlib.ExitStack() as stack:
         asyncio.run(migrations.apply(postgres.url))
         pooler = stack.enter_context(running_pgbouncer(postgres)) if pooled else None
-        with Service(redis, {**SETTINGS, **_database(postgres, pooler), **settings}) as service:
+        ours = {**SETTINGS, "QUOTECAST_RELAY_SECRET": SECRET, **_database(postgres, pooler), **settings}
+        with Service(redis, ours) as service:
             service.start("ingest", "api", "api")
             ingest, *workers = service.processes
-            yield Whole(redis, postgres, service, pooler, [ingest], workers)
+            tiers = stack.enter_context(running_tiers(service.port, SETTINGS)) if tiered else None
+            yield Whole(redis, postgres, service, pooler, [ingest], workers, tiers)
 
 
 def _database(postgres: Postgres, pooler: PgBouncer | None) -> dict[str, str]:

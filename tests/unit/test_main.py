@@ -9,10 +9,28 @@ import pytest
 from quotecast import __main__
 from quotecast.errors import QuotecastError
 
-COMMANDS = ["up", "api", "ingest", "migrate", "record", "history", "users", "doctor"]
+COMMANDS = [
+    "up",
+    "api",
+    "ingest",
+    "migrate",
+    "record",
+    "history",
+    "users",
+    "watch",
+    "audit",
+    "mcp",
+    "doctor",
+]
 
 #: What a command cannot do without.
-ACTIONS = {"users": ["list"], "history": ["list"], "record": ["binance", "recording.ndjson"]}
+ACTIONS = {
+    "users": ["list"],
+    "history": ["list"],
+    "watch": ["AAPL"],
+    "audit": ["ws://127.0.0.1:8000/api/ws"],
+    "record": ["binance", "recording.ndjson"],
+}
 
 
 @pytest.fixture
@@ -48,6 +66,31 @@ def test_up_can_be_live(runs: list[str]) -> None:
     """Real upstreams need an explicit option."""
     assert __main__.main(["up", "--live"]) == 0
     assert runs == ["quotecast.local.up:live"]
+
+
+def test_up_takes_scenarios(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[Namespace] = []
+
+    def run(arguments: Namespace) -> int:
+        given.append(arguments)
+        return 0
+
+    monkeypatch.setattr(__main__, "_run", run)
+    assert __main__.main(["up", "--scenario", "open-burst", "--live", "--scenario", "drop@+5,every=2"]) == 0
+    assert __main__.main(["up"]) == 0
+    assert [each.scenario for each in given] == [["open-burst", "drop@+5,every=2"], []]
+
+
+def test_a_wrong_scenario_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Neither `up` with the option nor any command with the setting starts."""
+    assert __main__.main(["up", "--scenario", "haltt"]) == 2
+    monkeypatch.setenv("QUOTECAST_SIMULATOR_SCENARIO", "halt@noon")
+    assert __main__.main(["doctor"]) == 2
+    option, setting = capsys.readouterr().err.splitlines()
+    assert option.startswith("--scenario: no scenario 'haltt'; known are ")
+    assert setting.startswith("QUOTECAST_SIMULATOR_SCENARIO: halt: at 'noon' is no start")
 
 
 def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
@@ -104,3 +147,42 @@ def test_the_starter_does_not_load_the_web_framework(module: str, needed: str) -
     program = f"import {module}, sys; print(*sorted({{'litestar', 'granian', 'piccolo'}} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
     assert done.stdout.strip() == needed
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        ({}, ["QUOTECAST_ORIGIN: name an installation", "QUOTECAST_ORIGIN_SECRET: give"]),
+        ({"QUOTECAST_ORIGIN": "wss://q.example.com"}, ["QUOTECAST_ORIGIN_SECRET: give"]),
+        (
+            {"QUOTECAST_ORIGIN": "https://q.example.com"},
+            ["QUOTECAST_ORIGIN: must begin with wss:// or ws://"],
+        ),
+        ({"QUOTECAST_ORIGIN_SECRET": "Schlüssel"}, ["QUOTECAST_ORIGIN_SECRET: visible ASCII"]),
+        ({"QUOTECAST_RELAY_SECRET": "short"}, ["QUOTECAST_RELAY_SECRET: at least 32 bytes"]),
+    ],
+)
+def test_an_edge_says_what_it_lacks(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    given: dict[str, str],
+    named: list[str],
+) -> None:
+    """An edge without an origin or its secret ends with 2, and names the settings but no secret."""
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    assert __main__.main(["edge"]) == 2
+    told = capsys.readouterr().err
+    assert [text for text in named if text not in told] == []
+    assert "Schlüssel" not in told
+    assert "short" not in told
+
+
+def test_an_edge_takes_its_origin_from_the_command_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The argument goes before QUOTECAST_ORIGIN, and is checked as that is."""
+    monkeypatch.setenv("QUOTECAST_ORIGIN_SECRET", "s" * 32)
+    for wrong in ("quotes.example.com", "wss://quotes.example.com/api", "https://q.example.com"):
+        assert __main__.main(["edge", wrong]) == 2
+        assert "wss:// or ws://" in capsys.readouterr().err

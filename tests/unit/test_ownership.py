@@ -8,7 +8,10 @@ import pytest
 
 import quotecast
 
-OWNED = {"Holding", "IdempotencyKey", "Layout", "WatchlistEntry"}
+OWNED = {
+    *("Alert", "AlertDelivery", "AlertEvent", "Holding", "IdempotencyKey", "Layout", "ListedSymbol"),
+    *("PushSubscription", "Watchlist", "WatchlistEntry", "Webhook"),
+}
 QUERIES = {"alter", "count", "delete", "exists", "insert", "objects", "raw", "select", "update"}
 SOURCE = Path(quotecast.__file__).parent
 #: Where queries on them are made, and where the tables are declared.

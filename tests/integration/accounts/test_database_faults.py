@@ -27,6 +27,8 @@ from support.transactions import (
     wait_for_recovery,
 )
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 async def own_url(own_postgres: Postgres) -> str:

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import io
+import itertools
 import os
 import sys
 from collections.abc import AsyncIterator
@@ -17,12 +18,20 @@ from quotecast.accounts.piccolo_app import APP_CONFIG
 from quotecast.local import postgres, probes
 from support.servers import Postgres
 
-FIRST = "2026-11-21T09:00:00:000000"
-SECOND = "2026-11-21T10:00:00:000000"
-THIRD = "2026-11-22T12:00:00:000000"
 BARS = ["bars_15m", "bars_1h", "bars_1m", "bars_5m", "bars_d", "bars_written"]
-ACCOUNTS = ["holdings", "idempotency_keys", "layouts", "migration", "users", "watchlist"]
-TABLES = [*BARS, *ACCOUNTS]
+#: The migrations, and the tables that each makes.
+MADE = {
+    "2026-11-21T09:00:00:000000": ["users"],
+    "2026-11-21T10:00:00:000000": ["holdings", "idempotency_keys", "layouts", "watchlist"],
+    "2026-11-22T12:00:00:000000": BARS,
+    "2026-11-22T13:00:00:000000": [
+        *("alert_changes", "alert_crossings_written", "alert_deliveries", "alert_events", "alerts"),
+        *("push_subscriptions", "webhooks"),
+    ],
+    "2026-11-22T14:00:00:000000": ["listed_symbols", "watchlists"],
+    "2026-11-22T15:00:00:000000": ["sessions"],
+}
+MIGRATIONS = [*MADE]
 USER = {
     "id": "5f3a9c0e1b2d4f6a8c0e1b2d",
     "name": "Ayşe",
@@ -43,6 +52,10 @@ async def tables(connection: asyncpg.Connection) -> list[str]:
     return [row["tablename"] for row in rows]
 
 
+def tables_after(done: list[str]) -> list[str]:
+    return sorted(["migration", *itertools.chain.from_iterable(MADE[migration] for migration in done)])
+
+
 async def insert(connection: asyncpg.Connection, **values: object) -> None:
     row = {**USER, **values}
     places = ", ".join(f"${number}" for number in range(1, len(row) + 1))
@@ -53,17 +66,14 @@ async def test_migrations_go_forwards_and_backwards(
     database_url: str, connection: asyncpg.Connection
 ) -> None:
     """Each step prints its result; a step with nothing to do is not an error."""
-    assert await migrations.apply(database_url) == [FIRST, SECOND, THIRD]
-    assert await tables(connection) == TABLES
+    assert await migrations.apply(database_url) == MIGRATIONS
+    assert await tables(connection) == tables_after(MIGRATIONS)
     assert await migrations.apply(database_url) == []
-    assert await migrations.undo(database_url) == [THIRD]
-    assert await tables(connection) == ACCOUNTS
-    assert await migrations.undo(database_url) == [SECOND]
-    assert await tables(connection) == ["migration", "users"]
-    assert await migrations.undo(database_url) == [FIRST]
-    assert await tables(connection) == ["migration"]
+    for count, migration in reversed([*enumerate(MIGRATIONS)]):
+        assert await migrations.undo(database_url) == [migration]
+        assert await tables(connection) == tables_after(MIGRATIONS[:count])
     assert await migrations.undo(database_url) == []
-    assert await migrations.apply(database_url) == [FIRST, SECOND, THIRD]
+    assert await migrations.apply(database_url) == MIGRATIONS
 
 
 async def undone(database_url: str, *options: str) -> tuple[int | None, str]:
@@ -88,6 +98,9 @@ async def test_in_production_what_is_lost_has_to_be_named(
 ) -> None:
     """The database stays unchanged; the error names the loss, without partitions, and the command for it."""
     await migrations.apply(database_url)
+    third = MIGRATIONS[2]
+    while (await migrations.undo(database_url)) != [MIGRATIONS[3]]:
+        pass
     partition = "bars_1m_20261122"
     await connection.execute(
         f"CREATE TABLE {partition} PARTITION OF bars_1m FOR VALUES FROM ('2026-11-22') TO ('2026-11-23')"
@@ -96,9 +109,9 @@ async def test_in_production_what_is_lost_has_to_be_named(
     assert code == 1
     assert f"would delete {', '.join(BARS)} with all data" in said
     assert f"quotecast migrate --undo --losing {','.join(BARS)}" in said
-    assert await tables(connection) == sorted([partition, *TABLES])
-    assert await undone(database_url, "--losing", ",".join(BARS)) == (0, f"undone: {THIRD}\n")
-    assert await tables(connection) == ACCOUNTS
+    assert await tables(connection) == sorted([partition, *tables_after(MIGRATIONS[:3])])
+    assert await undone(database_url, "--losing", ",".join(BARS)) == (0, f"undone: {third}\n")
+    assert await tables(connection) == tables_after(MIGRATIONS[:2])
 
 
 async def test_a_column_that_is_lost_is_named_with_its_table() -> None:
@@ -122,8 +135,8 @@ async def test_many_that_migrate_at_once_are_as_one(
     ]
     said = [(await process.communicate())[1].decode() for process in processes]
     assert [process.returncode for process in processes] == [0, 0, 0], said
-    assert sorted(said) == ["Nothing to be applied.\n"] * 2 + [f"applied: {FIRST}, {SECOND}, {THIRD}\n"]
-    assert await tables(connection) == TABLES
+    assert sorted(said) == ["Nothing to be applied.\n"] * 2 + [f"applied: {', '.join(MIGRATIONS)}\n"]
+    assert await tables(connection) == tables_after(MIGRATIONS)
 
 
 async def test_a_migration_that_fails_leaves_no_trace(

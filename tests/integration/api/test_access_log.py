@@ -22,6 +22,7 @@ PATHS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("share", "logged"), [("1", True), ("off", False)])
 def test_each_request_is_logged_under_its_own_id(
     own_valkey: Valkey, tmp_path: Path, share: str, *, logged: bool

@@ -16,6 +16,8 @@ from support.account_service import PASSWORD, AccountService, User, account_serv
 from support.servers import Postgres
 from support.transactions import PROMISED_SECONDS, check_pool, query_server, until_idle
 
+pytestmark = pytest.mark.slow
+
 REGISTER = "/api/auth/register"
 LOGIN = "/api/auth/login"
 PROFILE = "/api/auth/profile"

@@ -8,11 +8,11 @@ import pytest
 import pytest_asyncio
 import zstandard
 
-from quotecast.api.answers import SharedBody, all_quotes
+from quotecast.api.answers import SharedBody
 from quotecast.api.edge.middleware import Edge
-from quotecast.api.negotiation import best_coding
 from quotecast.bus.base import Batch
 from quotecast.bus.wire import encode_change
+from quotecast.codings import best_coding
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import Quote
 from support.factories import EPOCH, client_of, client_to, edge_of, full_mirrors, services, snapshot_of
@@ -43,13 +43,13 @@ async def test_lists_of_quotes_are_tagged_with_the_feeds_epoch_and_seq(
 ) -> None:
     answer = await client.get(path)
     assert answer.headers["etag"] == f'W/"{wire_epoch(feed=feed)}-7"'
-    assert answer.headers["cache-control"] == "public, max-age=1"
+    assert answer.headers["cache-control"].startswith("public, max-age=1,")
 
 
 @pytest.mark.parametrize("path", NAMES)
 async def test_lists_of_names_may_be_kept_for_an_hour(client: httpx.AsyncClient, path: str) -> None:
     answer = await client.get(path)
-    assert answer.headers["cache-control"] == "public, max-age=3600"
+    assert answer.headers["cache-control"].startswith("public, max-age=3600,")
 
 
 @pytest.mark.parametrize("path", LISTS + SINGLES + NAMES + OTHERS)
@@ -99,21 +99,28 @@ async def test_one_quote_is_not_sent_again_until_it_changes() -> None:
     assert (restarted.status_code, restarted.headers["etag"]) == (200, f'W/"{wire_epoch("another")}-9"')
 
 
-async def test_a_large_shared_body_is_compressed_once() -> None:
+async def test_a_large_shared_body_is_compressed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """A shared body is compressed once for each change of the feed."""
+    compressed: list[bytes] = []
+
+    def compress(body: bytes, **options: int) -> bytes:
+        compressed.append(gzip_compress(body, **options))
+        return compressed[-1]
+
+    gzip_compress = gzip.compress
+    monkeypatch.setattr(gzip, "compress", compress)
     mirrors = full_mirrors()
     mirrors[Feed.STOCKS].load(snapshot_of(Feed.STOCKS, [stock(f"S{n}") for n in range(50)], seq=8))
     async with client_of(services(mirrors)) as client:
         packed = await client.get(LISTS[0], headers={"accept-encoding": "br, gzip"})
-        document = all_quotes(mirrors[Feed.STOCKS])
         again = await client.get(LISTS[0], headers={"accept-encoding": "gzip"})
         plain = await client.get(LISTS[0], headers={"accept-encoding": "gzip;q=0, *;q=0"})
     assert packed.headers["content-encoding"] == "gzip"
-    assert int(packed.headers["content-length"]) == len(document.gzipped) < len(plain.content)
+    assert int(packed.headers["content-length"]) == len(compressed[0]) < len(plain.content)
     assert "content-encoding" not in plain.headers
     assert {packed.headers["vary"], plain.headers["vary"]} == {"Accept-Encoding"}
-    assert all_quotes(mirrors[Feed.STOCKS]) is document
-    assert packed.content == again.content == plain.content == gzip.decompress(document.gzipped)
+    assert packed.content == again.content == plain.content == gzip.decompress(compressed[0])
+    assert len(compressed) == 1
 
 
 @pytest.mark.parametrize("path", LISTS + SINGLES + NAMES + OTHERS + ["/api/docs"])

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from quotecast.api.answers import cached_for
 from quotecast.errors import SymbolNotFound, UpstreamError
 from quotecast.market.bars import Bar, Interval, bar_time
 from support.bar_service import APPLE, BITCOIN, FRIDAY, BarService, History, bar, new_service
@@ -87,7 +88,7 @@ async def test_pages_go_back_from_the_newest_bar(service: BarService) -> None:
     assert times(answers) == known[::-1]
     assert len(answers) == 7
     ages = [each.headers["cache-control"] for each in answers]
-    assert (ages[0], {*ages[2:]}) == ("public, max-age=5", {"public, max-age=3600"})
+    assert (ages[0], {*ages[2:]}) == (cached_for(5).decode(), {cached_for(3600).decode()})
 
 
 async def test_the_newest_bars_before_an_end_are_one_page(service: BarService) -> None:
@@ -141,7 +142,7 @@ async def test_spans_share_windows_and_the_past_stays_cached(service: BarService
     assert {name: past.headers[name] for name in ("x-cache", "age", "cache-control", "x-source")} == {
         "x-cache": "HIT",
         "age": "3000",
-        "cache-control": "public, max-age=3600",
+        "cache-control": cached_for(3600).decode(),
         "x-source": "test",
     }
 
@@ -201,7 +202,19 @@ async def test_a_client_with_the_current_page_gets_304(service: BarService) -> N
     assert (same.status_code, same.content) == (304, b"")
     assert same.headers["x-next-page"] == first.headers["x-next-page"]
     exposed = (await service.get(path, origin="https://example.com")).headers["access-control-expose-headers"]
-    assert {"X-Next-Page", "X-Source"} <= {*exposed.split(", ")}
+    assert {"X-Next-Page", "X-Source", "X-Tick-Size"} <= {*exposed.split(", ")}
+
+
+@pytest.mark.parametrize("query", ["", "&order=desc&limit=3"])
+async def test_bars_name_the_tick_size(service: BarService, query: str) -> None:
+    """Whole ranges and pages name the tick size of the quote and the bars."""
+    given_bars(service, MINUTES)
+    service.quote("BTC/USDT", 100.125, FRIDAY)
+    ticks = [
+        (await service.get(f"{path}{query}")).headers["x-tick-size"]
+        for path in (f"{APPLE}?interval=5m", f"{BITCOIN}?timeframe=5m")
+    ]
+    assert ticks == ["0.01", "0.001"]
 
 
 BAD: list[tuple[str, str, str]] = [
@@ -252,4 +265,4 @@ async def test_parameters_are_described(service: BarService) -> None:
         operation = document["paths"][path]["get"]
         names = {each["name"] for each in operation["parameters"]}
         assert {"start", "end", "limit", "order", "page"} <= names
-        assert {"X-Next-Page", "X-Source"} <= set(operation["responses"]["200"]["headers"])
+        assert {"X-Next-Page", "X-Source", "X-Tick-Size"} <= set(operation["responses"]["200"]["headers"])

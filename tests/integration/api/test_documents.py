@@ -86,7 +86,7 @@ async def test_the_newest_30_articles_are_answered(client: httpx.AsyncClient) ->
     """The default is 30 articles, which caches store for half a minute."""
     answer = await client.get("/api/market/news")
     assert ids(answer) == [*range(60, 30, -1)]
-    assert answer.headers["cache-control"] == "public, max-age=30"
+    assert answer.headers["cache-control"].startswith("public, max-age=30,")
 
 
 @pytest.mark.parametrize("limit", [1, 50])
@@ -147,7 +147,7 @@ async def test_assets_are_searched_and_paged(
     answer = await client.get(f"/api/market/assets{query}")
     assert tickers(answer) == expected
     assert answer.headers["x-total-count"] == str(total)
-    assert answer.headers["cache-control"] == "public, max-age=3600"
+    assert answer.headers["cache-control"].startswith("public, max-age=3600,")
 
 
 @pytest.mark.parametrize(
@@ -160,6 +160,7 @@ async def test_assets_are_searched_and_paged(
         ("news?symbols=", "symbols"),
         ("news?symbols=" + ",".join(f"A{n}" for n in range(501)), "symbols"),
         ("assets?limit=0", "limit"),
+        ("assets?limit=null", "limit"),
         ("assets?limit=10001", "limit"),
         ("assets?limit=", "limit"),
         ("assets?offset=-1", "offset"),

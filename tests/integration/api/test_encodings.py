@@ -26,7 +26,13 @@ def followed(url: str, subprotocol: str) -> dict[str, dict[str, Any]]:
     return states
 
 
-@pytest.mark.parametrize("path", ["/api/ws/market?symbols=sector:Energy", "/api/ws/market?symbols=all"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param("/api/ws/market?symbols=sector:Energy", marks=pytest.mark.slow),
+        "/api/ws/market?symbols=all",
+    ],
+)
 def test_all_subprotocols_merge_to_the_same_state(own_valkey: Valkey, path: str) -> None:
     """At every cursor that two clients share, their states are equal."""
     held: dict[str, dict[str, dict[str, Any]]] = {}

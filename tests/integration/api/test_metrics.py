@@ -93,7 +93,7 @@ def test_refused_handshakes_are_counted_by_reason(measured: Measured) -> None:
     name = "quotecast_feed_handshakes_refused_total"
     refused = {each["reason"]: found.value(name, reason=each["reason"]) for each in found.labels(name)}
     full = {"worker_full": 0, "address_full": 0, "replays_full": 0}
-    assert refused == {"malformed": 1, "unknown_feed": 1, "origin": 1, **full}
+    assert refused == {"malformed": 1, "unknown_feed": 1, "origin": 1, "relay": 0, **full}
 
 
 def test_clients_that_come_back_are_counted(measured: Measured) -> None:

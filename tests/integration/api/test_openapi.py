@@ -9,6 +9,7 @@ import pytest
 import pytest_asyncio
 from litestar.routes import HTTPRoute
 
+from quotecast.api.answers import cached_for
 from quotecast.api.app import build_app
 from quotecast.api.edge.middleware import Edge
 from quotecast.market.feeds import Feed
@@ -52,7 +53,39 @@ ADDED = {
     "/api/doviz/bars": "doviz",
     "/api/doviz/bars/{symbol}": "doviz",
     "/api/doviz/sparklines": "doviz",
+    "/api/search": "search",
+    "/widgets.json": None,
+    "/apps.json": None,
+    **{
+        f"/api/openbb/{feed.spec.name}/{name}": feed.spec.name
+        for feed in Feed
+        for name in ("grid", "quotes", "symbols", "bars")
+    },
+    **{f"/api/openbb/market/{name}": "market" for name in ("groups", "movers", "heatmap", "news", "status")},
+    **{f"/api/openbb/doviz/{name}": "doviz" for name in ("groups", "banks", "instruments")},
+    **{
+        f"/api/openbb/company/{name}": "financials"
+        for name in ("profile", "metrics", "earnings", "recommendations")
+    },
+    "/api/udf/config": "market",
+    "/api/udf/symbols": "market",
+    "/api/udf/search": "search",
+    "/api/udf/history": "market",
+    "/api/udf/marks": "market",
+    "/api/udf/time": "market",
+    "/api/udf/quotes": "market",
 }
+#: Paths whose query names one symbol.
+OF_ONE_SYMBOL = {
+    *(f"/api/openbb/{feed.spec.name}/bars" for feed in Feed),
+    *(path for path, group in ADDED.items() if path.startswith("/api/openbb/") and group == "financials"),
+    "/api/openbb/doviz/banks",
+    "/api/udf/symbols",
+    "/api/udf/history",
+    "/api/udf/marks",
+}
+#: Answers without an end, so without an entity tag.
+STREAMS = {("get", f"/api/sse/{feed.spec.name}"): None for feed in Feed}
 ACCOUNT_OPERATIONS = {
     ("post", "/api/auth/register"): "auth",
     ("post", "/api/auth/login"): "auth",
@@ -67,14 +100,51 @@ ACCOUNT_OPERATIONS = {
     ("get", "/api/terminal/layout"): "terminal",
     ("put", "/api/terminal/layout"): "terminal",
 }
+#: Operations without a body beside those of GET and DELETE.
+WITHOUT_BODY = {("post", "/api/alerts/webhook/test")}
+#: Account operations beyond the specification.
+ADDED_ACCOUNT_OPERATIONS = {
+    ("post", "/api/auth/password"): "auth",
+    ("delete", "/api/auth/profile"): "auth",
+    ("get", "/api/auth/sessions"): "auth",
+    ("delete", "/api/auth/sessions/{session_id}"): "auth",
+    ("patch", "/api/portfolio/holdings/{holding_id}"): "portfolio",
+    ("get", "/api/portfolio/value"): "portfolio",
+    ("get", "/api/portfolio/export"): "portfolio",
+    ("post", "/api/portfolio/import"): "portfolio",
+    ("put", "/api/watchlist/order"): "watchlist",
+    ("get", "/api/watchlists"): "watchlist",
+    ("post", "/api/watchlists"): "watchlist",
+    ("patch", "/api/watchlists/{list_id}"): "watchlist",
+    ("delete", "/api/watchlists/{list_id}"): "watchlist",
+    ("get", "/api/alerts"): "alerts",
+    ("post", "/api/alerts"): "alerts",
+    ("get", "/api/alerts/{alert_id}"): "alerts",
+    ("patch", "/api/alerts/{alert_id}"): "alerts",
+    ("delete", "/api/alerts/{alert_id}"): "alerts",
+    ("get", "/api/alerts/events"): "alerts",
+    ("get", "/api/alerts/webhook"): "alerts",
+    ("put", "/api/alerts/webhook"): "alerts",
+    ("delete", "/api/alerts/webhook"): "alerts",
+    ("post", "/api/alerts/webhook/test"): "alerts",
+    ("get", "/api/alerts/push"): "alerts",
+    ("post", "/api/alerts/push"): "alerts",
+    ("delete", "/api/alerts/push/{subscription_id}"): "alerts",
+}
+#: Operations with a body beside those of POST, PUT and PATCH.
+WITH_BODY = {("delete", "/api/auth/profile")}
 OPEN_TO_ALL = {"/api/auth/register", "/api/auth/login"}
 SPECIFIED = {("get", path): group for path, group in PATHS.items()} | ACCOUNT_OPERATIONS
-OPERATIONS = SPECIFIED | {("get", path): group for path, group in ADDED.items()}
+OPERATIONS = (
+    SPECIFIED | {("get", path): group for path, group in ADDED.items()} | ADDED_ACCOUNT_OPERATIONS | STREAMS
+)
 HIDDEN = {
     "/api/docs",
     "/api/docs/{name}",
+    "/api/docs/guides/{path}",
+    "/llms.txt",
     "/api/ws",
-    *(f"/api/ws/{feed.spec.name}" for feed in Feed),
+    *(f"/api/ws/{part}{feed.spec.name}" for part in ("", "openbb/") for feed in Feed),
     # Symbols with a slash, which no company has.
     "/api/financials/company/{symbol}/{rest}/{part}",
 }
@@ -150,7 +220,8 @@ async def test_every_answer_has_an_example_that_fits(document: dict[str, Any]) -
             content = response.get("content")
             assert (status in {"204", "304"}) is (content is None)
             if content:
-                media = content["application/json"]
+                assert {*content} <= {"application/json", "text/csv", "text/plain", "text/event-stream"}
+            for media in (content or {}).values():
                 assert media["examples"]
                 for example in media["examples"].values():
                     assert_fits(example["value"], media["schema"], document)
@@ -177,7 +248,7 @@ async def test_an_operation_names_its_statuses_and_headers(path: str, document: 
     assert {"200", "304"} <= set(responses)
     limited = OPERATIONS["get", path] is not None
     assert ("429" in responses) is limited
-    assert ("404" in responses) is ("{symbol}" in path)
+    assert ("404" in responses) is ("{symbol}" in path or path in OF_ONE_SYMBOL)
     assert "400" not in responses
     for status, response in responses.items():
         headers = response["headers"]
@@ -191,7 +262,17 @@ async def test_an_operation_names_its_statuses_and_headers(path: str, document: 
     assert set(document["components"]["headers"]) >= set(responses["200"]["headers"])
 
 
-@pytest.mark.parametrize("name", ACCOUNT_OPERATIONS)
+@pytest.mark.parametrize("path", [path for _, path in STREAMS])
+async def test_a_stream_names_its_statuses_and_headers(path: str, document: dict[str, Any]) -> None:
+    """It has no limit and no entity tag; a full worker names the time of the next try."""
+    responses = document["paths"][path]["get"]["responses"]
+    assert set(responses) == {"200", "422", "503"}
+    assert set(responses["200"]["content"]) == {"text/event-stream"}
+    assert set(responses["200"]["headers"]) == {"X-Request-ID"}
+    assert "Retry-After" in responses["503"]["headers"]
+
+
+@pytest.mark.parametrize("name", ACCOUNT_OPERATIONS | ADDED_ACCOUNT_OPERATIONS)
 async def test_an_account_operation_names_its_statuses_and_headers(
     name: tuple[str, str], document: dict[str, Any]
 ) -> None:
@@ -202,7 +283,8 @@ async def test_an_account_operation_names_its_statuses_and_headers(
     responses = operation["responses"]
     assert {"429", "503"} <= set(responses)
     assert ("401" in responses) is (name[1] != "/api/auth/register")
-    assert ("requestBody" in operation) is (name[0] in {"post", "put", "patch"})
+    usual = name[0] in {"post", "put", "patch"} and name not in WITHOUT_BODY
+    assert ("requestBody" in operation) is (usual or name in WITH_BODY)
     assert ({"400", "408", "413"} <= set(responses)) is ("requestBody" in operation)
     for status, response in responses.items():
         headers = response["headers"]
@@ -210,7 +292,7 @@ async def test_an_account_operation_names_its_statuses_and_headers(
         assert ("Retry-After" in headers) is (status in ("429", "503"))
         assert ("WWW-Authenticate" in headers) is (status == "401")
     if "requestBody" in operation:
-        media = operation["requestBody"]["content"]["application/json"]
+        (media,) = operation["requestBody"]["content"].values()
         for example in media["examples"].values():
             assert_fits(example["value"], media["schema"], document)
 
@@ -219,8 +301,11 @@ async def test_a_batch_tells_of_missing_symbols(document: dict[str, Any]) -> Non
     operation = document["paths"]["/api/market/quotes"]["get"]
     assert "X-Missing-Symbols" in operation["responses"]["200"]["headers"]
     assert [(each["name"], each["required"]) for each in operation["parameters"]] == [
-        ("symbols", True),
+        ("symbols", False),
+        ("limit", False),
+        ("after", False),
         ("at", False),
+        ("format", False),
     ]
 
 
@@ -237,7 +322,7 @@ async def test_quotes_are_described_with_their_constant_type(
 ) -> None:
     """Schemas of quotes require every field."""
     schema = document["components"]["schemas"][name]
-    assert schema["properties"]["type"] == {"type": "string", "const": tag}
+    assert schema["properties"]["type"]["const"] == tag
     assert set(schema["required"]) == set(schema["properties"]) == set((await client.get(path)).json())
 
 
@@ -250,7 +335,7 @@ async def test_a_page_tells_how_long_the_list_is(document: dict[str, Any]) -> No
 
 
 async def test_categories_are_an_enumeration(document: dict[str, Any]) -> None:
-    parameter, _ = document["paths"]["/api/doviz/quotes"]["get"]["parameters"]
+    parameter, *_ = document["paths"]["/api/doviz/quotes"]["get"]["parameters"]
     assert parameter["schema"]["enum"] == ["gold", "silver", "precious_metals", "currency", "index"]
 
 
@@ -264,7 +349,7 @@ async def test_the_page_works_from_this_server_alone(client: httpx.AsyncClient) 
     assert {"/api/docs/swagger-ui.css", "/api/docs/swagger-ui-bundle.js", "/api/docs/docs.js"} <= set(loaded)
     for path in loaded:
         answer = await client.get(path)
-        assert (answer.status_code, answer.headers["cache-control"]) == (200, "public, max-age=3600")
+        assert (answer.status_code, answer.headers["cache-control"]) == (200, cached_for(3600).decode())
 
 
 async def test_the_page_is_served_with_either_end(client: httpx.AsyncClient) -> None:

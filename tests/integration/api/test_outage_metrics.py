@@ -1,11 +1,14 @@
 """Metrics show outages of Redis and PostgreSQL, and the limits of a worker alone."""
 
+import pytest
 import redis
 
 from support.measured import SETTINGS, Measured
 from support.scraping import Scrape, scrape, wait_for_scrape
 from support.servers import running_valkey
 from support.service import Service
+
+pytestmark = pytest.mark.slow
 
 
 def test_an_outage_of_postgres_is_measured() -> None:

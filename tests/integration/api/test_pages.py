@@ -38,6 +38,10 @@ def dist(tmp_path: Path) -> Path:
     (folder / "assets/terminal-ABC.js").write_bytes(SCRIPT)
     (folder / "assets/terminal-ABC.js.br").write_bytes(b"in brotli")
     (folder / "assets/terminal-ABC.js.zst").write_bytes(zstandard.compress(SCRIPT))
+    (folder / "sw.js").write_text("'the service worker'")
+    (folder / "manifest.webmanifest").write_text("{}")
+    (folder / "icons").mkdir()
+    (folder / "icons/192.png").write_bytes(b"\x89PNG")
     return folder
 
 
@@ -64,6 +68,25 @@ async def test_files_with_a_hash_are_cached_for_ever(dist: Path) -> None:
     assert script.content == SCRIPT
     assert script.headers["Content-Type"] == "text/javascript; charset=utf-8"
     assert script.headers["Cache-Control"] == "public, max-age=31536000, immutable"
+
+
+@pytest.mark.parametrize(
+    ("path", "media_type"),
+    [
+        ("/sw.js", "text/javascript; charset=utf-8"),
+        ("/manifest.webmanifest", "application/manifest+json"),
+        ("/icons/192.png", "image/png"),
+    ],
+)
+async def test_the_files_of_an_installed_page_are_asked_for_each_time(
+    dist: Path, path: str, media_type: str
+) -> None:
+    """Their names stay the same in all versions: a stale service worker would keep an old page."""
+    async with client(dist) as http:
+        answer = await http.get(path)
+    assert answer.headers["Content-Type"] == media_type
+    assert answer.headers["Cache-Control"] == "no-cache"
+    assert answer.headers["ETag"]
 
 
 @pytest.mark.parametrize(
@@ -148,7 +171,8 @@ async def test_only_this_service_may_be_asked_and_no_code_is_inline(dist: Path) 
         policy = (await http.get("/")).headers["Content-Security-Policy"]
     allowed = dict(directive.split(" ", 1) for directive in policy.split("; "))
     assert allowed["default-src"] == allowed["frame-ancestors"] == "'none'"
-    assert {allowed[name] for name in ("script-src", "style-src", "connect-src")} == {"'self'"}
+    own = ("script-src", "style-src", "connect-src", "worker-src", "manifest-src")
+    assert {allowed[name] for name in own} == {"'self'"}
     assert "unsafe" not in policy
 
 

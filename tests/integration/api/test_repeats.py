@@ -26,7 +26,8 @@ from support.factories import NOW, client_to, full_mirrors, services
 from support.market_made import stock
 from support.memory_cache import MemoryCache
 
-LIMITS = dict.fromkeys(("market", "crypto", "doviz", "financials", "portfolio", "watchlist", "terminal"), 50)
+GROUPS = ("market", "crypto", "doviz", "financials", "search", "portfolio", "watchlist", "terminal")
+LIMITS = dict.fromkeys(GROUPS, 50)
 #: A company that the upstream knows, and neither the assets nor the stocks.
 UNLISTED = f"{COMPANY}/NVDA/metrics"
 READS = [
@@ -38,6 +39,7 @@ READS = [
     "/api/market/status",
     "/api/market/news?limit=2",
     "/api/market/assets?search=apple",
+    "/api/search?q=btcusdt&limit=3",
     "/api/crypto/quotes",
     "/api/crypto/quotes/BTC-USDT",
     "/api/crypto/symbols",
@@ -260,6 +262,14 @@ async def test_invented_queries_are_not_remembered(
     """Clients could invent any number: parameters of other routes, empty ones, other spellings."""
     for _ in range(3):
         assert (await client.get(f"/api/market/quotes?{query}")).status_code in {200, 422}
+    assert world.routed == 3
+
+
+async def test_reads_up_to_a_moment_are_not_remembered(world: World, client: httpx.AsyncClient) -> None:
+    """A chart of TradingView names another `to` every time, and would push the others out."""
+    path = "/api/udf/history?symbol=BTC-USDT&resolution=60&countback=2&to=1795188600"
+    for _ in range(3):
+        assert (await client.get(path)).status_code == 200
     assert world.routed == 3
 
 

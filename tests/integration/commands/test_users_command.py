@@ -16,7 +16,7 @@ from support.account_service import PASSWORD, AccountService, account_service
 from support.servers import Postgres
 from support.users_command import command, start
 
-OWNED = ("users", "holdings", "watchlist", "layouts", "idempotency_keys")
+OWNED = ("users", "holdings", "watchlist", "layouts", "idempotency_keys", "watchlists", "listed_symbols")
 
 
 class Dialogue:
@@ -145,12 +145,14 @@ async def test_who_is_deleted_leaves_nothing(accounts_url: str) -> None:
         bought = {"ticker": "AAPL", "shares": 1, "avg_cost": 1}
         await user.post("/api/portfolio/holdings", bought, headers={"Idempotency-Key": "one"})
         await user.post("/api/watchlist", {"ticker": "AAPL"})
+        listed = {"name": "Other", "symbols": [{"ticker": "AAPL", "type": "stock"}]}
+        await user.post("/api/watchlists", listed)
         await user.ask("PUT", "/api/terminal/layout", json={"layout": {}})
         code, _, said = await command("delete", user.email, database_url=accounts_url)
         assert (code, "--yes" in said) == (2, True)
-        assert await rows(accounts_url) == [1] * 5
+        assert await rows(accounts_url) == [1] * len(OWNED)
         code, _, _ = await command("delete", user.email, "--yes", database_url=accounts_url)
-        assert (code, await rows(accounts_url)) == (0, [0] * 5)
+        assert (code, await rows(accounts_url)) == (0, [0] * len(OWNED))
         assert (await user.get("/api/auth/profile")).status_code == 401
         await service.register(user.email)
 

@@ -72,7 +72,7 @@ changes = st.lists(
 )
 #: No shrinking: it would take minutes.
 BOUNDED = settings(
-    max_examples=150,
+    max_examples=50,
     stateful_step_count=20,
     deadline=None,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],

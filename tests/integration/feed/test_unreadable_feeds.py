@@ -1,7 +1,7 @@
 """An unreadable value on the bus: other feeds go on, and its own feed gets a new epoch."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -15,6 +15,7 @@ from quotecast.feed.documents import Documents
 from quotecast.feed.mirror import Mirror
 from quotecast.feed.relay import Relay
 from quotecast.ingest.documents import DocumentPublisher, DocumentSource
+from quotecast.market.crossings import Crossing
 from quotecast.market.feeds import Feed
 from quotecast.market.own_bars import Parts
 from support.documents_made import article, news_of
@@ -22,6 +23,8 @@ from support.following import ScriptedProvider, lead, price, running, until
 from support.market_made import pair, state_of, stock
 from support.servers import Valkey
 from support.unreadable import KINDS, with_unreadable_quote
+
+pytestmark = pytest.mark.slow
 
 BAD = b"\xc1 no MessagePack"
 NO_TEXT = wire.encode({"type": "batch", "feed": "crypto", "epoch": "e"}).replace(b"\xa1e", b"\xa1\xff")
@@ -210,6 +213,7 @@ class CorruptingBus(RedisBus):
         batch: Batch,
         entries: Mapping[str, StoredQuote],
         parts: Mapping[str, Parts] = NO_PARTS,
+        crossings: Sequence[Crossing] = (),
     ) -> bool:
         if self.kind:
             batch = with_unreadable_quote(batch, self.kind)
@@ -217,7 +221,7 @@ class CorruptingBus(RedisBus):
             quote = Raw(b"\x07") if self.kind == "another key" else batch.changes[-1].quote
             entry: Any = {"seq": batch.seq, "full_seq": batch.seq, "quote": quote}
             entries, self.kind = {**entries, "AAPL": entry}, ""
-        return await super().publish(owner, batch, entries, parts)
+        return await super().publish(owner, batch, entries, parts, crossings)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -28,6 +28,8 @@ from support.closings import (
 from support.servers import Postgres
 from support.transactions import open_database, query_server
 
+pytestmark = pytest.mark.slow
+
 DAY = 86_400
 STREAM = "test:{stocks}:closings"
 

@@ -10,6 +10,7 @@ import asyncpg
 import pytest
 
 from quotecast.accounts.database import Database
+from quotecast.bus.base import STORED_CLOSINGS
 from quotecast.bus.redis import RedisBus
 from quotecast.history import storage
 from quotecast.history.statistics import BarStatistics
@@ -88,10 +89,10 @@ async def test_bars_are_written_in_order_of_time(bus: RedisBus, database: Databa
 
 
 async def test_redis_forgets_what_is_written_but_for_the_newest(bus: RedisBus, database: Database) -> None:
-    closings = made_closings(CLOSINGS + 7)
+    closings = made_closings(STORED_CLOSINGS + 7)
     await put(bus, closings)
     await write_all(writer_of(bus, database))
-    assert await bus.closings_after(Feed.STOCKS, 0, 100) == closings[7:]
+    assert await bus.closings_after(Feed.STOCKS, 0, 1000) == closings[7:]
 
 
 async def test_two_writers_at_a_takeover_are_as_one(

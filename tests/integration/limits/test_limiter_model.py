@@ -117,7 +117,7 @@ class Limiter(RuleBasedStateMachine):
             for _ in WORKERS
         ]
         for window in self.windows:
-            window._script = Clocked(window, self)
+            window._calls.script = Clocked(window, self)
             await window.__aenter__()
 
     @rule(step=steps)

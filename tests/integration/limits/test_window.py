@@ -8,8 +8,9 @@ import pytest
 import redis
 from structlog.testing import capture_logs
 
+from quotecast.limits.calls import MAX_BATCH
 from quotecast.limits.decision import Decision
-from quotecast.limits.window import MAX_BATCH, Window
+from quotecast.limits.window import Window
 from support.servers import Valkey
 from support.windows import admitted
 

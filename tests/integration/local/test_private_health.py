@@ -11,6 +11,8 @@ import pytest
 from support.servers import Valkey, running_valkey
 from support.service import Service
 
+pytestmark = pytest.mark.slow
+
 FEEDS: Final = ("stocks", "crypto", "doviz")
 PATIENCE_SECONDS: Final = 30.0
 

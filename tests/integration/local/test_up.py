@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import selectors
 import signal
 import socket
@@ -25,7 +26,7 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Up]]:
     """Starts `up` on one data folder; kills all leftovers at the end."""
     started: list[Up] = []
 
-    def new(*starter: str, **settings: str) -> Up:
+    def new(*starter: str, **settings: Any) -> Up:
         started.append(Up(tmp_path / "data", *starter, **settings))
         return started[-1]
 
@@ -69,6 +70,24 @@ def test_everything_starts_serves_and_stops(start: Callable[..., Up], tmp_path: 
     assert not (tmp_path / "data" / "sockets").exists()
 
 
+@pytest.mark.slow
+def test_scenarios_begin_once_for_all_processes(start: Callable[..., Up]) -> None:
+    """The ingest and the workers have the times that `up` prints."""
+    up = start(scenarios=["new-listing@+3600,symbols=ABNB", "holiday"])
+    up.wait_until_it_serves()
+    lines = [line.split()[1] for line in up.output if line.startswith("Scenario ")]
+    assert [re.sub(r"@20[0-9T:.-]+Z", "@TIME", line) for line in lines] == [
+        "new-listing@TIME,symbols=ABNB",
+        "holiday@TIME",
+    ]
+    assert set(up.get("/api/market/quotes?symbols=AAPL,ABNB")) == {"AAPL"}
+    deadline = time.monotonic() + 10
+    # A holiday is one of New York's calendar; without scenarios the simulated exchange never closes.
+    while up.get("/api/market/status")["nextOpen"] is None:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
 def test_a_hangup_does_not_end_what_nohup_started(start: Callable[..., Up]) -> None:
     """Closing the terminal ends neither `up` nor its children; SIGTERM still does."""
     up = start("nohup")
@@ -88,6 +107,7 @@ def ignores(pid: int, number: signal.Signals) -> bool:
     return bool(int(status["SigIgn"], 16) >> (number - 1) & 1)
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_is_replaced(start: Callable[..., Up]) -> None:
     """The other processes go on serving."""
     up = start()
@@ -116,6 +136,7 @@ def test_the_market_goes_on_while_a_server_cannot_start(
     assert up.get("/api/health") == {"status": "ok"}
 
 
+@pytest.mark.slow
 def test_after_a_kill_the_next_start_finds_the_field_clear(start: Callable[..., Up]) -> None:
     """Workers end with their parent; the next `up` ends the databases, which do not notice."""
     first = start()
@@ -130,6 +151,7 @@ def test_after_a_kill_the_next_start_finds_the_field_clear(start: Callable[..., 
     assert second.get("/api/health") == {"status": "ok"}
 
 
+@pytest.mark.slow
 def test_a_stranger_with_a_stale_number_is_left_alone(start: Callable[..., Up], tmp_path: Path) -> None:
     """After a crash the process id in a pid file may belong to another process."""
     first = start()
@@ -192,6 +214,7 @@ def test_a_given_server_that_does_not_answer_is_refused(
     assert "hidden" not in error
 
 
+@pytest.mark.slow
 def test_servers_that_settings_name_are_used(
     start: Callable[..., Up], redis_url: str, database_url: str
 ) -> None:
@@ -202,6 +225,7 @@ def test_servers_that_settings_name_are_used(
     assert up.get("/api/health") == {"status": "ok"}
 
 
+@pytest.mark.slow
 def test_servers_that_files_name_are_used(
     start: Callable[..., Up], tmp_path: Path, redis_url: str, database_url: str
 ) -> None:

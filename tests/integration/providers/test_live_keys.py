@@ -1,19 +1,16 @@
 """Keys of upstreams in the whole service: it uses them, and no log nor answer has them."""
 
 import contextlib
-import os
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from support.servers import Valkey
 from support.service import Service
+from support.simulated_vendor import simulated_vendor
 
-TESTS = Path(__file__).parents[2]
 CANARIES = {
     "QUOTECAST_ALPACA_KEY": "CANARYalpacaKEY01",
     "QUOTECAST_ALPACA_SECRET": "CANARYalpacaSECRET02",
@@ -34,37 +31,24 @@ PATHS = [
 ]
 
 
-@contextlib.contextmanager
-def fake(name: str, *arguments: str) -> Iterator[str]:
-    """A local upstream as a process; its first URL."""
-    command = [sys.executable, "-m", f"fakes.{name}", *arguments]
-    environment = {**os.environ, "PYTHONPATH": str(TESTS)}
-    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout
-        try:
-            yield process.stdout.readline().strip()
-        finally:
-            process.kill()
-
-
+@pytest.mark.slow
 @pytest.mark.parametrize("known", [True, False], ids=["accepted", "refused"])
 def test_keys_appear_in_no_log_and_no_answer(own_valkey: Valkey, tmp_path: Path, *, known: bool) -> None:
     """At the most talkative level, whether the upstreams accept them or not."""
     key, secret, other = CANARIES.values() if known else ("a", "b", "c")
     with contextlib.ExitStack() as stack:
-        rest = stack.enter_context(fake("alpaca", "--key", key, "--secret", secret))
-        stream = stack.enter_context(fake("alpaca_stream", "--key", key, "--secret", secret))
-        finnhub = stack.enter_context(fake("finnhub", "--key", other))
+        alpaca = stack.enter_context(simulated_vendor("alpaca", "--key", key, "--secret", secret))
+        finnhub = stack.enter_context(simulated_vendor("finnhub", "--key", other))
         settings = {
             **CANARIES,
             "QUOTECAST_STOCKS": "alpaca",
             "QUOTECAST_CRYPTO": "none",
             "QUOTECAST_DOVIZ": "none",
             "QUOTECAST_FINANCIALS": "finnhub",
-            "QUOTECAST_ALPACA_URL": rest,
-            "QUOTECAST_ALPACA_TRADING_URL": rest,
-            "QUOTECAST_ALPACA_WEBSOCKET_URL": stream.removesuffix("/v2/iex"),
-            "QUOTECAST_FINNHUB_URL": finnhub,
+            "QUOTECAST_ALPACA_URL": alpaca.url,
+            "QUOTECAST_ALPACA_TRADING_URL": alpaca.url,
+            "QUOTECAST_ALPACA_WEBSOCKET_URL": alpaca.websocket_url,
+            "QUOTECAST_FINNHUB_URL": f"{finnhub.url}/api/v1",
             "QUOTECAST_LOG_LEVEL": "debug",
         }
         service = stack.enter_context(Service(own_valkey, settings))

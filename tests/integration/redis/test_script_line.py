@@ -8,7 +8,8 @@ import pytest
 import redis.asyncio
 
 from quotecast.limits.window import Window
-from quotecast.redis.client import ScriptConnection, connect
+from quotecast.redis.client import connect
+from quotecast.redis.script_line import ScriptConnection
 from support.fault_proxy import FaultProxy
 from support.servers import Valkey
 

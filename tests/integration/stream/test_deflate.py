@@ -16,7 +16,7 @@ from websockets.extensions.permessage_deflate import ClientPerMessageDeflateFact
 from quotecast.feed import framing
 from quotecast.feed.framing import LEAST_DEFLATED_BYTES, Frame
 from quotecast.stream.listeners import serve_feeds
-from quotecast.stream.server import WRITER
+from quotecast.stream.outlet import WRITER
 
 BROWSER = "permessage-deflate; client_max_window_bits"
 AGREED = "permessage-deflate; server_no_context_takeover; client_no_context_takeover"

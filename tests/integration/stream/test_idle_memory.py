@@ -18,7 +18,7 @@ from quotecast.stream.listeners import serve_feeds
 from support.market_made import state_of, stock
 
 #: Python's and uvloop's own allocations; the kernel's are not counted.
-MOST_BYTES = 12 * 1024
+MOST_BYTES = 10 * 1024
 CLIENTS = 200
 HEADERS = "".join(f"X-Header-{number}: {'0' * 200}\r\n" for number in range(20))
 QUERY = "symbols=" + ",".join(f"T{number}" for number in range(20))

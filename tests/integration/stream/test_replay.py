@@ -187,7 +187,7 @@ async def test_replays_are_bounded_per_address_and_a_place_is_free_again(running
             assert "replayed" not in json.loads(await live.recv())
         await first.close()
         async with asyncio.timeout(PATIENCE_SECONDS):
-            while running.streams.sockets[endpoint.REPLAY] > 1:  # noqa: ASYNC110 - the server tells nobody
+            while running.streams.clients.sockets[endpoint.REPLAY, "websocket"] > 1:  # noqa: ASYNC110 - the server tells nobody
                 await asyncio.sleep(0.01)
         async with running.connect(running.begin, slow) as third:
             assert json.loads(await third.recv())["replayed"] is True

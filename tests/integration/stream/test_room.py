@@ -18,6 +18,8 @@ from support.scraping import Scrape, scrape, wait_for_scrape
 from support.servers import running_valkey
 from support.service import FeedClient, Service
 
+pytestmark = pytest.mark.slow
+
 OPEN_FILES: Final = 256
 FEED: Final = "/api/ws/market?symbols=AAPL"
 REQUEST: Final = b"GET /api/crypto/quotes HTTP/1.1\r\nHost: quotecast\r\n\r\n"
@@ -82,7 +84,7 @@ def two_ports() -> Iterator[Service]:
         yield service
 
 
-@pytest.fixture(params=["one_port", pytest.param("two_ports", marks=pytest.mark.slow)])
+@pytest.fixture(params=["one_port", "two_ports"])
 def service(request: pytest.FixtureRequest) -> Service:
     chosen: Service = request.getfixturevalue(request.param)
     return chosen

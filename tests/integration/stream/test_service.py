@@ -199,6 +199,7 @@ def test_the_limit_holds_over_all_workers(own_service: Service) -> None:
     assert own_service.get("/api/doviz/symbols").status_code == 200
 
 
+@pytest.mark.slow
 def test_without_redis_the_mirror_still_answers_and_limits(own_valkey: Valkey, own_service: Service) -> None:
     """A worker serves the last state, marks it as stale, and limits by itself."""
     own_service.start("ingest", "api")
@@ -216,6 +217,7 @@ def test_without_redis_the_mirror_still_answers_and_limits(own_valkey: Valkey, o
         assert client.next_of("update", seconds=5)["data"]
 
 
+@pytest.mark.slow
 def test_a_killed_ingest_is_succeeded(own_service: Service) -> None:
     """An open client sees a new epoch, and has the right state within five seconds."""
     leader = own_service.start("ingest")
@@ -231,6 +233,7 @@ def test_a_killed_ingest_is_succeeded(own_service: Service) -> None:
         assert merged == rest
 
 
+@pytest.mark.slow
 def test_clients_that_never_read_cost_no_sockets(own_valkey: Valkey) -> None:
     """The worker frees a slow consumer although its last send never ends; a neighbour gets its updates."""
     with Service(own_valkey, {"QUOTECAST_SIMULATOR_RATE": "20000"}) as service, ExitStack() as stack:

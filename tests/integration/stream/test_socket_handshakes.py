@@ -2,14 +2,18 @@
 
 import asyncio
 import contextlib
+import socket
 from typing import Any
 
 import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
-from quotecast.stream import server
+from quotecast.feed.framing import deflate
+from quotecast.stream import outlet, server
+from quotecast.stream.direct import send_now
 from quotecast.stream.listeners import serve_feeds
+from quotecast.stream.outlet import WRITER
 from support.feed_sockets import HANDSHAKE, echo, raw
 
 
@@ -66,6 +70,83 @@ async def test_what_is_no_handshake_is_answered_and_closed(request_bytes: bytes,
         writer.write(request_bytes)
         answer = await asyncio.wait_for(reader.read(), 10)
     assert answer.startswith(b"HTTP/1.1 " + status)
+
+
+async def test_answer_and_first_frames_are_one_send(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The calls of the kernel are most of a handshake's time."""
+    sent: list[bytes] = []
+
+    def note(connection: socket.socket, data: bytes) -> bytes | memoryview:
+        sent.append(data)
+        return send_now(connection, data)
+
+    async def greet(_scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        await send({"type": "websocket.accept", "subprotocol": None})
+        for size in (1, 2, 3, outlet.MAX_HELD_BYTES, 4):
+            await send({"type": "websocket.send", "bytes": b"x" * size})
+        await receive()
+
+    monkeypatch.setattr(outlet, "send_now", note)
+    async with serve_feeds(greet, "127.0.0.1", 0) as port, raw(port) as (reader, writer):
+        writer.write(HANDSHAKE)
+        assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 101 ")
+        assert await reader.readexactly(12) == b"\x82\x01x\x82\x02xx\x82\x03xxx"
+        await reader.readexactly(10 + outlet.MAX_HELD_BYTES + 6)
+    # What is too large to join goes after the rest, and ends the joining.
+    assert [data.count(b"\x82\x02") for data in sent[:2]] == [1, 0]
+    assert len(sent) <= 3
+
+
+async def test_message_before_the_answer_is_read_after_it() -> None:
+    """A client need not wait for the answer to its handshake."""
+    asked, go = asyncio.Event(), asyncio.Event()
+
+    async def late(scope: Any, receive: Any, send: Any) -> None:
+        asked.set()
+        await go.wait()
+        await echo(scope, receive, send)
+
+    async with serve_feeds(late, "127.0.0.1", 0) as port, raw(port) as (reader, writer):
+        writer.write(HANDSHAKE)
+        await asked.wait()
+        writer.write(b"\x81\x85" + bytes(4) + b"early")
+        await asyncio.sleep(0)
+        go.set()
+        await reader.readuntil(b"\r\n\r\n")
+        assert await asyncio.wait_for(reader.readexactly(7), 10) == b"\x81\x05early"
+
+
+def parses(connection: Any) -> bool:
+    """Returns whether a connection has a parser."""
+    return connection._incoming is not None
+
+
+@pytest.mark.parametrize("offer", [b"", b"Sec-WebSocket-Extensions: permessage-deflate\r\n"])
+async def test_an_open_connection_has_a_parser_only_while_a_message_arrives(offer: bytes) -> None:
+    """It is most of what an idle connection would hold."""
+    sockets: list[Any] = []
+
+    async def noted(scope: Any, receive: Any, send: Any) -> None:
+        sockets.append(scope["extensions"][WRITER])
+        await echo(scope, receive, send)
+
+    async with serve_feeds(noted, "127.0.0.1", 0) as port, raw(port) as (reader, writer):
+        writer.write(HANDSHAKE[:-2] + offer + b"\r\n")
+        await reader.readuntil(b"\r\n\r\n")
+        assert not parses(sockets[0])
+        for part in (b"\x01\x82", bytes(4) + b"ab", b"\x89\x80" + bytes(4)):
+            writer.write(part)
+        assert await reader.readexactly(2) == b"\x8a\x00"
+        assert parses(sockets[0])
+        writer.write(b"\x80\x81" + bytes(4) + b"c")
+        assert await reader.readexactly(5) == b"\x81\x03abc"
+        assert not parses(sockets[0])
+        deflated = deflate(b"compressed") if offer else b"plain"
+        writer.write(bytes([0xC1 if offer else 0x81, 0x80 | len(deflated)]) + bytes(4) + deflated)
+        message = b"compressed" if offer else b"plain"
+        assert await reader.readexactly(2 + len(message)) == bytes([0x81, len(message)]) + message
+        assert not parses(sockets[0])
 
 
 async def _unheard(_scope: Any, _receive: Any, _send: Any) -> None:

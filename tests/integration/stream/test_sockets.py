@@ -13,6 +13,8 @@ from websockets.exceptions import ConnectionClosed
 
 from quotecast.errors import ServerFailedError
 from quotecast.stream import server
+from quotecast.stream.incoming import MAX_MESSAGE_BYTES
+from quotecast.stream.inlet import EXTRA_FRAMES_PER_SECOND
 from quotecast.stream.listeners import serve_feeds
 from quotecast.stream.messages import MAX_FRAGMENTS
 from support.feed_sockets import HANDSHAKE, echo, raw
@@ -60,7 +62,7 @@ async def test_messages_of_either_kind_and_any_length_come_through() -> None:
         (masked(0, b"of nothing"), 1002),
         (masked(3, b"no such opcode"), 1002),
         (masked(1, b"a", final=False) + masked(1, b"b"), 1002),
-        (b"\x81\xff" + struct.pack("!Q", server.MAX_MESSAGE_BYTES + 1) + bytes(4), 1009),
+        (b"\x81\xff" + struct.pack("!Q", MAX_MESSAGE_BYTES + 1) + bytes(4), 1009),
         (masked(8, struct.pack("!H", 1000)), 1000),
     ],
     ids=["not UTF-8", "no mask", "stray end", "opcode", "interleaved", "too long", "farewell"],
@@ -116,7 +118,7 @@ async def test_what_floods_is_read_at_its_own_pace(kind: str) -> None:
     async with serve_feeds(echo, "127.0.0.1", 0) as port, raw(port) as (reader, writer):
         writer.write(HANDSHAKE)
         await reader.readuntil(b"\r\n\r\n")
-        count = 3 * server.EXTRA_FRAMES_PER_SECOND
+        count = 3 * EXTRA_FRAMES_PER_SECOND
         if kind == "pings":
             writer.write(masked(9, b"") * count + masked(1, b"after"))
             expected = b"\x8a\x00" * count + b"\x81\x05after"

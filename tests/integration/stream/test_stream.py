@@ -8,15 +8,18 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+import structlog
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from quotecast.bus.base import Batch
 from quotecast.bus.wire import encode_change
+from quotecast.errors import CloseCode
 from quotecast.feed.hub import Hub
 from quotecast.feed.mirror import Mirror
 from quotecast.market.feeds import Feed
 from quotecast.stream.endpoint import Streams
+from quotecast.stream.event_socket import MAX_EXTRA_BYTES
 from quotecast.stream.listeners import serve_feeds
 from quotecast.stream.restarts import retry_ms
 from support.market_made import EPOCH, state_of, stock
@@ -31,7 +34,15 @@ class Running:
         self._port = port
 
     def connect(self, query: str = "symbols=all&interval=100", **more: Any) -> connect:
-        return connect(f"ws://127.0.0.1:{self._port}/api/ws/market?{query}", max_size=None, **more)
+        url = f"ws://127.0.0.1:{self._port}/api/ws/market?{query}"
+        return connect(url, max_size=None, close_timeout=1.0, **more)
+
+    async def open_stream(
+        self, query: str = "symbols=all&interval=100"
+    ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        reader, writer = await asyncio.open_connection("127.0.0.1", self._port, limit=1 << 20)
+        writer.write(f"GET /api/sse/market?{query} HTTP/1.1\r\nHost: test\r\n\r\n".encode())
+        return reader, writer
 
     def move(self, price: float) -> None:
         """Moves every price and ticks every client."""
@@ -161,7 +172,7 @@ async def test_a_drain_says_goodbye_to_everyone() -> None:
 
 async def test_a_drain_closes_each_client_that_took_its_farewell(monkeypatch: pytest.MonkeyPatch) -> None:
     """It waits for a client that does not read alone."""
-    monkeypatch.setattr("quotecast.stream.endpoint.FAREWELL_SECONDS", 60.0)
+    monkeypatch.setattr("quotecast.stream.clients.FAREWELL_SECONDS", 60.0)
     async with (
         running() as service,
         service.connect(max_queue=1) as stuck,
@@ -194,3 +205,40 @@ async def test_feeds_of_one_address_beyond_its_cap_are_refused() -> None:
         await until_served(service, 0)
         async with service.connect() as third:
             await snapshot(third)
+
+
+async def test_a_stream_that_nobody_reads_ends_and_harms_nobody() -> None:
+    """The hub skips the reader of events, then ends its stream; its neighbour on a socket gets every move."""
+    async with running() as service, service.connect(max_queue=None) as fine:
+        reader, writer = await service.open_stream()
+        await snapshot(fine)
+        assert b"event-stream" in await reader.readuntil(b"\r\n\r\n")
+        writer.transport.pause_reading()  # type: ignore[attr-defined]  # sockets' have it
+        price = 0.0
+        with structlog.testing.capture_logs() as logs:
+            async with asyncio.timeout(60):
+                while not service.hub.statistics()["expelled"]:
+                    price += 1.0
+                    service.move(price)
+                    await wait_for_price(service, fine, price)
+            await until_served(service, 1)
+        assert service.hub.statistics()["passed_over"] > 0
+        async with asyncio.timeout(10):
+            # The stream's task ends in its own time.
+            while service.streams.clients.sockets[Feed.STOCKS, "sse"]:  # noqa: ASYNC110 - as above
+                await asyncio.sleep(0.005)
+        assert service.streams.clients.closes[(Feed.STOCKS, "sse"), CloseCode.SLOW] == 1
+        assert [entry["reason"] for entry in logs if entry["event"] == "connection closed"] == ["slow"]
+        writer.transport.abort()
+
+
+async def test_bytes_behind_the_request_of_a_stream_are_bounded() -> None:
+    """Nobody reads them; past 64 KB the server closes the connection."""
+    async with running() as service:
+        reader, writer = await service.open_stream()
+        await until_served(service, 1)
+        writer.write(bytes(MAX_EXTRA_BYTES + 1))
+        await until_served(service, 0)
+        with contextlib.suppress(ConnectionError):
+            await reader.read()
+        writer.transport.abort()

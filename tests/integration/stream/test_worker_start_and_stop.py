@@ -37,6 +37,7 @@ def test_a_stopping_worker_says_goodbye(own_valkey: Valkey, number: signal.Signa
         assert worker.wait(10) == 0
 
 
+@pytest.mark.slow
 def test_a_worker_stops_cleanly_before_it_is_ready(own_service: Service) -> None:
     """After a moment it serves without data, and still sends the farewell."""
     worker = own_service.launch("api")
@@ -49,6 +50,7 @@ def test_a_worker_stops_cleanly_before_it_is_ready(own_service: Service) -> None
     assert worker.wait(10) == 0
 
 
+@pytest.mark.slow
 def test_a_worker_that_cannot_listen_says_so(own_service: Service) -> None:
     """It prints one line and never calls itself ready."""
     with socket.create_server(("127.0.0.1", 0)) as taken:

@@ -9,12 +9,14 @@ import pytest
 from msgspec.structs import fields
 
 from quotecast.api.reference.asyncapi import asyncapi_document
+from quotecast.errors import CloseCode
 from quotecast.feed import frames
-from quotecast.feed.commands import Command, Query
+from quotecast.feed.commands import INTERVALS, Command, Query
 from quotecast.market.feeds import Feed
 from support.schemas import validator_of
 
 DOCUMENT = asyncapi_document()
+ACTIONS = ("subscribe", "unsubscribe", "list", "ping")
 CHANNELS = [*(feed.spec.name for feed in Feed), "all"]
 
 #: The tags of the frames that the module can build.
@@ -45,11 +47,11 @@ def references(value: Any) -> list[str]:
 def test_every_frame_is_described(channel: str) -> None:
     """The document describes every frame that the module can build."""
     assert {"welcome", "snapshot", "update", "heartbeat"} < set(TAGS)
-    assert set(DOCUMENT["channels"][channel]["messages"]) == {*TAGS, "command"}
+    assert set(DOCUMENT["channels"][channel]["messages"]) == {*TAGS, *ACTIONS}
 
 
 @pytest.mark.parametrize("channel", CHANNELS)
-@pytest.mark.parametrize("name", [*TAGS, "command"])
+@pytest.mark.parametrize("name", [*TAGS, *ACTIONS])
 def test_examples_have_the_fields_of_their_schema(channel: str, name: str) -> None:
     """Examples fit their schema, which admits no field that it does not describe."""
     message = DOCUMENT["channels"][channel]["messages"][name]
@@ -57,15 +59,50 @@ def test_examples_have_the_fields_of_their_schema(channel: str, name: str) -> No
     assert message["examples"]
     for payload in [example["payload"] for example in message["examples"]]:
         validator.validate(payload)
-        assert payload.get("type", "command") == name
+        assert payload.get("type", payload.get("action")) == name
 
 
 @pytest.mark.parametrize("channel", CHANNELS)
 def test_examples_of_commands_are_understood(channel: str) -> None:
     """The session decodes the examples of all actions."""
-    examples = DOCUMENT["channels"][channel]["messages"]["command"]["examples"]
-    commands = [msgspec.convert(example["payload"], Command) for example in examples]
-    assert {command.action for command in commands} == {"subscribe", "unsubscribe", "list", "ping"}
+    for action in ACTIONS:
+        for example in DOCUMENT["channels"][channel]["messages"][action]["examples"]:
+            assert msgspec.convert(example["payload"], Command).action == action
+
+
+def test_actions_read_every_field_of_a_command() -> None:
+    """Their schemas together have the fields of the struct."""
+    schemas = DOCUMENT["components"]["schemas"]
+    read = set().union(*(schemas[action.capitalize()]["properties"] for action in ACTIONS))
+    assert read == set(schemas["Command"]["properties"])
+
+
+def test_choices_are_enumerations() -> None:
+    """States, hours, feeds, reasons, intervals and codes are closed sets."""
+    schemas = DOCUMENT["components"]["schemas"]
+
+    def values(name: str, field: str) -> set[object]:
+        return set(schemas[name]["properties"][field]["enum"])
+
+    assert values("Heartbeat", "feed") == values("FeedHeartbeat", "state") == {"live", "stale", "down"}
+    assert values("Heartbeat", "market") == values("FeedHeartbeat", "market") == {"open", "closed"}
+    assert values("MarketSnapshot", "reason") == {"subscribe", "resume", "resync"}
+    assert values("Subscribed", "interval") == set(INTERVALS)
+    assert values("Welcome", "feed") == {feed.spec.name for feed in Feed}
+    assert values("Error", "code") == {400, 404, 422, 503}
+
+
+def test_close_codes_say_whether_to_reconnect() -> None:
+    codes = {each["code"]: each["reconnect"] for each in DOCUMENT["x-close-codes"]}
+    assert set(codes) == set(CloseCode)
+    assert (codes[1012], codes[4400], codes[4458]) == (True, False, True)
+
+
+def test_servers_and_summaries() -> None:
+    """Every message has a summary, and the document says where the service is."""
+    assert {each["protocol"] for each in DOCUMENT["servers"].values()} == {"ws", "wss"}
+    for channel in DOCUMENT["channels"].values():
+        assert all(message["summary"] for message in channel["messages"].values())
 
 
 @pytest.mark.parametrize("channel", CHANNELS)
@@ -74,7 +111,7 @@ def test_the_address_takes_what_the_session_reads(channel: str) -> None:
     names = {field.name for field in fields(Query)}
     lists = {feed.spec.name for feed in Feed} if channel == "all" else {"symbols"}
     replay = set() if channel == "all" else {"at", "speed"}
-    assert set(query["properties"]) == names - {"symbols"} | lists | replay
+    assert set(query["properties"]) == names - {"symbols"} | lists | replay | {"heartbeat"}
     assert DOCUMENT["channels"][channel]["address"] == "/api/ws" + (f"/{channel}" if channel != "all" else "")
 
 
@@ -84,7 +121,8 @@ def test_every_reference_leads_somewhere() -> None:
     assert all(resolve(reference) for reference in named)
     prefix = "#/components/schemas/"
     used = {reference.removeprefix(prefix) for reference in named if reference.startswith(prefix)}
-    assert used == set(DOCUMENT["components"]["schemas"])
+    # Generators of clients need one type for all commands; each message has that of its action.
+    assert used | {"Command"} == set(DOCUMENT["components"]["schemas"])
 
 
 def test_nothing_internal_is_named() -> None:

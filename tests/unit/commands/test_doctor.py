@@ -38,6 +38,7 @@ def test_a_sound_installation_passes(
     assert "        doviz      off\n" in said
     assert f"ok      data folder: {tmp_path} can be written" in said
     assert f"ok      port: {free_port} on 127.0.0.1 is free" in said
+    assert f"ok      mcp: workers serve tools for language models on http://127.0.0.1:{free_port}/mcp" in said
     assert "ok      postgres: embedded, PostgreSQL 18." in said
     assert "ok      redis: embedded, Valkey " in said
     assert "note    production would refuse QUOTECAST_DATABASE_URL: " in said

@@ -23,10 +23,12 @@ class Socket:
 
     def __init__(self) -> None:
         self.market = made_mirror()
-        self.session = ClientSession([self.market, Mirror(Feed.CRYPTO)], Limits(), among_feeds=True)
+        self.session = ClientSession(
+            [self.market, Mirror(Feed.CRYPTO)], Limits(), among_feeds=True, connection="c1"
+        )
 
     def open(self, **queries: Query) -> list[dict[str, Any]]:
-        return parsed(self.session.open(queries, 15_000))
+        return parsed(self.session.open(queries))
 
     def ask(self, **command: Any) -> list[dict[str, Any]]:
         return parsed(self.session.receive(json.dumps(command), 0.0))
@@ -45,6 +47,7 @@ def test_welcome_has_the_position_of_every_feed(socket: Socket) -> None:
             "feeds": {"market": {"epoch": wire_epoch(), "seq": 1}, "crypto": {"epoch": "", "seq": 0}},
             "heartbeatMs": 15_000,
             "limits": {"symbols": 1000},
+            "connection": "c1",
         }
     ]
 

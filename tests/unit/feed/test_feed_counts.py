@@ -6,9 +6,10 @@ from quotecast.bus.base import Batch, Message, Snapshot
 from quotecast.bus.wire import encode_change
 from quotecast.feed.commands import Query
 from quotecast.feed.framing import Frame
-from quotecast.feed.hub import Connection, Hub
+from quotecast.feed.hub import Hub
 from quotecast.feed.mirror import Mirror
 from quotecast.feed.relay import Relay
+from quotecast.feed.tiers import Connection
 from quotecast.market.feeds import Feed
 from support.feed_session import MarketSession
 from support.market_made import EPOCH, INFO, state_of, stock
@@ -103,7 +104,8 @@ def test_a_load_is_of_no_age(mirror: Mirror) -> None:
 class NoReader:
     """A bus whose state equals the mirror."""
 
-    async def load(self, feed: Feed) -> Snapshot:
+    async def load(self, feed: Feed, *, closings_after: int = 0) -> Snapshot:
+        del closings_after
         return Snapshot(feed, EPOCH, 0, INFO, {})
 
 

@@ -118,7 +118,7 @@ def test_selections_do_not_evict_the_whole_quotes(mirror: Mirror) -> None:
     for fields in itertools.combinations(moving_fields(Feed.STOCKS), 2):
         entry.full(projection_of(Feed.STOCKS, "json", selected=fields))
     assert entry.full(WHOLE["json"]) is whole
-    assert len(entry._full) <= MAX_ENCODED
+    assert len(entry.whole) <= MAX_ENCODED
 
 
 def test_fields_before_any_symbol_hold_for_later_ones(mirror: Mirror) -> None:

@@ -9,8 +9,9 @@ from quotecast.bus.wire import encode_change
 from quotecast.errors import CloseCode
 from quotecast.feed.commands import Command, Query
 from quotecast.feed.framing import Frame
-from quotecast.feed.hub import Connection, Hub
+from quotecast.feed.hub import Hub
 from quotecast.feed.mirror import Mirror
+from quotecast.feed.tiers import Connection
 from quotecast.market.feeds import Feed
 from support.feed_session import MarketSession, parsed
 from support.market_made import EPOCH, state_of, stock, wire_epoch
@@ -239,3 +240,17 @@ def test_a_command_keeps_a_due_heartbeat(hub: Hub, clock: Clock) -> None:
     hub.enter(connection)
     hub.tick(250)
     assert len(heartbeats(socket)) == 1
+
+
+def test_a_connection_may_have_heartbeats_of_its_own(hub: Hub, clock: Clock) -> None:
+    """The others have the hub's interval."""
+    _, usual = joined(hub, Query("MSFT"))
+    connection, often = joined(hub, Query("MSFT"))
+    hub.leave(connection)
+    connection.heartbeat_seconds = 2
+    hub.join(connection)
+    for _ in range(3):
+        clock.now += 2
+        hub.mirror.heard_at = clock.now
+        hub.sweep()
+    assert (len(usual.frames), len(often.frames)) == (0, 3)

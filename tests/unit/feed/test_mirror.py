@@ -3,12 +3,14 @@
 from collections.abc import Callable
 
 import pytest
+from msgspec import structs
 
 from quotecast.bus.base import Batch, Change, StoredQuote
 from quotecast.bus.wire import encode_change
 from quotecast.feed.mirror import Mirror
 from quotecast.feed.projection import WHOLE
 from quotecast.market.feeds import Feed
+from support.factories import snapshot_of
 from support.market_made import EPOCH, state_of, stock
 from support.unreadable import KINDS, with_unreadable_quote
 
@@ -178,3 +180,29 @@ def test_a_newer_quote_replaces_an_unreadable_one() -> None:
     assert mirror.apply(batch(3, encode_change(stock("AAPL", 3.0))))
     assert mirror.quotes() == {"AAPL": stock("AAPL", 3.0)}
     assert mirror.mark.seq == 3
+
+
+def test_reload_within_an_epoch_believes_the_numbers() -> None:
+    """A quote whose number the mirror has stays; of a newer one the number says whether only moves differ."""
+    mirror = Mirror(Feed.STOCKS)
+    state = snapshot_of(Feed.STOCKS, [stock("AAPL", 1.0), stock("MSFT", 1.0), stock("NVDA", 1.0)], seq=5)
+    mirror.load(state)
+    before = mirror.mark.revision
+    moved = StoredQuote(7, 5, stock("MSFT", 2.0))
+    renamed = StoredQuote(8, 8, structs.replace(stock("NVDA", 1.0), name="Another"))
+    entries = {**state.entries, "MSFT": moved, "NVDA": renamed}
+    mirror.load(structs.replace(state, seq=8, entries=entries))
+    changed = {entry.key: entry.full_revision > before for entry in mirror.changes_since(before)}
+    assert changed == {"MSFT": False, "NVDA": True}
+    assert [entry.seq for entry in mirror.ordered()] == [5, 7, 8]
+
+
+def test_quotes_in_order_follow_what_comes_and_goes() -> None:
+    """The order is that of symbols, without removed ones."""
+    mirror = Mirror(Feed.STOCKS)
+    mirror.load(snapshot_of(Feed.STOCKS, [stock("MSFT"), stock("AAPL")], seq=1))
+    assert [entry.key for entry in mirror.ordered()] == ["AAPL", "MSFT"]
+    mirror.load(snapshot_of(Feed.STOCKS, [stock("MSFT"), stock("IBM")], seq=2))
+    assert [entry.key for entry in mirror.ordered()] == ["IBM", "MSFT"]
+    assert mirror.apply(Batch(feed=Feed.STOCKS, epoch=mirror.epoch, seq=3, removed=["IBM"]))
+    assert [entry.key for entry in mirror.ordered()] == ["MSFT"]

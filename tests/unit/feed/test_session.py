@@ -38,6 +38,7 @@ def test_welcome_names_the_bounds_of_the_connection(mirror: Mirror) -> None:
             "seq": 1,
             "heartbeatMs": 15_000,
             "limits": {"symbols": 2},
+            "connection": "c1",
         }
     ]
 

@@ -13,8 +13,9 @@ from quotecast.feed.commands import Query
 from quotecast.feed.encoding import ROWS
 from quotecast.feed.frames import Limits
 from quotecast.feed.framing import Frame
-from quotecast.feed.hub import Connection, Hub
+from quotecast.feed.hub import Hub
 from quotecast.feed.mirror import Mirror
+from quotecast.feed.tiers import Connection
 from quotecast.market.feeds import Feed
 from quotecast.stream.queries import queries_of
 from support.bar_market import BarMarket
@@ -265,7 +266,7 @@ def test_each_feed_of_an_address_has_bars() -> None:
 def test_frames_of_bars_name_their_feed(market: BarMarket) -> None:
     """As all frames on the socket of all feeds do."""
     session = ClientSession([market.mirror], Limits(), among_feeds=True)
-    frames = parsed(session.open({"market": Query("all", bars="D")}, 15_000))
+    frames = parsed(session.open({"market": Query("all", bars="D")}))
     assert [(frame["type"], frame["feed"]) for frame in frames[1:]] == [
         ("subscribed", "market"),
         ("bars", "market"),

@@ -42,10 +42,13 @@ def test_resume_past_a_removal_starts_over(mirror: Mirror) -> None:
 
 
 def test_a_client_may_come_from_a_faster_worker(mirror: Mirror) -> None:
-    """A cursor from a faster worker is ahead of the mirror, not unknown."""
+    """A cursor from a faster worker or tier is ahead of the mirror; its epoch may be a newer one."""
+    later_epoch, earlier_epoch = f"{int(EPOCH, 16) + 1:020x}", f"{int(EPOCH, 16) - 1:020x}"
     assert is_ahead(mirror, f"{wire_epoch()}-2")
     assert not is_ahead(mirror, f"{wire_epoch()}-1")
     assert not is_ahead(mirror, "other-2")
+    assert is_ahead(mirror, f"{later_epoch}-1")
+    assert not is_ahead(mirror, f"{earlier_epoch}-9")
     assert not is_ahead(mirror, None)
 
 

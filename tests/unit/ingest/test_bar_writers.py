@@ -7,7 +7,7 @@ import pytest
 from quotecast.accounts.database import Database
 from quotecast.bus.memory import MemoryBus
 from quotecast.history.writer import BarWriter, write_bars
-from quotecast.ingest.bars import bar_writers, retention_days
+from quotecast.ingest.bars import bar_writers, market_of, retention_days
 from quotecast.ingest.main import _introduction
 from quotecast.ingest.publish import IngestStatistics
 from quotecast.market.feeds import Feed
@@ -20,18 +20,19 @@ STOCKS = SimulatorProvider(Feed.STOCKS, seed=1, rate=1.0, speed=1.0, always_open
 async def test_without_a_database_there_is_no_writer() -> None:
     """Bars are live only, and the first line of the ingest says so."""
     statistics = {feed: IngestStatistics() for feed in Feed}
-    async with bar_writers(load({}), [STOCKS], MemoryBus(lambda: 0.0), statistics) as writers:
-        assert writers == {}
+    async with bar_writers(load({}), MemoryBus(lambda: 0.0), statistics) as make:
+        assert make is None
     assert "bars are live only" in _introduction([], with_bars=False)
     assert "bars" not in _introduction([], with_bars=True)
 
 
-async def test_with_a_database_each_led_feed_has_a_writer() -> None:
+async def test_with_a_database_each_feed_has_a_writer() -> None:
     """None connects before it has something to write: there may be no server yet."""
     settings = load({"QUOTECAST_DATABASE_URL": "postgresql://nobody@127.0.0.1:1/none"})
     statistics = {feed: IngestStatistics() for feed in Feed}
-    async with bar_writers(settings, [STOCKS], MemoryBus(lambda: 0.0), statistics) as writers:
-        assert [*writers] == [Feed.STOCKS]
+    async with bar_writers(settings, MemoryBus(lambda: 0.0), statistics) as make:
+        assert make is not None
+        assert isinstance(make(Feed.STOCKS, market_of(STOCKS)), BarWriter)
 
 
 def test_each_interval_has_a_retention_of_its_own() -> None:

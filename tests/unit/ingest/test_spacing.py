@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, Iterator, Mapping
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 import pytest
@@ -11,6 +11,7 @@ from quotecast.bus.base import NO_PARTS, Batch, StoredQuote
 from quotecast.bus.memory import MemoryBus
 from quotecast.ingest.publish import FeedPublisher
 from quotecast.ingest.spacing import Spacing
+from quotecast.market.crossings import Crossing
 from quotecast.market.feeds import Feed
 from quotecast.market.own_bars import Parts
 from quotecast.providers.base import Update
@@ -78,9 +79,10 @@ class Noting(MemoryBus):
         batch: Batch,
         entries: Mapping[str, StoredQuote],
         parts: Mapping[str, Parts] = NO_PARTS,
+        crossings: Sequence[Crossing] = (),
     ) -> bool:
         self.batches.append((round(self._now(), 6), len(batch.changes)))
-        return await super().publish(owner, batch, entries, parts)
+        return await super().publish(owner, batch, entries, parts, crossings)
 
     def _now(self) -> float:
         return asyncio.get_running_loop().time()

@@ -17,7 +17,7 @@ class FailingBus(MemoryBus):
     def __init__(self) -> None:
         super().__init__(lambda: 0.0)
 
-    async def load(self, *_: object) -> None:
+    async def load(self, *_: object, **__: object) -> None:
         raise BusError("away")
 
     async def hold(self, *_: object) -> bool:

@@ -4,10 +4,10 @@ import traceback
 from typing import Any
 
 import pytest
-from redis.asyncio import SSLConnection
 
 from quotecast.errors import SettingsError
 from quotecast.redis import urls
+from quotecast.redis.tls import TlsConnection
 from quotecast.settings.loading import load
 
 
@@ -18,7 +18,7 @@ def test_a_cluster_is_named_by_some_of_its_nodes() -> None:
         "username": "me",
         "password": "p@ss",
         "ssl_ca_certs": "/ca.pem",
-        "connection_class": SSLConnection,
+        "connection_class": TlsConnection,
     }
     hosts: list[dict[str, Any]] = [
         {"host": "one", "port": 7000},
@@ -40,7 +40,7 @@ def test_sentinels_may_want_a_password_of_their_own_and_tls() -> None:
     """TLS options apply to Sentinels and to the master."""
     url = "rediss+sentinel://one/quotes?sentinel_username=watch&sentinel_password=word&ssl_ca_certs=/ca.pem"
     _, master, [sentinel] = urls.master_of_sentinels(url)
-    tls = {"ssl_ca_certs": "/ca.pem", "connection_class": SSLConnection}
+    tls = {"ssl_ca_certs": "/ca.pem", "connection_class": TlsConnection}
     assert master == tls
     assert sentinel == tls | {"username": "watch", "password": "word", "host": "one", "port": 26379}
 
@@ -51,7 +51,7 @@ def test_sentinels_may_want_a_password_of_their_own_and_tls() -> None:
         "redis+sentinel://user:word@a:26379,b:26379,c:26379/quotes",
         "rediss+sentinel://a/quotes/1?sentinel_password=x",
         "redis+cluster://a:7000,b:7000",
-        "rediss+cluster://a:7000,b:7000?ssl_ca_certs=/ca.pem",
+        "rediss+cluster://a:7000,b:7000",
         "redis://a",
     ],
 )

@@ -10,7 +10,11 @@ from quotecast.settings.loading import load
 from quotecast.settings.model import SECRETS, Settings, variable_names
 
 SECRET = "0123456789abcdef" * 4
-MEANT = {"database_url": "postgresql://db.example/quotes", "redis_url": "rediss://redis.example:6379/0"}
+MEANT = {
+    "database_url": "postgresql://db.example/quotes",
+    "redis_url": "rediss://redis.example:6379/0",
+    "vapid_private_key": "yfWPiYE-n46HLnH0KqZOF1fJJU3MYrct3AELtAQ-oRw",
+}
 
 
 def problems(environment: dict[str, str]) -> list[str]:
@@ -50,6 +54,45 @@ def problems(environment: dict[str, str]) -> list[str]:
 def test_a_bad_value_is_answered_with_what_may_stand_there(name: str, value: str, said: str) -> None:
     """The error has words, not the regular expression, and leaves out the value, a possible password."""
     assert problems({f"QUOTECAST_{name}": value}) == [f"QUOTECAST_{name}: {said}"]
+
+
+@pytest.mark.parametrize(
+    ("environment", "said"),
+    [
+        (
+            {"VAPID_PRIVATE_KEY": "short"},
+            "VAPID_PRIVATE_KEY: 32 bytes in base64url, such as `quotecast vapid` prints",
+        ),
+        (
+            {"WEBHOOK_NETWORKS": "10.0.0.1/8"},
+            "WEBHOOK_NETWORKS: '10.0.0.1/8' is no network such as 10.1.0.0/16",
+        ),
+        ({"VAPID_CONTACT": "me"}, "VAPID_CONTACT: must begin with mailto: or https://"),
+        ({"ALERTS_PER_USER": "-1"}, "ALERTS_PER_USER: must be a whole number from 0 to 10000"),
+    ],
+)
+def test_bad_settings_of_alerts_are_errors(environment: dict[str, str], said: str) -> None:
+    given = {f"QUOTECAST_{name}": value for name, value in environment.items()}
+    assert problems(given) == [f"QUOTECAST_{said}"]
+
+
+def test_a_cache_that_counts_needs_a_key_and_trust() -> None:
+    """Without both, any client could pass for the cache."""
+    given = {"QUOTECAST_LIMITS": "edge"}
+    assert [line.split(":")[0] for line in problems(given)] == [
+        "QUOTECAST_EDGE_KEY",
+        "QUOTECAST_TRUSTED_PROXIES",
+    ]
+    whole = {**given, "QUOTECAST_EDGE_KEY": SECRET, "QUOTECAST_TRUSTED_PROXIES": "10.0.0.7"}
+    assert load(whole).limits == "edge"
+    assert len(problems({**whole, "QUOTECAST_EDGE_KEY": "short"})) == 1
+
+
+def test_production_admits_named_networks_only() -> None:
+    """A network of every address would switch the check off."""
+    given = {"QUOTECAST_MODE": "production", "QUOTECAST_WEBHOOK_NETWORKS": "10.1.0.0/16,0.0.0.0/0"}
+    said = "QUOTECAST_WEBHOOK_NETWORKS: name your own networks; this one has every address"
+    assert said in problems(given)
 
 
 def test_no_setting_is_explained_by_a_pattern() -> None:

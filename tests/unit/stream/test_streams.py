@@ -1,21 +1,24 @@
 """The WebSocket endpoint, with a fake server."""
 
 import asyncio
+import gc
 import json
 from collections.abc import Generator
 from typing import Any
 
 import pytest
+import structlog
 
 from quotecast.bus.base import Batch
 from quotecast.bus.wire import encode_change
+from quotecast.feed.events import Event
 from quotecast.feed.framing import Frame
 from quotecast.feed.hub import Hub
 from quotecast.feed.mirror import Mirror
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import StockQuote
 from quotecast.stream.endpoint import Streams
-from quotecast.stream.server import WRITER
+from quotecast.stream.outlet import WRITER
 from support.market_made import EPOCH, state_of, stock, wire_epoch
 
 
@@ -60,6 +63,27 @@ class Server:
 
     def frames(self) -> list[str]:
         return [json.loads(event["text"])["type"] for event in self.sent if "text" in event]
+
+
+class EventServer(Server):
+    """A fake server of event streams, whose client stays; it is `greeted` when the stream waits for it."""
+
+    compresses = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.greeted = asyncio.Event()
+
+    def take_place(self) -> bool:
+        return True
+
+    async def receive(self) -> dict[str, Any]:
+        self.greeted.set()
+        return await asyncio.get_running_loop().create_future()  # type: ignore[no-any-return]
+
+    def scope(self, query: bytes) -> dict[str, Any]:
+        http = {"type": "http", "method": "GET", "path": "/api/sse/market", "headers": []}
+        return super().scope(query) | http
 
 
 def served(*quotes: StockQuote) -> tuple[Streams, Hub]:
@@ -140,3 +164,40 @@ async def test_a_feed_without_a_provider_selects_the_subprotocol_before_it_close
     accepted, closed = server.sent
     assert accepted["subprotocol"] == "quotecast.v1.json"
     assert closed["code"] == 4404
+
+
+async def test_logs_name_a_connection_that_the_worker_closes() -> None:
+    """The name is that of the welcome, so that a report about a connection finds its reason."""
+    (streams, _), server = served(stock()), Server()
+    server.commands += ["no JSON"] * 11
+    with structlog.testing.capture_logs() as logs:
+        await streams(server.scope(b"heartbeat=2"), server.receive, server.send)
+    welcome = json.loads(server.sent[1]["text"])
+    assert (welcome["heartbeatMs"], len(welcome["connection"])) == (2000, 16)
+    assert logs == [
+        {
+            "event": "connection closed",
+            "log_level": "info",
+            "connection": welcome["connection"],
+            "feed": Feed.STOCKS,
+            "transport": "websocket",
+            "code": 4400,
+            "reason": "bad_commands",
+        }
+    ]
+    again = Server()
+    again.commands += ["no JSON"] * 11
+    await streams(again.scope(b""), again.receive, again.send)
+    assert json.loads(again.sent[1]["text"])["connection"] != welcome["connection"]
+
+
+async def test_an_event_stream_does_not_hold_its_snapshot() -> None:
+    """Snapshots are the largest frames: one for each client would be most of its memory."""
+    (streams, _), server = served(stock()), EventServer()
+    connection = asyncio.create_task(streams(server.scope(b"symbols=AAPL"), server.receive, server.send))
+    async with asyncio.timeout(30):
+        await server.greeted.wait()
+    gc.collect()
+    assert not [each for each in gc.get_objects() if type(each) is Event and b"snapshot" in each.plain]
+    connection.cancel()
+    await asyncio.gather(connection, return_exceptions=True)

@@ -11,8 +11,9 @@ from fakes.alpaca_rows import Trade
 from fakes.http import Answer
 from quotecast.errors import SymbolNotFound, UpstreamError
 from quotecast.market.bars import INTERVALS, Bar, Interval, bar_time, opening_of_bar
-from quotecast.market.calendars import EXCHANGE, NEW_YORK_DAYS
+from quotecast.market.calendars import EXCHANGE, NEW_YORK_DAYS, Exchange
 from quotecast.providers.alpaca import history as history_module
+from quotecast.providers.alpaca.bar_requests import DataFeed
 from quotecast.providers.alpaca.history import MAX_PAGES, AlpacaHistory
 from support.alpaca_rest_made import NOW, day_trades, new_york
 
@@ -39,14 +40,18 @@ def figures_by_time(bars: Sequence[Bar]) -> dict[str, Figures]:
 
 
 def bars_of_trades(
-    trades: Sequence[Trade], interval: Interval, start: datetime, end: datetime
+    trades: Sequence[Trade],
+    interval: Interval,
+    start: datetime,
+    end: datetime,
+    calendar: Exchange = EXCHANGE,
 ) -> dict[str, Figures]:
-    """Returns the expected bars of regular sessions, computed from the trades."""
+    """Returns the expected bars of a calendar's sessions, computed from the trades."""
     first = opening_of_bar(NEW_YORK_DAYS, interval, start)
     assert first
     bars: dict[str, list[Trade]] = {}
     for trade in trades:
-        opened = opening_of_bar(EXCHANGE, interval, trade.time)
+        opened = opening_of_bar(calendar, interval, trade.time)
         if opened and first <= trade.time and opened < end:
             bars.setdefault(bar_time(opened), []).append(trade)
     return {time: figures(of) for time, of in bars.items()}
@@ -64,6 +69,22 @@ def session_trades(trades: Sequence[Trade]) -> list[Trade]:
 def feed_and_timeframe(fake: FakeAlpaca) -> list[tuple[str, str]]:
     """Returns data feed and timeframe of each bars request."""
     return [(each.query["feed"], each.query["timeframe"]) for each in fake.requests if each.path == BARS]
+
+
+@pytest.mark.parametrize("plan_feed", ["sip", "iex"])
+@pytest.mark.parametrize("interval", ["1m", "5m", "15m", "30m"])
+async def test_extended_bars_have_the_trades_from_four_to_eight(
+    fake: FakeAlpaca, interval: Interval, plan_feed: DataFeed
+) -> None:
+    """Bars of extended hours have all trades of a day, and bars of regular hours those of the session."""
+    start, end = NOW - timedelta(days=8), NOW - timedelta(days=1)
+    fake.trades, fake.free = {"AAPL": [*day_trades(date(2026, 8, 1), NOW, 40)]}, False
+    given = history(fake, plan_feed=plan_feed)
+    extended = await given.extended_bars("AAPL", interval, start, end)
+    wanted = bars_of_trades(fake.trades["AAPL"], interval, start, end, EXCHANGE.extended())
+    assert figures_by_time(extended) == wanted
+    times = {bar.time for bar in await given.bars("AAPL", interval, start, end)}
+    assert times < wanted.keys()
 
 
 @pytest.mark.parametrize("days", [1, 8, 70])
@@ -185,7 +206,7 @@ async def test_pages_that_never_end_are_an_error(fake: FakeAlpaca) -> None:
 
 async def test_slow_pages_have_a_deadline_together(fake: FakeAlpaca, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(history_module, "DEADLINE_SECONDS", 0.2)
-    fake.answers[BARS] = Answer(None)
+    fake.answers[BARS] = Answer(hangs=True)
     with pytest.raises(UpstreamError, match=r"no bars in 0\.2 s"):
         await history(fake).bars("AAPL", "D", NOW - timedelta(days=8), NOW)
 

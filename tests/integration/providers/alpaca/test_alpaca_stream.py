@@ -161,7 +161,7 @@ async def test_broken_connection_is_followed_by_another(
         if how == "abort":
             alpaca.stream.abort()
         elif how == "error":
-            await alpaca.stream.fail(407)
+            await alpaca.stream.fail_all(407)
         elif how == "huge":
             await alpaca.stream.say_raw('[{"T":"new","x":"' + "x" * 2_000_000 + '"}]')
         assert await alpaca.tries.end() == 0.5

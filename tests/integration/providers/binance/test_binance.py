@@ -135,7 +135,7 @@ async def test_many_pairs_are_asked_for_in_parts(fake: FakeBinance) -> None:
 
 async def test_no_more_are_followed_than_a_connection_carries(fake: FakeBinance) -> None:
     """The upstream refuses what is beyond."""
-    fake.messages_per_second = 1000
+    fake.sessions.messages_per_second = 1000
     fake.listing = [listing_row(f"C{number}") for number in range(1100)]
     fake.statistics = {row["symbol"]: statistics(row["symbol"]) for row in fake.listing}
     pairs = [f"C{number}/USDT" for number in range(1100)]
@@ -150,7 +150,7 @@ async def test_no_more_are_followed_than_a_connection_carries(fake: FakeBinance)
 
 async def test_too_fast_a_client_is_hung_up_on(fake: FakeBinance) -> None:
     """Which is an error like any end."""
-    fake.messages_per_second = 1
+    fake.sessions.messages_per_second = 1
     fake.listing = [listing_row(f"C{number}") for number in range(300)]
     error = await connection_error(provider(fake, *(f"C{number}/USDT" for number in range(300))))
     assert "1008" in str(error)

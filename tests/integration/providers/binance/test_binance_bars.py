@@ -25,7 +25,7 @@ KLINES = "/api/v3/klines"
 @pytest.fixture
 async def fake() -> AsyncIterator[FakeBinance]:
     async with FakeBinance([listing_row("BTC")]) as fake:
-        fake.clock = NOW.timestamp
+        fake.clock.now = NOW.timestamp
         fake.listed_since = 0
         yield fake
 
@@ -184,12 +184,12 @@ async def test_upstream_that_wants_to_be_left_alone_is(fake: FakeBinance) -> Non
 async def test_bad_rows_never_spoil_the_others(fake: FakeBinance) -> None:
     """Each is left out and counted, and so is what was not asked for."""
     at = int(NOW.timestamp() * 1000) // 60_000 * 60_000
-    rows: list[Any] = [kline(at - minute * 60_000, at) for minute in range(8)]
+    rows: list[Any] = [kline(at - minute * 60_000) for minute in range(8)]
     rows[1][1] = "NaN"
     rows[2][4] = "0.00000000"
     rows[4][1:5] = ["999999999"] * 4
     rows[6] = {"not": "a row"}
-    rows += [kline(at + 60_000, at), kline(at - 86_400_000, at)]
+    rows += [kline(at + 60_000), kline(at - 86_400_000)]
     fake.answers[KLINES] = Answer.of(rows)
     bars = history(fake)
     found = await bars.bars("BTC/USDT", "1m", NOW - timedelta(minutes=8), NOW)
@@ -200,7 +200,7 @@ async def test_bad_rows_never_spoil_the_others(fake: FakeBinance) -> None:
 @pytest.mark.parametrize("at", [0, 2**62, -5])
 async def test_upstream_that_never_gets_further_is_given_up(fake: FakeBinance, at: int) -> None:
     """A full page of what was not asked for leads to no further call."""
-    fake.answers[KLINES] = Answer.of([kline(at, at + 60_000)] * 1000)
+    fake.answers[KLINES] = Answer.of([kline(at)] * 1000)
     with pytest.raises(UpstreamError, match="other bars"):
         await newest(fake, 2500, "1m")
     assert len(fake.requests) == 1

@@ -3,9 +3,9 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import aclosing
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from fakes.binance import BANNED, ELSEWHERE, TOO_MUCH, FakeBinance
 from fakes.binance_rows import statistics
@@ -68,7 +68,7 @@ async def test_later_connection_lives_without_rest(fake: FakeBinance, answer: An
     adapter = provider(fake, "BTC/USDT", clock=lambda: now[0])
     await first_updates(adapter)
     now[0] += client.LIFE_SECONDS
-    fake.clock = lambda: now[0]
+    fake.clock.now = lambda: now[0]
     fake.answers = {INFO: answer, DAY: answer}
     fake.statistics["BTCUSDT"] = statistics("BTCUSDT", "102")
     async with asyncio.timeout(10), aclosing(adapter.updates()) as updates:
@@ -177,7 +177,7 @@ async def test_place_that_is_not_served_is_said(fake: FakeBinance, path: str) ->
 
 async def test_subscription_that_is_refused_is_an_error(fake: FakeBinance) -> None:
     """The error has the text of the message."""
-    fake.streams_per_connection = 1
+    fake.sessions.streams_per_connection = 1
     assert "error 4: Too many subscriptions" in str(await connection_error(provider(fake)))
 
 

@@ -31,7 +31,7 @@ def halted(symbol: str, at: float = NOW) -> dict[str, object]:
 async def test_halted_pair_is_gone_with_the_next_listing(fake: FakeBinance, status: str) -> None:
     """However new its last statistics are."""
     now = [NOW]
-    fake.clock = lambda: now[0]
+    fake.clock.now = lambda: now[0]
     adapter = provider(fake, "BTC/USDT", "ETH/USDT", clock=lambda: now[0])
     await first_updates(adapter)
     fake.listing = [row | {"status": status} if row["baseAsset"] == "ETH" else row for row in LISTING]
@@ -44,7 +44,7 @@ async def test_halted_pair_is_gone_with_the_next_listing(fake: FakeBinance, stat
 async def test_pair_that_stopped_a_day_ago_is_removed(fake: FakeBinance) -> None:
     """Its price and change are of a day that is over; the connection and the other pairs go on."""
     now = [NOW - 23 * HOUR_SECONDS]
-    fake.clock = lambda: now[0]
+    fake.clock.now = lambda: now[0]
     adapter = provider(fake, "BTC/USDT", "ETH/USDT", clock=lambda: now[0])
     fake.statistics["ETHUSDT"] = halted("ETHUSDT", NOW - 30 * HOUR_SECONDS)
     async with asyncio.timeout(20), aclosing(adapter.updates()) as updates:
@@ -69,7 +69,7 @@ async def test_statistics_of_a_day_that_is_over_are_no_quote(fake: FakeBinance) 
 async def test_pair_that_trades_again_is_back(fake: FakeBinance) -> None:
     """At whatever price: it is not judged by one of long ago."""
     now = [NOW]
-    fake.clock = lambda: now[0]
+    fake.clock.now = lambda: now[0]
     adapter = provider(fake, "BTC/USDT", "ETH/USDT", clock=lambda: now[0])
     fake.statistics["ETHUSDT"] = halted("ETHUSDT")
     await first_updates(adapter)

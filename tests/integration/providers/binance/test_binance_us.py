@@ -26,7 +26,7 @@ LISTING = [
 @pytest.fixture
 async def fake() -> AsyncIterator[FakeBinance]:
     async with FakeBinance(LISTING) as fake:
-        fake.clock = lambda: NOW
+        fake.clock.now = lambda: NOW
         fake.listing_parameters = {"symbol", "symbols", "permissions"}
         fake.statistics = {row["symbol"]: statistics(row["symbol"]) for row in LISTING}
         yield fake

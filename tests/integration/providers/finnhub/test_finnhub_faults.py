@@ -165,10 +165,10 @@ async def test_refusal_that_names_no_time_does_not_shorten_another(fake: FakeFin
     assert len(fake.requests) == 2
 
 
-@pytest.mark.parametrize("limit", ["calls_per_minute", "calls_per_second"])
+@pytest.mark.parametrize("limit", ["per_minute", "per_second"])
 async def test_calls_beyond_the_plan_are_refused_by_the_upstream(fake: FakeFinnhub, limit: str) -> None:
     """And ours say when to come again."""
-    setattr(fake, limit, 2)
+    setattr(fake.limits, limit, 2)
     upstream = provider(fake)
     await upstream.recommendations("AAPL")
     await upstream.recommendations("AAPL")

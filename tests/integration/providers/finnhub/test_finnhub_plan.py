@@ -37,7 +37,7 @@ async def fake(clock: Clock) -> AsyncIterator[FakeFinnhub]:
 @pytest.mark.parametrize("question", PREMIUM)
 async def test_free_plan_lacks_some(fake: FakeFinnhub, question: str) -> None:
     """NotOffered says so, after one call."""
-    fake.premium = False
+    fake.rest.premium = False
     with pytest.raises(NotOffered, match="Not in the upstream's plan"):
         await ask(provider(fake), question)
     assert len(fake.requests) == 1
@@ -45,7 +45,7 @@ async def test_free_plan_lacks_some(fake: FakeFinnhub, question: str) -> None:
 
 @pytest.mark.parametrize("question", FREE)
 async def test_free_plan_has_the_others(fake: FakeFinnhub, question: str) -> None:
-    fake.premium = False
+    fake.rest.premium = False
     assert await ask(provider(fake), question)
 
 
@@ -79,7 +79,7 @@ async def test_refused_key_is_named(fake: FakeFinnhub, key: str) -> None:
 
 async def test_overview_of_the_free_plan(redis_url: str, clock: Clock, fake: FakeFinnhub) -> None:
     """What the plan lacks is null and named; nothing of it is asked for again at once."""
-    fake.premium = False
+    fake.rest.premium = False
     async with running_worker(redis_url, clock, provider(fake)) as client:
         first, again = [(await client.get(f"{COMPANY}/AAPL/overview")).json() for _ in range(2)]
     assert first == again
@@ -94,7 +94,7 @@ async def test_unknown_company_is_404(
     redis_url: str, clock: Clock, fake: FakeFinnhub, *, premium: bool
 ) -> None:
     """On every route, whatever the plan, unless it lacks just what was asked for."""
-    fake.premium = premium
+    fake.rest.premium = premium
     async with running_worker(redis_url, clock, provider(fake)) as client:
         overview = await client.get(f"{COMPANY}/ZZZZ/overview")
         parts = {path: (await client.get(f"{COMPANY}/ZZZZ/{path}")).status_code for path in MEMBERS}
@@ -109,7 +109,7 @@ async def test_plan_is_not_exceeded(redis_url: str, fake: FakeFinnhub) -> None:
     The eighth lacks its currency, and we refuse the ninth ourselves.
     """
     fake.companies = {f"S{number}": company(f"S{number}") for number in range(10)}
-    fake.calls_per_second = 60
+    fake.limits.per_second = 60
     async with Window(redis_url, prefix="t") as window:
         admitted = budget(window.check, "finnhub", CALLS)
         workers = [provider(fake, admitted=admitted, pace=Pace(sleep=_at_once)) for _ in range(2)]
@@ -140,7 +140,8 @@ async def test_calls_take_turns(fake: FakeFinnhub) -> None:
     async def sleep(seconds: float) -> None:
         clock.now += seconds
 
-    fake.clock, fake.calls_per_second = clock, CALLS_PER_SECOND
+    fake.follow_clock(clock)
+    fake.limits.per_second = CALLS_PER_SECOND
     upstream = provider(fake, pace=Pace(clock, sleep))
     for _ in range(3 * CALLS_PER_SECOND):
         assert await upstream.earnings("AAPL")

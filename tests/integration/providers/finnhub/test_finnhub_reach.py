@@ -42,7 +42,7 @@ async def test_whole_calendar_covers_the_days_asked_for(fake: FakeFinnhub) -> No
 
 async def test_calendar_of_the_free_plan_begins_later(fake: FakeFinnhub) -> None:
     """Its past is a month long."""
-    fake.events_from = date(2026, 10, 22)
+    fake.rest.events_from = date(2026, 10, 22)
     assert await covered(fake) == ("2026-10-22", "2026-12-31")
 
 
@@ -54,7 +54,7 @@ async def test_calendar_may_end_earlier(fake: FakeFinnhub) -> None:
 
 async def test_calendar_with_too_many_reports_is_cut(fake: FakeFinnhub) -> None:
     """Upstream keeps the latest; of the earliest day that is left some reports may be missing."""
-    fake.most_events = 1500
+    fake.rest.most_events = 1500
     fake.events = [event(f"A{number}", day) for day in DAYS for number in range(40)]
     told = await provider(fake).earnings_calendar(FIRST, LAST)
     earliest = told.earnings_calendar[0].date
@@ -70,7 +70,7 @@ async def test_calendar_without_any_report_covers_nothing(fake: FakeFinnhub) -> 
 
 async def test_clients_are_told(redis_url: str, clock: Clock, fake: FakeFinnhub) -> None:
     """Beside the reports."""
-    fake.events_from = date(2026, 10, 22)
+    fake.rest.events_from = date(2026, 10, 22)
     async with running_worker(redis_url, clock, provider(fake)) as client:
         told = (await client.get(f"{CALENDAR}?from={FIRST}&to={LAST}")).json()
     assert list(told) == ["earningsCalendar", "coveredFrom", "coveredTo"]

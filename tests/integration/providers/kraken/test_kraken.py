@@ -12,6 +12,7 @@ from quotecast.errors import UpstreamError
 from quotecast.providers.base import Update
 from quotecast.providers.kraken import client, wire
 from quotecast.providers.kraken.client import KrakenProvider
+from quotecast.simulate.clock import ManualClock
 
 NOW = 1_795_118_400.0
 
@@ -19,7 +20,7 @@ NOW = 1_795_118_400.0
 @pytest.fixture
 async def fake() -> AsyncIterator[FakeKraken]:
     async with FakeKraken() as fake:
-        fake.clock = lambda: NOW
+        fake.stop_clock(ManualClock(int(NOW * 1000)))
         fake.tickers = {symbol: ticker(symbol, 100.0) for symbol in ("BTC/USD", "ETH/USD", "SOL/EUR")}
         yield fake
 

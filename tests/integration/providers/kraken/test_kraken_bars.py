@@ -12,6 +12,7 @@ from quotecast.market.bars import INTERVALS, Bar, Interval, bar_time, opening_of
 from quotecast.market.calendars import UTC_DAYS
 from quotecast.market.ranges import start_of_newest
 from quotecast.providers.kraken.history import AWAY_SECONDS, LOCKOUT_SECONDS, KrakenHistory
+from quotecast.simulate.clock import ManualClock
 
 OHLC = "/0/public/OHLC"
 NOW = datetime(2026, 11, 19, 13, 37, 21, tzinfo=UTC)
@@ -20,7 +21,7 @@ NOW = datetime(2026, 11, 19, 13, 37, 21, tzinfo=UTC)
 @pytest.fixture
 async def fake() -> AsyncIterator[FakeKraken]:
     async with FakeKraken() as fake:
-        fake.clock = NOW.timestamp
+        fake.stop_clock(ManualClock(int(NOW.timestamp() * 1000)))
         fake.tickers = {symbol: ticker(symbol) for symbol in ("BTC/USD", "DOGE/EUR")}
         yield fake
 
@@ -75,7 +76,7 @@ async def test_no_bar_is_made_of_a_part(fake: FakeKraken, interval: Interval, co
 
 async def test_first_bar_of_a_new_listing_is_told(fake: FakeKraken) -> None:
     """It is all there is of that week."""
-    fake.listed_since = int((NOW - timedelta(days=8)).timestamp())
+    fake.given.listed_since = int((NOW - timedelta(days=8)).timestamp())
     assert [bar.time for bar in await newest(fake, "W")] == [
         "2026-11-09T00:00:00Z",
         "2026-11-16T00:00:00Z",

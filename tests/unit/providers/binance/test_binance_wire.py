@@ -227,6 +227,15 @@ def test_absurd_field_keeps_its_last_good_value(field: str, name: str) -> None:
     assert tickers.statistics() == {"absurd_field": 1}
 
 
+def test_a_bid_above_its_ask_keeps_both_last_good_values() -> None:
+    """The price is that of a trade, and stays right."""
+    tickers = following()
+    before = quote(tickers)
+    after = quote(tickers, c="92030", b="92031", a="92029")
+    assert (after.price, after.bid, after.ask) == (92030, before.bid, before.ask)
+    assert tickers.statistics() == {"absurd_field": 2}
+
+
 @given(st.lists(st.floats(min_value=1e-9, max_value=1e9), min_size=2))
 def test_neighbours_among_believed_prices_are_within_the_factor(prices: list[float]) -> None:
     """Whatever comes, no client sees a leap beyond the factor within the hour."""

@@ -18,7 +18,7 @@ INTRADAY: list[Interval] = ["1m", "5m", "15m", "30m", "1h", "4h"]
 
 
 def tape(*, always_open: bool) -> Tape:
-    return stock_tapes([ACME], 1, hours_of(Feed.STOCKS, always_open=always_open))["ACME"]
+    return stock_tapes([ACME], 1, hours_of(Feed.STOCKS, always_open=always_open))["ACME"].at(0)
 
 
 def new_york(text: str) -> int:

@@ -63,7 +63,7 @@ def number(value: float | None) -> float:
 @given(moments, st.sampled_from([ALWAYS, EXCHANGE]))
 def test_a_stock_quote_tells_of_its_session(moment: int, venue: Hours) -> None:
     """A stock quote covers its session; the change is measured from the preceding session's close."""
-    tape = stock_tapes([ACME], 1, venue)["ACME"]
+    tape = stock_tapes([ACME], 1, venue)["ACME"].at(0)
     quote = quote_of(StockQuote, stock_quoters([ACME], 1, venue)[0], moment)
     day, before = tape.day_until(moment), tape.day(venue.before(venue.latest(moment)))
     assert (quote.open, quote.high, quote.low, quote.price) == (
@@ -82,7 +82,7 @@ def test_a_stock_quote_tells_of_its_session(moment: int, venue: Hours) -> None:
 @given(moments, st.sampled_from([BITCOIN, SHIB]))
 def test_a_crypto_quote_tells_of_the_last_24_hours(moment: int, pair: Pair) -> None:
     """A crypto quote covers the last 24 hours: the rest of the preceding day, and today so far."""
-    tape = pair_tapes([pair], 1, UTC_DAYS)[pair.ticker]
+    tape = pair_tapes([pair], 1, UTC_DAYS)[pair.ticker].at(0)
     scale = tape.listing.scale
     quote = quote_of(CryptoQuote, pair_quoters([pair], 1, UTC_DAYS)[0], moment)
     ago = tape.price_at(moment - DAY)
@@ -100,7 +100,7 @@ def test_a_crypto_quote_tells_of_the_last_24_hours(moment: int, pair: Pair) -> N
 @given(moments)
 def test_the_last_24_hours_hold_the_highs_and_lows_of_their_minutes(moment: int) -> None:
     """High and low cover all minutes of the last 24 hours; the first and last minute reach beyond."""
-    tape = pair_tapes([SHIB], 1, UTC_DAYS)[SHIB.ticker]
+    tape = pair_tapes([SHIB], 1, UTC_DAYS)[SHIB.ticker].at(0)
     quote = quote_of(CryptoQuote, pair_quoters([SHIB], 1, UTC_DAYS)[0], moment)
     minutes = list(tape.candles(60_000, moment - DAY, moment))
     high, low = number(quote.high) * tape.listing.scale, number(quote.low) * tape.listing.scale
@@ -181,7 +181,8 @@ def test_stocks_of_a_sector_move_together() -> None:
     tapes = stock_tapes(others, 1, ALWAYS)
     start, end = new_york("2024-01-01"), new_york("2025-12-31")
     moves = [
-        [day.close / day.open - 1 for _, day in tapes[stock.ticker].days(start, end)] for stock in others
+        [day.close / day.open - 1 for _, day in tapes[stock.ticker].at(0).days(start, end)]
+        for stock in others
     ]
     assert correlation(moves[:8]) > correlation(moves[8:]) + 0.1 > 0.2
 

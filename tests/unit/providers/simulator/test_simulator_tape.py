@@ -27,11 +27,11 @@ moments = st.integers(
 
 
 def stock_tape(stock: Stock = ACME, *, seed: int = 1, always_open: bool = True) -> Tape:
-    return stock_tapes([stock], seed, hours_of(Feed.STOCKS, always_open=always_open))[stock.ticker]
+    return stock_tapes([stock], seed, hours_of(Feed.STOCKS, always_open=always_open))[stock.ticker].at(0)
 
 
 def coin_tape() -> Tape:
-    return pair_tapes([COIN], 1, hours_of(Feed.CRYPTO, always_open=True))[COIN.ticker]
+    return pair_tapes([COIN], 1, hours_of(Feed.CRYPTO, always_open=True))[COIN.ticker].at(0)
 
 
 tapes = st.sampled_from([stock_tape(), stock_tape(PENNY), stock_tape(always_open=False), coin_tape()])

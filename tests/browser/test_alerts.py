@@ -1,0 +1,274 @@
+"""Alerts on the terminal page, from the dialog to the notice."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+import httpx
+import pytest
+from playwright.sync_api import Browser, Locator, Page, Response, expect
+
+from support.opened_page import address, chromium, open_page, register, wait_for_price
+from support.reserved import port_number, reserve_port
+from support.service import Service
+from support.web_files import AXE
+
+pytestmark = pytest.mark.browser
+
+RUN_AXE: Final = "axe.run({ runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'] })"
+TOKEN: Final = "JSON.parse(localStorage.getItem('quotecast.session')).token"
+#: A layout with the pane of alerts beside the watchlist.
+LAYOUT: Final = """if (!localStorage.getItem("quotecast.layout")) {
+    const pane = (kind, x) => ({ id: kind, kind, x, y: 0, w: 4, h: 14 });
+    const panes = [pane("watchlist", 0), pane("alerts", 4)];
+    localStorage.setItem("quotecast.layout", JSON.stringify({ panes }));
+}"""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Yields Chromium alone: the page uses nothing here in which Firefox differs."""
+    with chromium() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def page(browser: Browser, service: Service) -> Iterator[Page]:
+    """Yields a page that the tests share, with a user who has no alerts at first."""
+    with open_page(browser, "about:blank", service_workers="allow", permissions=["notifications"]) as page:
+        page.add_init_script(LAYOUT)
+        page.goto(service.url)
+        wait_for_price(page)
+        register(page, address(browser, "alerts"))
+        yield page
+
+
+def pane(page: Page) -> Locator:
+    return page.locator("[data-kind=alerts]")
+
+
+def client(page: Page, service: Service) -> httpx.Client:
+    """Returns a client of the page's user."""
+    headers = {"Authorization": f"Bearer {page.evaluate(TOKEN)}"}
+    return httpx.Client(base_url=service.url, headers=headers, timeout=30)
+
+
+def clear(page: Page, service: Service) -> None:
+    """Deletes all of the user's alerts, and opens the page again."""
+    with client(page, service) as http:
+        for alert in http.get("/api/alerts").json():
+            http.delete(f"/api/alerts/{alert['id']}")
+    page.reload()
+    wait_for_price(page)
+
+
+def price_of(page: Page, symbol: str) -> float:
+    """Returns the price on the screen."""
+    wait_for_price(page, symbol)
+    row = page.locator("[data-kind=watchlist] tbody tr", has_text=symbol)
+    return float((row.locator("td.price").text_content() or "").replace(",", ""))
+
+
+def test_without_a_user_the_page_invites_to_log_in(browser: Browser, service: Service) -> None:
+    """The dialog and the pane offer to log in; `a` in a field is a letter."""
+    with open_page(browser, "about:blank") as page:
+        page.add_init_script(LAYOUT)
+        page.goto(service.url)
+        wait_for_price(page)
+        expect(pane(page).get_by_role("button", name="Log in")).to_be_visible()
+        page.keyboard.press("a")
+        dialog = page.get_by_role("dialog", name="New alert")
+        dialog.get_by_role("button", name="Log in").click()
+        page.get_by_label("Email").press_sequentially("a")
+        expect(dialog).to_have_count(0)
+
+
+def test_an_alert_is_created_changed_paused_and_deleted(page: Page, service: Service) -> None:
+    """The dialog begins with the symbol's price; a deleted alert comes back with Undo."""
+    clear(page, service)
+    page.locator("[data-kind=watchlist] tbody").get_by_role("button", name="MSFT", exact=True).click()
+    page.keyboard.press("a")
+    dialog = page.get_by_role("dialog", name="New alert")
+    expect(dialog.get_by_label("Symbol")).to_have_value("MSFT")
+    assert float(dialog.get_by_label("Value").input_value()) == pytest.approx(
+        price_of(page, "MSFT"), rel=0.05
+    )
+    dialog.get_by_label("Symbol").fill("NOSUCH")
+    expect(dialog.get_by_label("Value")).to_have_value("")
+    dialog.get_by_label("Value").fill("1")
+    dialog.get_by_role("button", name="Create alert").click()
+    expect(dialog.get_by_role("alert")).to_contain_text("Symbol")
+    dialog.get_by_label("Symbol").fill("BTC/USDT")
+    dialog.get_by_label("Feed").select_option("crypto")
+    dialog.get_by_label("Value").fill("1000000")
+    dialog.get_by_label("Note").fill("to the moon")
+    dialog.get_by_role("button", name="Create alert").click()
+    expect(dialog).to_have_count(0)
+    row = pane(page).locator("tbody tr")
+    expect(row).to_contain_text("above 1,000,000.00")
+    expect(row).to_contain_text("to the moon")
+    expect(row.locator(".distance")).to_have_text(re.compile(r"^\+\d+\.\d\d%$"))
+    row.get_by_role("button", name="Pause").click()
+    expect(row).to_contain_text("Paused")
+    row.get_by_role("button", name="Change").click()
+    changing = page.get_by_role("dialog")
+    changing.get_by_label("Condition").select_option("falls")
+    expect(changing.get_by_label("Value")).to_have_value("5")
+    changing.get_by_label("Within").select_option("15m")
+    changing.get_by_role("button", name="Save").click()
+    expect(row).to_contain_text("down 5% within 15 min")
+    row.get_by_role("button", name="Delete").click()
+    expect(pane(page)).to_contain_text("No alerts yet")
+    pane(page).get_by_role("button", name="Undo").click()
+    expect(row).to_contain_text("down 5% within 15 min")
+    expect(row).to_contain_text("Paused")
+    page.reload()
+    expect(row).to_contain_text("Paused")
+
+
+def add_ladder(page: Page, service: Service) -> None:
+    """Adds alerts so close to the present price that a move soon crosses some, wherever it goes meanwhile."""
+    with client(page, service) as http:
+        (quote,) = http.get("/api/market/quotes", params={"symbols": "AAPL"}).json().values()
+        steps = [1.6**power / 10_000 for power in range(11)]
+        for step in [*steps, *(-step for step in steps)]:
+            threshold = round(quote["price"] * (1 + step), 4)
+            for condition in ("above", "below"):
+                body = {"ticker": "AAPL", "condition": condition, "value": threshold, "repeats": True}
+                assert http.post("/api/alerts", json=body).status_code == 201
+
+
+def test_a_crossing_is_told_once(page: Page, service: Service) -> None:
+    """Every window shows an event, one of them asks for it; after a reload no event comes again."""
+    clear(page, service)
+    other = page.context.new_page()
+    asked: list[str] = []
+    for window in (page, other):
+        window.on("request", lambda request: asked.append(request.url) if "wait=" in request.url else None)
+    other.goto(service.url)
+    wait_for_price(other)
+    add_ladder(page, service)
+    notices = page.locator(".alert-notices .notice")
+    notices.first.wait_for()
+    shown = notices.first.get_attribute("data-event") or ""
+    expect(other.locator(f".alert-notices [data-event='{shown}']")).to_have_count(1)
+    cursors = re.findall(r"after=(\d+)", " ".join(asked))
+    assert len({*cursors}) == len(cursors), "two windows asked for the same events"
+    other.close()
+    pane(page).get_by_role("radio", name="History").click()
+    expect(pane(page).locator(".alert-events li").first).to_contain_text(re.compile("AAPL (above|below)"))
+    clear(page, service)
+    page.wait_for_function(
+        "id => JSON.parse(localStorage['quotecast.alertCursor']).last >= id", arg=int(shown)
+    )
+    expect(page.locator(f".alert-notices [data-event='{shown}']")).to_have_count(0)
+
+
+def is_saved_layout(answer: Response) -> bool:
+    return answer.request.method == "PUT" and answer.url.endswith("/api/terminal/layout")
+
+
+def test_the_webhooks_secret_is_shown_once(page: Page, service: Service) -> None:
+    """A new address gets a secret, which a reload hides; a test that fails says why."""
+    clear(page, service)
+    channels = pane(page)
+    with page.expect_response(is_saved_layout):
+        channels.get_by_role("radio", name="Delivery").click()
+    with reserve_port() as reserved:
+        _check_webhook(page, channels, f"http://127.0.0.1:{port_number(reserved)}/hook")
+
+
+def _check_webhook(page: Page, channels: Locator, url: str) -> None:
+    channels.get_by_label("Address").fill(url)
+    channels.get_by_role("button", name="Save address").click()
+    secret = channels.get_by_label("Secret of the signatures")
+    expect(secret).to_have_value(re.compile("^whsec_"))
+    channels.get_by_role("button", name="Send a test").click()
+    expect(channels).to_contain_text("Not delivered")
+    page.reload()
+    expect(channels.get_by_label("Address")).to_have_value(url)
+    expect(secret).to_have_count(0)
+    channels.get_by_role("button", name="Remove webhook").click()
+    expect(channels.get_by_role("button", name="Remove webhook")).to_have_count(0)
+
+
+def deliver_push(page: Page, service: Service, data: str) -> None:
+    """Delivers a message to the page's service worker as a push service does."""
+    session = page.context.new_cdp_session(page)
+    found: list[str] = []
+    session.on(
+        "ServiceWorker.workerRegistrationUpdated",
+        lambda event: found.extend(each["registrationId"] for each in event["registrations"]),
+    )
+    session.send("ServiceWorker.enable")
+    while not found:
+        page.wait_for_timeout(20)
+    session.send(
+        "ServiceWorker.deliverPushMessage",
+        {"origin": service.url, "registrationId": found[0], "data": data},
+    )
+    session.detach()
+
+
+def shown_after_push(page: Page, service: Service) -> str | None:
+    """Delivers an event until its notification shows, and returns the title.
+
+    A browser may drop a message of its debugger while it starts the service worker.
+    """
+    for _ in range(5):
+        deliver_push(page, service, EVENT)
+        if (title := page.evaluate(NOTIFICATION)) is not None:
+            return str(title)
+    return None
+
+
+#: Waits a few seconds for the notification of the pushed event, and returns its title, or nothing.
+NOTIFICATION: Final = """async () => {
+    const registration = await navigator.serviceWorker.ready;
+    for (let attempt = 0; attempt < 100; attempt += 1) {
+        const [shown] = await registration.getNotifications({ tag: "alert-17" });
+        if (shown) return shown.title;
+        await new Promise((next) => setTimeout(next, 50));
+    }
+}"""
+EVENT: Final = """{"type": "alert.crossed", "timestamp": "2026-11-20T15:30:00.000Z", "data": {
+    "id": 17, "alert_id": "0", "ticker": "MSFT", "type": "stock", "condition": "falls", "value": 5,
+    "window": "15m", "note": "", "measured": -5.5, "price": 190.5,
+    "happened_at": "2026-11-20T15:30:00.000Z"}}"""
+
+
+def test_a_push_becomes_a_notification(page: Page, service: Service) -> None:
+    """The service worker shows an event; the device is asked for the permission by a button only."""
+    clear(page, service)
+    pane(page).get_by_role("radio", name="Delivery").click()
+    expect(pane(page)).to_contain_text("This device gets no notifications")
+    pane(page).get_by_role("button", name="Notify this device").click()
+    expect(pane(page)).to_contain_text("while this page is open")
+    page.wait_for_function("navigator.serviceWorker.controller?.state === 'activated'")
+    assert shown_after_push(page, service) == "MSFT down 5% within 15 min"
+
+
+def faults(page: Page) -> list[tuple[str, str]]:
+    """Returns what axe finds."""
+    found = page.evaluate(RUN_AXE)["violations"]
+    return [(each["id"], node["html"][:200]) for each in found for node in each["nodes"]]
+
+
+def test_alerts_are_accessible(page: Page, service: Service) -> None:
+    """The pane's three views, the dialog and a notice keep to WCAG 2.2 AA, in both languages and themes."""
+    clear(page, service)
+    add_ladder(page, service)
+    page.locator(".alert-notices .notice").first.wait_for()
+    page.evaluate(AXE.read_text())
+    for language, theme in (("en", "dark"), ("tr", "light"), ("en", "light"), ("tr", "dark")):
+        page.get_by_label(re.compile("Language|Dil")).select_option(language)
+        page.get_by_label(re.compile("Theme|Tema")).select_option(theme)
+        for view in range(3):
+            pane(page).get_by_role("radio").nth(view).click()
+            pane(page).locator("table, .alert-events, .channels form").first.wait_for()
+            assert faults(page) == [], (language, theme, view)
+        page.keyboard.press("a")
+        page.get_by_role("dialog").locator("form").wait_for()
+        assert faults(page) == [], (language, theme, "dialog")
+        page.keyboard.press("Escape")
+    page.get_by_label("Dil").select_option("en")

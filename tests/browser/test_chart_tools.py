@@ -1,0 +1,348 @@
+"""What a reader does with a chart: look back, add indicators, compare, draw, and save a picture."""
+
+import json
+import re
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, Request, Route, expect
+
+from support.opened_page import DEADLINE_MS, chromium, open_page, wait_for_price
+from support.service import Service
+from support.web_files import AXE
+
+pytestmark = pytest.mark.browser
+
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+#: Reads the legend of the bar under the middle of the chart.
+MIDDLE = """() => {
+    const { left, right, top, height } = document.querySelector('.plot .canvas').getBoundingClientRect();
+    const at = { clientX: (left + right) / 2, clientY: top + height / 3, bubbles: true };
+    const canvas = document.elementFromPoint(at.clientX, at.clientY);
+    canvas.dispatchEvent(new MouseEvent('mouseenter', at));
+    canvas.dispatchEvent(new MouseEvent('mousemove', at));
+    return document.querySelector('.plot .legend').textContent;
+}"""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as running:
+        yield running
+
+
+@pytest.fixture
+def page(browser: Browser, service: Service) -> Iterator[Page]:
+    with open_page(browser, service.url) as page:
+        wait_for_chart(page)
+        # The first hours of a day have fewer bars than indicators and scrolling need.
+        chart_of(page).get_by_role("button", name="5D", exact=True).click()
+        page.wait_for_function("() => document.querySelector('.plot .canvas')?.dataset.bars >= 60")
+        wait_for_chart(page)
+        yield page
+
+
+def wait_for_chart(page: Page) -> None:
+    wait_for_price(page)
+    expect(page.locator(".plot .legend")).to_have_text(re.compile(r"C \d"), timeout=DEADLINE_MS)
+
+
+def chart_of(page: Page) -> Locator:
+    return page.locator("[data-kind=chart]")
+
+
+def open_panel(page: Page, name: str) -> Locator:
+    """Opens a panel of the toolbar."""
+    chart_of(page).get_by_role("button", name=name, exact=True).click()
+    panel = page.get_by_role("region", name=name, exact=True)
+    panel.wait_for()
+    return panel
+
+
+def memory(page: Page) -> dict[str, str]:
+    """Returns the choices of the chart's pane, as the browser stores them."""
+    layout = json.loads(page.evaluate("localStorage['quotecast.layout'] ?? '{}'"))
+    panes = [pane for workspace in layout.get("workspaces", []) for pane in workspace["panes"]]
+    found: dict[str, str] = next((each.get("memory", {}) for each in panes if each["id"] == "chart"), {})
+    return found
+
+
+def drawn(page: Page) -> list[str]:
+    """Returns the drawings of Apple, as the pane remembers them."""
+    return memory(page).get("drawn stock AAPL", "").split(";")
+
+
+def count_of_bars(page: Page) -> int:
+    return int(page.locator(".plot .canvas").get_attribute("data-bars") or 0)
+
+
+def point(page: Page, x: float, y: float) -> tuple[float, float]:
+    """Returns a point of the chart, from shares of its width and height."""
+    box = page.locator(".plot .canvas").bounding_box()
+    assert box
+    return box["x"] + x * box["width"], box["y"] + y * box["height"]
+
+
+def refuse(route: Route) -> None:
+    """Answers 429 as the service does."""
+    route.fulfill(status=429, headers={"Retry-After": "1"}, json={"detail": "Too Many Requests"})
+
+
+def test_a_chart_scrolls_back_without_a_jump(page: Page) -> None:
+    """Older bars come one request at a time while the view stays; a busy service is asked again later."""
+    first, asked, running = count_of_bars(page), list[str](), list[int]([0])
+
+    def begin(request: Request) -> None:
+        if "order=desc" in request.url:
+            asked.append(request.url)
+            running.append(running[-1] + 1)
+
+    def end(request: Request) -> None:
+        if "order=desc" in request.url:
+            running.append(running[-1] - 1)
+
+    page.on("request", begin)
+    page.on("requestfinished", end)
+    page.route("**/bars/AAPL?*order=desc*", refuse, times=1)
+    page.locator(".plot .canvas").focus()
+    for _ in range(3):
+        page.keyboard.press("ArrowLeft")
+    expect(page.locator(".plot .past")).to_contain_text("busy")
+    before = page.evaluate(MIDDLE)
+    page.wait_for_function(f"() => document.querySelector('.plot .canvas').dataset.bars >= {first + 1000}")
+    assert page.evaluate(MIDDLE) == before
+    deadline = time.monotonic() + DEADLINE_MS / 1000
+    while count_of_bars(page) < first + 3000:
+        page.keyboard.press("PageUp")
+        assert time.monotonic() < deadline, "a page holds a thousand bars"
+    assert len(asked) == len(set(asked)) + 1, "only the refused request is sent again"
+    assert max(running) == 1
+    assert re.search(r"C \d", page.evaluate(MIDDLE))
+
+
+def test_indicators_follow_their_lengths_and_outlive_the_page(page: Page) -> None:
+    """Every indicator has a value at the crosshair, also those in panes of their own, and after a reload."""
+    panel = open_panel(page, "Indicators")
+    for name in ("SMA", "EMA", "VWAP", "Bollinger", "RSI", "MACD", "ATR"):
+        panel.get_by_role("button", name=f"+ {name}", exact=True).click()
+    length = panel.get_by_label("SMA: Length")
+    length.fill("100000")
+    length.press("Tab")
+    expect(length).to_have_value("400")
+    length.fill("5")
+    length.press("Tab")
+    page.keyboard.press("Escape")
+    expect(panel).to_have_count(0)
+    rows = page.locator(".plot .values li")
+    expect(rows).to_have_count(7)
+    expect(rows.nth(0)).to_have_text(re.compile(r"^SMA 5\s*\d"))
+    expect(rows.nth(5)).to_have_text(re.compile(r"^MACD 12 26 9\s*-?\d\S*\s+-?\d\S*\s+-?\d"))
+    page.reload()
+    wait_for_chart(page)
+    for row in range(7):
+        expect(rows.nth(row)).to_have_text(re.compile(r"\d\S*$"), timeout=DEADLINE_MS)
+    before = rows.nth(0).inner_text()
+    expect(rows.nth(0)).not_to_have_text(before, timeout=DEADLINE_MS)
+
+
+def test_symbols_of_all_feeds_are_compared_in_percent(page: Page) -> None:
+    """A chart compares symbols of any feed; each has its change since the left edge in the legend."""
+    panel = open_panel(page, "Compare")
+    for text in ("msft", "btc-usdt", "usd"):
+        panel.get_by_label("Symbol to compare").fill(text)
+        page.keyboard.press("Enter")
+        expect(panel.get_by_label("Symbol to compare")).to_have_value("")
+    panel.get_by_label("Symbol to compare").fill("nothing")
+    page.keyboard.press("Enter")
+    expect(panel.get_by_role("status")).to_have_text("No feed knows this symbol")
+    page.keyboard.press("Escape")
+    rows = page.locator(".plot .values li")
+    expect(rows).to_have_count(4)
+    for row, name in enumerate(("AAPL", "MSFT", "BTC/USDT")):
+        expect(rows.nth(row)).to_have_text(re.compile(rf"^{name}\s*[+-]?\d+\.\d\d%$"), timeout=DEADLINE_MS)
+    assert memory(page)["compare"] == "stock MSFT|crypto BTC/USDT|doviz USD"
+
+
+def test_the_scale_is_logarithmic_or_in_percent(page: Page) -> None:
+    """The scale is remembered; lines over the prices are hidden in percent."""
+    open_panel(page, "Indicators").get_by_role("button", name="+ SMA", exact=True).click()
+    rows = page.locator(".plot .values li")
+    expect(rows).to_have_count(1)
+    panel = open_panel(page, "Scale")
+    panel.get_by_role("button", name="Logarithmic").click()
+    expect(rows).to_have_count(1)
+    assert memory(page)["scale"] == "log"
+    panel.get_by_role("button", name="Percent").click()
+    expect(rows).to_have_count(0)
+    panel.get_by_role("button", name="Linear").click()
+    expect(rows).to_have_count(1)
+    panel.get_by_label("Fit the prices in view").uncheck()
+    expect(panel.get_by_label("Fit the prices in view")).not_to_be_checked()
+
+
+def test_extended_hours_are_asked_for_and_their_absence_is_said(page: Page) -> None:
+    """The chart asks for extended hours; where the source has regular ones only, it says so."""
+    panel = open_panel(page, "Scale")
+    with page.expect_response(lambda answer: "session=extended" in answer.url) as found:
+        panel.get_by_label("Extended hours").check()
+    assert found.value.headers["x-session"] == "regular", "the simulator has one session"
+    expect(panel.get_by_role("status")).to_have_text("The source of these bars has regular hours only.")
+    chart_of(page).get_by_role("button", name="1h", exact=True).click()
+    expect(panel).to_contain_text("Bars of at most 15 minutes have extended hours.")
+
+
+def test_drawings_are_kept_by_symbol(page: Page) -> None:
+    """A level by its price, a trend line by two clicks: selected, moved, deleted, and back after a reload."""
+    panel = open_panel(page, "Draw")
+    panel.get_by_label("Level at price").fill("123.45")
+    page.keyboard.press("Enter")
+    panel.get_by_role("button", name="Trend line", exact=True).click()
+    expect(panel).to_have_count(0)
+    page.mouse.click(*point(page, 0.3, 0.5))
+    page.mouse.click(*point(page, 0.6, 0.5))
+    page.wait_for_function("() => localStorage['quotecast.layout'].includes(';t ')")
+    level, line = drawn(page)
+    assert level == "h 123.45"
+    page.mouse.move(*point(page, 0.45, 0.5))
+    page.mouse.down()
+    page.mouse.move(*point(page, 0.45, 0.3), steps=4)
+    page.mouse.up()
+    page.wait_for_function("before => !localStorage['quotecast.layout'].includes(before)", arg=line)
+    moved = drawn(page)[1]
+    assert float(moved.split()[2]) > float(line.split()[2])
+    page.keyboard.press("Alt+ArrowUp")
+    page.wait_for_function("before => !localStorage['quotecast.layout'].includes(before)", arg=moved)
+    assert drawn(page)[1].split()[:3] == moved.split()[:3], "only the end moves"
+    page.reload()
+    wait_for_chart(page)
+    assert len(drawn(page)) == 2
+    panel = open_panel(page, "Draw")
+    panel.get_by_role("button", name=re.compile("^Trend line \\d")).click()
+    page.keyboard.press("Escape")
+    page.locator(".plot .canvas").focus()
+    page.keyboard.press("Delete")
+    page.wait_for_function("() => !localStorage['quotecast.layout'].includes(';t ')")
+    assert drawn(page) == ["h 123.45"]
+
+
+def test_undo_takes_back_a_drawing(page: Page) -> None:
+    """Ctrl+Z on the chart takes back the newest change to its drawings; with Shift it repeats it."""
+    panel = open_panel(page, "Draw")
+    panel.get_by_label("Level at price").fill("123.45")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Escape")
+    page.wait_for_function("() => localStorage['quotecast.layout'].includes('h 123.45')")
+    page.locator(".plot .canvas").focus()
+    page.keyboard.press("ArrowUp")
+    page.wait_for_function("() => !localStorage['quotecast.layout'].includes('h 123.45')")
+    (moved,) = drawn(page)
+    page.keyboard.press("Control+z")
+    page.wait_for_function("() => localStorage['quotecast.layout'].includes('h 123.45')")
+    page.keyboard.press("Control+z")
+    page.wait_for_function("() => !localStorage['quotecast.layout'].includes('h 123.45')")
+    page.keyboard.press("Control+Shift+z")
+    page.keyboard.press("Control+y")
+    page.wait_for_function("line => localStorage['quotecast.layout'].includes(line)", arg=moved)
+
+
+def test_a_full_pane_says_so(browser: Browser, service: Service) -> None:
+    """A pane with fifty drawings takes no more, and says why."""
+    drawn = ";".join(f"h {price}" for price in range(1, 51))
+    chart = {
+        "id": "chart",
+        "kind": "chart",
+        "x": 0,
+        "y": 0,
+        "w": 12,
+        "h": 14,
+        "memory": {"drawn stock MSFT": drawn},
+    }
+    watchlist = {"id": "watchlist", "kind": "watchlist", "x": 0, "y": 14, "w": 3, "h": 10}
+    with open_page(browser, service.url) as page:
+        page.evaluate(
+            "layout => localStorage.setItem('quotecast.layout', layout)",
+            json.dumps({"panes": [chart, watchlist]}),
+        )
+        page.reload()
+        wait_for_chart(page)
+        panel = open_panel(page, "Draw")
+        expect(panel.get_by_role("status")).to_contain_text("50 drawings")
+        expect(panel.get_by_role("button", name="Add")).to_be_disabled()
+
+
+def test_a_picture_is_saved_and_the_chart_fills_the_screen(page: Page) -> None:
+    """The picture is a PNG named by symbol, interval and time; the button begins and ends full screen."""
+    with page.expect_download() as started:
+        chart_of(page).get_by_role("button", name="Save as PNG").click()
+    assert re.fullmatch(r"AAPL-15m-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.png", started.value.suggested_filename)
+    assert started.value.path().read_bytes().startswith(b"\x89PNG")
+    button = chart_of(page).get_by_role("button", name="Full screen")
+    button.click()
+    page.wait_for_function("() => document.fullscreenElement?.querySelector('.plot')")
+    button.click()
+    page.wait_for_function("() => !document.fullscreenElement")
+
+
+def test_the_toolbar_has_one_tab_stop_and_fits_a_narrow_pane(browser: Browser, service: Service) -> None:
+    """Arrows move inside the toolbar; on a phone lists replace the rows of buttons."""
+    with open_page(browser, service.url) as page:
+        wait_for_chart(page)
+        toolbar = page.get_by_role("toolbar", name="Chart tools")
+        assert toolbar.locator("[tabindex='0']").count() == 1
+        toolbar.locator("[tabindex='0']").focus()
+        page.keyboard.press("End")
+        expect(toolbar.get_by_role("button", name="Full screen")).to_be_focused()
+        page.keyboard.press("ArrowRight")
+        expect(toolbar.get_by_role("button", name="1D", exact=True)).to_be_focused()
+        assert toolbar.locator("[tabindex='0']").count() == 1
+        page.set_viewport_size({"width": 390, "height": 800})
+        toolbar.get_by_role("combobox", name="Interval").select_option("1h")
+        page.wait_for_function("() => document.querySelector('.plot .canvas canvas')")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+@pytest.mark.parametrize(("language", "scheme"), [("en-US", "dark"), ("tr-TR", "light")])
+def test_axe_finds_nothing_in_the_panels(
+    browser: Browser, service: Service, language: str, scheme: Any
+) -> None:
+    """WCAG 2.2 AA: each open panel has no violation, in both languages and themes."""
+    with open_page(browser, service.url, locale=language, color_scheme=scheme) as page:
+        wait_for_price(page)
+        page.locator(".plot canvas").first.wait_for()
+        page.evaluate(AXE.read_text())
+        for name in ("indicators", "compare", "scale", "draw"):
+            page.locator(f"[data-panel={name}]").click()
+            page.locator(".stage .panel form, .stage .panel .choice, .stage .panel .adding").first.wait_for()
+            found = page.evaluate("rules => axe.run('.chart-frame', { runOnly: rules })", RULES)["violations"]
+            assert [(each["id"], [node["html"][:160] for node in each["nodes"][:3]]) for each in found] == []
+
+
+#: Returns whether the tools share one row.
+ONE_ROW = """(tools) => tools.offsetHeight < 1.5 * Math.max(
+    ...[...tools.querySelectorAll('button, select')].map((each) => each.offsetHeight))"""
+
+
+@pytest.mark.parametrize("width", [390, 768, 1024, 1366, 1440])
+def test_the_tools_share_one_row(page: Page, width: int) -> None:
+    """No button of the tools wraps at common widths."""
+    page.set_viewport_size({"width": width, "height": 900})
+    tools = chart_of(page).get_by_role("toolbar", name="Chart tools")
+    page.wait_for_function(ONE_ROW, arg=tools.element_handle())
+
+
+def test_a_panel_focuses_its_first_field(page: Page) -> None:
+    """A reader types into a panel at once; the closing button comes later."""
+    panel = open_panel(page, "Compare")
+    expect(panel.get_by_label("Symbol to compare")).to_be_focused()
+
+
+def test_a_maximised_chart_shows_the_same_bars_after_it_is_restored(page: Page) -> None:
+    """The first bar in view is the same one as before."""
+    before = page.evaluate(MIDDLE)
+    chart_of(page).focus()
+    for key, size in (("m", "> 1200"), ("Escape", "< 1200")):
+        page.keyboard.press(key)
+        page.wait_for_function(f"document.querySelector('.plot canvas').offsetWidth {size}")
+    page.wait_for_function(f"(before) => ({MIDDLE})() === before", arg=before)

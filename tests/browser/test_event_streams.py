@@ -1,0 +1,57 @@
+"""EventSource in Chromium reads the streams, compressed ones among them, and resumes after a restart."""
+
+import signal
+from typing import Final
+
+import pytest
+from playwright.sync_api import Page
+
+from docs.pages import blocks
+from docs.pages import page as page_of
+from support.service import Service
+
+pytestmark = pytest.mark.browser
+
+#: Two streams, so that the server compresses what they share.
+READ: Final = """([url, count]) => new Promise((resolve) => {
+  const companion = new EventSource(url);
+  companion.onopen = () => {
+    const stream = new EventSource(url), read = [];
+    window.stream = stream;
+    stream.onmessage = (event) => {
+      const frame = JSON.parse(event.data);
+      const place = "epoch" in frame ? `${frame.epoch}-${frame.seq}` : "";
+      read.push([frame.type, frame.reason ?? "", event.lastEventId, place]);
+      if (read.length === count) resolve(read);
+    };
+  };
+})"""
+RESUMED: Final = """() => new Promise((resolve) => {
+  window.stream.onmessage = (event) => {
+    const frame = JSON.parse(event.data);
+    if (frame.type === "snapshot") resolve(frame.reason);
+  };
+})"""
+
+
+def test_ids_are_cursors_and_a_restart_is_resumed(page: Page, service: Service) -> None:
+    page.goto(service.url + "/api/docs")
+    url = f"{service.url}/api/sse/market?symbols=all&interval=100"
+    welcome, subscribed, snapshot, *updates = page.evaluate(READ, [url, 8])
+    assert (welcome[:3], subscribed[:3]) == (["welcome", "", ""], ["subscribed", "", ""])
+    assert snapshot[:2] == ["snapshot", "subscribe"]
+    for _, _, last_id, place in (snapshot, *updates):
+        assert last_id == place
+    resumed = page.evaluate_handle(f"() => ({{ reason: ({RESUMED})() }})")
+    service.processes[-1].send_signal(signal.SIGTERM)
+    service.processes[-1].wait(20)
+    service.start("api")
+    assert resumed.evaluate("(each) => each.reason") == "resume"
+
+
+def test_the_page_of_the_guide_shows_prices(page: Page, service: Service) -> None:
+    """The program of docs/sse.md keeps a copy."""
+    [program] = blocks(page_of("sse"), "js")
+    page.goto(service.url + "/api/docs")
+    page.evaluate(program.replace("http://127.0.0.1:8000", service.url).replace("const quotes", "quotes"))
+    page.wait_for_function("() => globalThis.quotes?.get('AAPL')?.price > 0")

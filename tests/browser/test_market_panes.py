@@ -1,0 +1,213 @@
+"""Market panes of the terminal page: turnover, heatmap, news, earnings calendar, spreads of banks."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from support.opened_page import chromium, open_page, wait_for_price
+from support.service import Service
+from support.web_files import AXE
+
+pytestmark = pytest.mark.browser
+
+#: WCAG 2.2 AA.
+RULES: Final = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+PANES: Final = [
+    {"id": "watchlist", "kind": "watchlist", "x": 0, "y": 0, "w": 3, "h": 8},
+    {"id": "heatmap", "kind": "heatmap", "x": 3, "y": 0, "w": 5, "h": 12},
+    {"id": "crypto", "kind": "crypto", "x": 8, "y": 0, "w": 4, "h": 8},
+    {"id": "news", "kind": "news", "x": 0, "y": 8, "w": 3, "h": 8},
+    {"id": "doviz", "kind": "doviz", "x": 8, "y": 8, "w": 4, "h": 14},
+    {"id": "earnings", "kind": "earnings", "x": 3, "y": 12, "w": 5, "h": 10},
+]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def page(browser: Browser, service: Service) -> Iterator[Page]:
+    """Yields one page with the market panes for all tests of this file."""
+    with open_page(browser, service.url, timezone_id="UTC") as page:
+        page.evaluate("text => localStorage.setItem('quotecast.layout', text)", json.dumps({"panes": PANES}))
+        page.reload()
+        wait_for_price(page)
+        yield page
+
+
+def pane(page: Page, kind: str) -> Locator:
+    return page.locator(f"[data-kind={kind}]")
+
+
+def amount(text: str) -> float:
+    """Returns a short number: 1.2B is 1,200,000,000."""
+    match = re.fullmatch(r"([\d.]+)([KMBT]?)", text)
+    assert match, text
+    return float(match[1]) * float(1000 ** " KMBT".index(match[2] or " "))
+
+
+def test_crypto_is_sorted_by_turnover_of_one_currency(page: Page, service: Service) -> None:
+    """The greatest turnover comes first; the pane names its currency."""
+    table = pane(page, "crypto")
+    expect(table.locator("th[aria-sort=descending]")).to_have_text("Turnover 24 h")
+    expect(table.locator(".note")).to_contain_text(re.compile(r"in [A-Z]{3,4}\."))
+    column = table.locator("thead th").all_text_contents().index("Turnover 24 h")
+    cell = f"[data-kind=crypto] tbody tr:not(.space) > :nth-child({column + 1})"
+    page.wait_for_function(f"document.querySelectorAll('{cell}').length > 5")
+    page.wait_for_function(
+        f"[...document.querySelectorAll('{cell}')].slice(0, 6).every((each) => /\\d/.test(each.textContent))"
+    )
+    amounts = [amount(text) for text in page.locator(cell).all_text_contents()[:6]]
+    # Between two sortings a few quotes may pass each other.
+    assert amounts[0] > amounts[5]
+    first = table.locator("button.symbol").first.text_content()
+    quotes = service.get("/api/crypto/quotes").json()
+    tether = {key: each["price"] * each["volume"] for key, each in quotes.items() if key.endswith("/USDT")}
+    if first and first.endswith("/USDT"):
+        assert first == max(tether, key=lambda key: tether[key])
+
+
+def test_sector_is_zoomed_and_left_by_keys(page: Page) -> None:
+    """Enter on a heading shows its sector alone, Escape shows all; the map is one tab stop."""
+    heatmap = pane(page, "heatmap")
+    heatmap.locator(".tile i:not(:empty)").first.wait_for()
+    sectors = heatmap.locator("section").count()
+    assert sectors > 5
+    assert heatmap.locator(".heatmap button:not([tabindex='-1'])").count() == 1
+    heatmap.locator(".heatmap [tabindex='0']").focus()
+    before: Any = page.evaluate("document.activeElement.title")
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate("document.activeElement.title") != before
+    assert heatmap.locator(".heatmap button:not([tabindex='-1'])").count() == 1
+    heading = heatmap.locator("h3 button").first
+    heading.focus()
+    page.keyboard.press("Enter")
+    expect(heatmap.locator("section")).to_have_count(1)
+    expect(heading).to_have_attribute("aria-expanded", "true")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Escape")
+    expect(heatmap.locator("section")).to_have_count(sectors)
+    assert page.evaluate("document.activeElement.matches('h3 button')")
+
+
+def test_palette_is_remembered_and_tiles_have_a_sign(page: Page) -> None:
+    """The blue and orange palette outlives a reload; tiles say the direction without their colour."""
+    heatmap = pane(page, "heatmap")
+    expect(heatmap.locator(".legend li")).to_have_count(7)
+    heatmap.get_by_text("Blue–orange").click()  # noqa: RUF001 - a dash between two words
+    page.reload()
+    expect(heatmap.locator(".heat")).to_have_attribute("data-palette", "blueOrange")
+    heatmap.locator(".tile i:not(:empty)").first.wait_for()
+    bare = heatmap.locator(".tile[data-bare][data-heat]:not([data-heat='0'])")
+    signs = bare.evaluate_all(
+        "tiles => tiles.map("
+        "(tile) => [tile.dataset.heat[0] === '-', getComputedStyle(tile, '::after').content])"
+    )
+    assert {(is_fall, sign) for is_fall, sign in signs} <= {(False, '"+"'), (True, '"\u2212"')}
+    assert signs
+
+
+def test_news_are_those_of_the_selected_symbol(page: Page) -> None:
+    """Articles have dates; the pane shows all or those about the selected stock."""
+    news = pane(page, "news")
+    expect(news.locator("li time").first).to_have_text(re.compile(r"[A-Z][a-z]{2} \d+"))
+    tag = news.locator("li .tag").first
+    symbol = tag.text_content()
+    assert symbol
+    tag.click()
+    with page.expect_response(lambda answer: f"symbols={symbol}" in answer.url) as answered:
+        news.get_by_text(symbol, exact=True).first.click()
+    assert all(symbol in each["symbols"] for each in answered.value.json())
+    expect(news.locator("li")).to_have_count(len(answered.value.json()))
+    assert news.locator(".news :is(a, button):not([tabindex='-1'])").count() == 1
+    news.locator(".tools").get_by_text("All").click()
+
+
+def test_earnings_are_by_day_and_mark_watched_symbols(page: Page) -> None:
+    """The calendar goes by day, marks watched symbols, and a symbol becomes the selected one."""
+
+    def fulfil(route: Any) -> None:
+        report = {"year": 2026, "quarter": 4, "epsActual": None, "revenueActual": None}
+        reports = [
+            report
+            | {"symbol": symbol, "date": date, "hour": hour, "epsEstimate": 1.25, "revenueEstimate": 2e9}
+            for symbol, date, hour in (("ZZZ", "2026-11-24", "amc"), ("AAPL", "2026-11-23", "bmo"))
+        ]
+        reports[1] |= {"epsActual": 1.5, "revenueActual": 1.9e9}
+        covered = {"coveredFrom": "2026-11-23", "coveredTo": "2026-11-29"}
+        route.fulfill(json={"earningsCalendar": reports} | covered)
+
+    page.route("**/api/financials/earnings-calendar*", fulfil)
+    page.reload()
+    earnings = pane(page, "earnings")
+    expect(earnings.locator("table")).to_have_count(2)
+    first = earnings.locator("tbody tr").first
+    expect(first).to_have_text(re.compile("AAPL.*on your watchlist.*before open.*▲ 1.5 / 1.25.*▼ 1.9B / 2B"))
+    earnings.locator("button.symbol").first.focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(earnings.locator("tr[aria-current=true]")).to_contain_text("ZZZ")
+    earnings.get_by_text("Watched", exact=True).click()
+    expect(earnings.locator("tbody tr")).to_have_count(1)
+    page.unroute("**/api/financials/earnings-calendar*")
+
+
+def test_banks_have_their_spread_over_time(page: Page, service: Service) -> None:
+    """Lines begin with the spreads of recorded moments, and end with the present one."""
+    quotes = service.get("/api/doviz/quotes?category=currency").json()
+    asked: list[str] = []
+
+    def fulfil(route: Any) -> None:
+        asked.append(route.request.url)
+        if len(asked) > 3:
+            route.fulfill(status=422, json={"detail": "Not recorded"})
+        else:
+            then = {key: each | {"buying": each["buying"] - len(asked)} for key, each in quotes.items()}
+            route.fulfill(json=then)
+
+    page.route("**/api/doviz/quotes?*at=*", fulfil)
+    page.reload()
+    banks = pane(page, "doviz").locator(".banks")
+    line = banks.get_by_role("img", name=re.compile("spread since")).first
+    expect(line).to_have_attribute(
+        "aria-label", re.compile(r"spread since .+, [\d.]+ → [\d.]+, at most [\d.]+")
+    )
+    path = line.locator("path")
+    page.wait_for_function("path => path.getAttribute('d').split('L').length > 3", arg=path.element_handle())
+    assert len(asked) == 4
+    page.unroute("**/api/doviz/quotes?*at=*")
+
+
+@pytest.mark.parametrize("theme", ["dark", "light"])
+@pytest.mark.parametrize("language", ["en", "tr"])
+def test_panes_meet_wcag_2_2(page: Page, theme: str, language: str) -> None:
+    """Finds no violation of WCAG 2.2 AA in the market panes, also with a sector alone and a form open."""
+    page.evaluate(
+        "values => Object.entries(values)"
+        ".forEach(([name, value]) => localStorage.setItem(`quotecast.${name}`, value))",
+        {"language": json.dumps(language), "theme": json.dumps(theme)},
+    )
+    page.reload()
+    wait_for_price(page)
+    pane(page, "heatmap").locator(".tile i:not(:empty)").first.wait_for()
+    pane(page, "earnings").locator("tbody tr").first.wait_for()
+    pane(page, "watchlist").locator(".lists button").last.wait_for()
+    page.evaluate(AXE.read_text())
+    run = "rules => axe.run('.pane-body', {runOnly: rules})"
+    assert found(page.evaluate(run, RULES)) == []
+    pane(page, "heatmap").locator("h3 button").first.click()
+    pane(page, "watchlist").locator(".lists [aria-expanded]").click()
+    pane(page, "watchlist").locator(".lists .steps button").first.click()
+    assert found(page.evaluate(run, RULES)) == []
+
+
+def found(result: Any) -> list[str]:
+    """Returns the violations, with their elements."""
+    return [f"{each['id']}: {node['html'][:200]}" for each in result["violations"] for node in each["nodes"]]

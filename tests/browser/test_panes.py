@@ -1,0 +1,233 @@
+"""Moving, closing and maximising panes, by keyboard and pointer, on every common screen."""
+
+import re
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from support.opened_page import chromium, open_page, wait_for_price
+from support.service import Service
+
+pytestmark = pytest.mark.browser
+
+DESKTOPS: Final = ((1280, 720), (1366, 768), (1440, 900), (1536, 864), (1920, 1080), (2560, 1440))
+TITLES: Final = (
+    *("Watchlist", "Chart", "Movers", "News", "Heatmap", "Crypto", "Currency & gold", "Company"),
+    "Portfolio",
+)
+STORED: Final = "localStorage['quotecast.layout'] ?? null"
+#: Returns the labels of the stops of the Tab key in a part of the page.
+STOPS: Final = """(scope) => [...document.querySelectorAll(`${scope} :is(a, button, input, [tabindex])`)]
+    .filter((each) => each.tabIndex >= 0 && !each.disabled && each.checkVisibility())
+    .map((each) => each.ariaLabel ?? each.textContent)"""
+
+
+@pytest.fixture(scope="module", params=[chromium], ids=["chromium"])
+def browser(request: pytest.FixtureRequest) -> Iterator[Browser]:
+    """Yields Chromium: nothing here differs in Firefox."""
+    with request.param() as running:
+        yield running
+
+
+def pane(page: Page, kind: str) -> Locator:
+    return page.locator(f".pane[data-kind={kind}]")
+
+
+def grip(page: Page, title: str) -> Locator:
+    return page.get_by_role("button", name=re.compile(f"Move or resize {title}"))
+
+
+class Box(NamedTuple):
+    """The edges and the size of an element, in pixels."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    bottom: float
+
+
+def box_of(element: Locator) -> Box:
+    """Returns the place of a visible element."""
+    box = element.bounding_box()
+    assert box
+    return Box(box["x"], box["y"], box["width"], box["height"], box["y"] + box["height"])
+
+
+def place_of(element: Locator) -> str:
+    """Returns the tracks of the grid that a pane takes."""
+    style: str = element.evaluate("(pane) => `${pane.style.gridColumn}, ${pane.style.gridRow}`")
+    return style
+
+
+def test_a_pane_moves_by_keyboard_until_escape_or_enter(page: Page) -> None:
+    """Each arrow is visible and announced; Escape puts the pane back, Enter and a lost focus keep it."""
+    movers = pane(page, "movers")
+    announced = page.get_by_role("status").filter(has_text="Movers: column")
+    before = place_of(movers)
+    grip(page, "Movers").focus()
+    page.keyboard.press("ArrowDown")
+    expect(announced).to_have_text("Movers: column 10, row 7, 3 wide, 8 high")
+    assert box_of(announced).width > 100
+    assert box_of(pane(page, "news")).y < box_of(movers).y
+    page.keyboard.press("Shift+ArrowLeft")
+    expect(announced).to_contain_text("2 wide")
+    page.keyboard.press("Escape")
+    assert place_of(movers) == before
+    assert page.evaluate(STORED) is None
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(grip(page, "Movers")).to_be_focused()
+    assert '"movers","x":9,"y":6' in page.evaluate(STORED).replace('"kind":"movers",', "")
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("Tab")
+    assert place_of(movers) == before
+    expect(page.get_by_role("button", name="Maximise Movers")).to_be_focused()
+
+
+def test_escape_cancels_a_drag(page: Page) -> None:
+    """A drag follows the pointer, Escape puts the pane back, and releasing the pointer keeps it."""
+    movers = pane(page, "movers")
+    before = place_of(movers)
+    corner = box_of(movers.locator("[data-handle=resize]"))
+    assert min(corner.width, corner.height) >= 24
+    x, y = corner.x + 12, corner.y + 12
+
+    def drag() -> None:
+        page.mouse.move(x, y)
+        page.mouse.down()
+        page.mouse.move(x, y + 150, steps=5)
+        assert place_of(movers) != before
+
+    drag()
+    page.keyboard.press("Escape")
+    assert place_of(movers) == before
+    page.mouse.up()
+    assert place_of(movers) == before
+    assert page.evaluate(STORED) is None
+    drag()
+    page.mouse.up()
+    assert place_of(movers) != before
+    assert page.evaluate(STORED) is not None
+    page.keyboard.press("Control+z")
+    assert place_of(movers) == before
+
+
+def test_a_closed_pane_comes_back(page: Page) -> None:
+    """The focus goes from a closed pane to the next; a notice and keys undo and redo, but not in a field."""
+    page.get_by_role("button", name="Close Movers").click()
+    expect(pane(page, "movers")).to_have_count(0)
+    expect(grip(page, "News")).to_be_focused()
+    page.get_by_role("status").get_by_role("button", name="Undo").click()
+    expect(pane(page, "movers")).to_be_focused()
+    page.keyboard.press("Control+Shift+z")
+    expect(pane(page, "movers")).to_have_count(0)
+    expect(page.get_by_role("tab", name="Main")).to_be_focused()
+    page.get_by_label("Add pane").select_option("default")
+    expect(page.get_by_role("status").get_by_text("default layout")).to_be_visible()
+    expect(pane(page, "movers")).to_have_count(1)
+    page.get_by_role("tab").dblclick()
+    page.get_by_label("Name of the workspace").press("Control+z")
+    expect(pane(page, "movers")).to_have_count(1)
+    page.keyboard.press("Escape")
+    pane(page, "chart").focus()
+    page.keyboard.press("Control+z")
+    expect(pane(page, "movers")).to_have_count(0)
+
+
+def test_a_pane_fills_the_workspace_and_goes_back(page: Page) -> None:
+    """A double click on the title, the button and the key m maximise a pane; Escape restores it."""
+    news, main = pane(page, "news"), page.get_by_role("main")
+    wait_for_price(page)
+    before = box_of(news)
+
+    def fills() -> bool:
+        now, whole = box_of(news), box_of(main)
+        return now.width > whole.width - 12 and now.height > whole.height - 12
+
+    news.locator("h2").dblclick()
+    expect(pane(page, "chart")).to_be_hidden()
+    assert fills()
+    page.keyboard.press("Escape")
+    expect(pane(page, "chart")).to_be_visible()
+    assert box_of(news) == before
+    grip(page, "News").focus()
+    page.keyboard.press("m")
+    expect(pane(page, "chart")).to_be_hidden()
+    page.get_by_role("button", name="Restore News").click()
+    expect(pane(page, "chart")).to_be_visible()
+    assert page.evaluate(STORED) is None
+    page.get_by_role("button", name="Maximise News").click()
+    assert fills()
+    page.reload()
+    expect(pane(page, "chart")).to_be_visible()
+
+
+def test_a_new_pane_is_in_view_with_the_focus(page: Page) -> None:
+    """A new pane of the header's menu comes into view, takes the focus, and has a title of its own."""
+    page.get_by_label("Add pane").select_option("chart")
+    second = page.get_by_role("region", name="Chart 2")
+    expect(second).to_be_focused()
+    expect(second).to_be_in_viewport(ratio=0.99)
+
+
+def test_the_first_panes_are_above_the_fold(browser: Browser, service: Service) -> None:
+    """On every common desktop the panes of the default layout but company and portfolio need no scrolling."""
+    with open_page(browser, service.url) as page:
+        wait_for_price(page)
+        for width, height in DESKTOPS:
+            page.set_viewport_size({"width": width, "height": height})
+            page.wait_for_function("height => document.documentElement.clientHeight === height", arg=height)
+            main = page.get_by_role("main")
+            for kind in ("watchlist", "chart", "movers", "news", "heatmap", "crypto", "doviz"):
+                expect(pane(page, kind)).to_be_in_viewport(ratio=1)
+                assert box_of(pane(page, kind)).bottom <= box_of(main).bottom, (width, height, kind)
+
+
+@pytest.mark.parametrize("size", [(768, 1024), (1023, 700)], ids=str)
+def test_a_tablet_has_two_columns(browser: Browser, service: Service, size: tuple[int, int]) -> None:
+    """Two columns without gaps; the chart is in the first screen of a tablet; targets suit fingers."""
+    settings: dict[str, Any] = {"viewport": {"width": size[0], "height": size[1]}, "has_touch": True}
+    with open_page(browser, service.url, **settings) as page:
+        wait_for_price(page)
+        assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
+        rows: dict[float, float] = {}
+        for each in page.locator(".pane").all():
+            box = box_of(each)
+            rows[box.y] = rows.get(box.y, 0) + box.width
+            assert box.height >= 350
+        whole = box_of(page.get_by_role("main")).width - 8
+        assert all(whole - 25 <= width <= whole for width in rows.values()), rows
+        assert box_of(pane(page, "watchlist")).y == box_of(pane(page, "movers")).y
+        if size[1] > 1000:
+            expect(pane(page, "chart")).to_be_in_viewport(ratio=0.99)
+        for button in page.locator(":is(.pane > header, .pane .choice, .top) button:visible").all():
+            box = box_of(button)
+            assert min(box.width, box.height) >= 32, button
+
+
+def test_few_keys_reach_the_panes(page: Page) -> None:
+    """The first Tab stop skips to the panes; a header has two stops, a choice one, and its arrows choose."""
+    page.keyboard.press("Tab")
+    skip = page.get_by_role("link", name="Skip to the panes")
+    expect(skip).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("main")).to_be_focused()
+    assert page.evaluate(STOPS, ".pane > header") == [
+        label
+        for title in TITLES
+        for label in (
+            f"Move or resize {title}: arrows move, Shift and arrows resize",
+            f"Maximise {title} (m)",
+        )
+    ]
+    assert page.evaluate(STOPS, "[data-kind=movers] .choice") == ["Gainers"]
+    page.get_by_role("radio", name="Gainers").focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_role("radio", name="Losers")).to_be_focused()
+    expect(page.get_by_role("radio", name="Losers")).to_be_checked()
+    page.get_by_role("button", name="Maximise Movers").focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_role("button", name="Close Movers")).to_be_focused()

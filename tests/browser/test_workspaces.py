@@ -1,0 +1,112 @@
+"""Named workspaces on the terminal page."""
+
+import json
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, Response, expect
+
+from support.opened_page import address, chromium, log_in, open_page, register, wait_for_price
+from support.service import Service
+from support.web_files import AXE, RUN_AXE
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module", params=[chromium], ids=["chromium"])
+def browser(request: pytest.FixtureRequest) -> Iterator[Browser]:
+    """Yields Chromium: nothing here differs in Firefox."""
+    with request.param() as running:
+        yield running
+
+
+def tabs(page: Page) -> list[str]:
+    return page.get_by_role("tab").all_text_contents()
+
+
+def choose(page: Page, action: str) -> None:
+    """Opens the menu of the active workspace and presses one of its buttons."""
+    menu = page.get_by_role("group", name="Change workspace")
+    menu.get_by_role("button", name="Change workspace").click()
+    menu.get_by_role("button", name=action).click()
+
+
+def has_saved(response: Response) -> bool:
+    return response.ok and response.request.method == "PUT"
+
+
+def test_workspaces_have_names_order_and_keys(page: Page) -> None:
+    """Workspaces are added, renamed, duplicated, ordered, deleted with undo, and stay after a reload."""
+    choose(page, "New workspace")
+    page.get_by_role("button", name="Close Movers").click()
+    assert tabs(page) == ["Main", "Workspace 2"]
+    page.get_by_role("tab", name="Workspace 2").dblclick()
+    page.get_by_label("Name of the workspace").fill("Gold")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("tab", name="Gold")).to_be_focused()
+    page.keyboard.press("Alt+1")
+    expect(page.locator("[data-kind=movers]")).to_have_count(1)
+    page.keyboard.press("Alt+2")
+    expect(page.locator("[data-kind=movers]")).to_have_count(0)
+    choose(page, "Duplicate")
+    assert tabs(page) == ["Main", "Gold", "Gold (copy)"]
+    expect(page.locator("[data-kind=movers]")).to_have_count(0)
+    expect(page.get_by_role("tab", name="Gold (copy)")).to_be_focused()
+    page.keyboard.press("Shift+ArrowLeft")
+    assert tabs(page) == ["Main", "Gold (copy)", "Gold"]
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("Delete")
+    assert tabs(page) == ["Gold (copy)", "Gold"]
+    page.get_by_role("status").get_by_role("button", name="Undo").click()
+    assert tabs(page) == ["Main", "Gold (copy)", "Gold"]
+    page.keyboard.press("Alt+3")
+    page.reload()
+    assert tabs(page) == ["Main", "Gold (copy)", "Gold"]
+    expect(page.get_by_role("tab", name="Gold", exact=True)).to_have_attribute("aria-selected", "true")
+
+
+def test_a_layout_of_before_becomes_the_first_workspace(page: Page) -> None:
+    """A layout that was stored without workspaces opens as it was."""
+    panes = [{"id": "news", "kind": "news", "x": 0, "y": 0, "w": 6, "h": 9}]
+    page.evaluate("text => localStorage.setItem('quotecast.layout', text)", json.dumps({"panes": panes}))
+    page.reload()
+    expect(page.locator(".pane")).to_have_count(1)
+    assert tabs(page) == ["Main"]
+
+
+def test_workspaces_of_two_windows_are_kept(browser: Browser, service: Service) -> None:
+    """Two windows of an account each add a workspace: both stay, and a refused save shows a notice."""
+    with open_page(browser, service.url) as first, open_page(browser, service.url) as second:
+        email = address(browser, "workspaces")
+        with first.expect_response(has_saved):
+            register(first, email)
+        log_in(second, email)
+        expect(second.get_by_role("tab")).to_have_count(1)
+        with first.expect_response(has_saved):
+            choose(first, "New workspace")
+        with second.expect_response(has_saved):
+            choose(second, "Duplicate")
+        assert tabs(second) == ["Main", "Main (copy)", "Workspace 2"]
+        first.reload()
+        expect(first.get_by_role("tab")).to_have_text(["Main", "Main (copy)", "Workspace 2"])
+        first.route(
+            "**/api/terminal/layout", lambda route: route.fulfill(status=413, json={"detail": "Large"})
+        )
+        first.get_by_role("button", name="Close Movers").click()
+        expect(first.get_by_role("alert")).to_contain_text("too large to be saved")
+
+
+@pytest.mark.parametrize("language", ["en", "tr"])
+def test_the_frame_is_accessible(browser: Browser, service: Service, language: str) -> None:
+    """Axe finds no violation of WCAG 2.2 AA in open menu and maximised pane, light and dark."""
+    with open_page(browser, service.url) as page:
+        wait_for_price(page)
+        page.locator(".top select").last.select_option(language)
+        page.evaluate(AXE.read_text())
+        page.get_by_role("tab").dblclick()
+        for theme in ("light", "dark"):
+            page.locator(".top select").nth(1).select_option(theme)
+            page.get_by_role("tab").dblclick()
+            page.locator("[data-kind=movers] h2").dblclick()
+            assert [each["id"] for each in page.evaluate(RUN_AXE)] == []
+            page.keyboard.press("Escape")

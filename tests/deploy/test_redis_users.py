@@ -1,0 +1,43 @@
+"""An ingest and two workers, each with its user of docs/operating.md."""
+
+from urllib.parse import quote
+
+import pytest
+import redis
+
+from support.access_rules import PASSWORD, create_users, refusals
+from support.servers import Valkey
+from support.service import Service
+
+pytestmark = pytest.mark.deploy
+
+READS = (
+    "/api/market/quotes?symbols=AAPL,MSFT",
+    "/api/market/movers",
+    "/api/crypto/quotes",
+    "/api/doviz/quotes",
+    "/api/market/bars/AAPL?interval=1m",
+    "/api/market/news",
+    "/api/search?q=app",
+    "/api/financials/company/AAPL/earnings",
+)
+
+
+def test_redis_refuses_nothing_to_a_whole_service(own_valkey: Valkey) -> None:
+    """Feeds and reads are served, limits are shared, and `ACL LOG` stays empty."""
+    with redis.Redis.from_url(own_valkey.url, decode_responses=True) as admin, Service(own_valkey) as service:
+        create_users(admin)
+        for command in ("ingest", "api", "api"):
+            url = f"unix://quotecast-{command}:{PASSWORD}@{quote(str(own_valkey.socket))}"
+            service.launch(command, {"QUOTECAST_REDIS_URL": url})
+        service.until_ready(3)
+        for path in READS:
+            assert service.get(path).status_code == 200, path
+        left = [int(service.get(READS[0]).headers["X-RateLimit-Remaining"]) for _ in range(6)]
+        assert left == [*range(left[0], left[0] - 6, -1)]
+        for feed in ("market", "crypto", "doviz"):
+            with service.feed(f"/api/ws/{feed}?symbols=all") as client:
+                client.next_of("update")
+        ready = service.get("/api/ready").json()
+        assert ready["checks"]["redis"] == "ok", ready
+        assert refusals(admin) == []

@@ -1,0 +1,150 @@
+"""Our service under the scenarios of a vendor: a simulated Binance as a process, read by our adapter."""
+
+import contextlib
+import time
+from collections.abc import Iterator
+from datetime import datetime
+from functools import partial
+from typing import Any, Final
+
+import pytest
+
+from support.believable import unbelievable
+from support.scenario_stage import Metrics, Stage, scenario_stage
+from support.scraping import Scrape, wait_for_scrape
+from support.service import FeedClient
+from support.simulated_vendor import simulated_vendor
+
+PATIENCE_SECONDS: Final = 60.0
+REFUSED: Final = "quotecast_upstream_refused_total"
+ENDED: Final = "quotecast_upstream_connections_ended_total"
+FEED: Final = "/api/ws/crypto?symbols=all&interval=100"
+QUOTE: Final = "/api/crypto/quotes/BTC-USDT"
+
+
+@pytest.fixture(scope="module")
+def stage() -> Iterator[Stage]:
+    """Yields a worker for all tests; each has a vendor and an ingest of its own."""
+    with scenario_stage(stocks="none", doviz="none", financials="none") as running:
+        yield running
+
+
+@contextlib.contextmanager
+def fed_by(stage: Stage, *scenarios: str) -> Iterator[Metrics]:
+    """Runs a vendor under scenarios and an ingest that follows two pairs there."""
+    options = [part for text in scenarios for part in ("--scenario", text)]
+    with (
+        simulated_vendor("binance", "--rate", "100", *options) as vendor,
+        stage.under(
+            crypto="binance",
+            binance_url=vendor.url,
+            binance_websocket_url=vendor.websocket_url,
+            binance_pairs="BTC/USDT,ETH/USDT",
+        ) as metrics,
+    ):
+        yield metrics
+
+
+def failures(found: Scrape) -> float:
+    return found.value(ENDED, feed="crypto", provider="binance", outcome="failed")
+
+
+def watch(client: FeedClient, seconds: float) -> list[str]:
+    """Reads a feed of crypto for some seconds; returns what was wrong, and fails if no price came."""
+    problems: list[str] = []
+    seen: dict[str, dict[str, Any]] = {}
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        frame = client.next(PATIENCE_SECONDS)
+        for item in frame["data"] if frame["type"] in {"snapshot", "update"} else ():
+            pair, before = item["ticker"], seen.get(item["ticker"], {})
+            problems += unbelievable(pair, item, before.get("price"), time.time())
+            if before and moment_of(item) < moment_of(before):
+                problems.append(f"{pair}: {item['timestamp']} after {before['timestamp']}")
+            seen[pair] = item
+    assert seen.keys() == {"BTC/USDT", "ETH/USDT"}
+    return problems
+
+
+def moment_of(quote: dict[str, Any]) -> datetime:
+    return datetime.fromisoformat(quote["timestamp"])
+
+
+def wait_for_state(client: FeedClient, state: str) -> None:
+    """Waits until heartbeats report a state of the feed."""
+    while client.next_of("heartbeat", PATIENCE_SECONDS)["feed"] != state:
+        pass
+
+
+def wait_for_answer(stage: Stage, state: str) -> None:
+    """Waits until an answer with the last price reports a state of the feed."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while (answer := stage.service.get(QUOTE)).headers["x-feed-state"] != state:
+        assert answer.status_code == 200
+        assert time.monotonic() < deadline, f"the feed is not {state}"
+        time.sleep(0.1)
+
+
+def quote_from_binance(stage: Stage) -> dict[str, Any]:
+    """Waits for a live quote of the vendor, and returns it."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        answer = stage.service.get(QUOTE)
+        live = answer.status_code == 200 and answer.headers["x-feed-state"] == "live"
+        if live and answer.json()["provider"] == "binance":
+            found: dict[str, Any] = answer.json()
+            return found
+        assert time.monotonic() < deadline, "the vendor's prices do not arrive"
+        time.sleep(0.1)
+
+
+def test_a_vendors_bad_ticks_are_refused_and_counted(stage: Stage) -> None:
+    """Prices of zero, NaN and a hundredfold, crossed sides and times in the future reach no client."""
+    with fed_by(stage, "bad-tick,every=3") as metrics:
+        quote_from_binance(stage)
+        with stage.service.feed(FEED) as client:
+            problems = watch(client, 4.0)
+        assert problems == []
+        for reason in ("unreadable", "absurd", "absurd_field"):
+            wait_for_scrape(metrics.url, partial(has_refused, reason))
+
+
+def has_refused(reason: str, found: Scrape) -> bool:
+    return found.value(REFUSED, provider="binance", reason=reason) > 0
+
+
+def test_a_vendor_that_drops_connections_is_read_again(stage: Stage) -> None:
+    """The adapter reconnects with growing delays; clients stay connected, and no price is older."""
+    with fed_by(stage, "drop,every=2") as metrics:
+        quote_from_binance(stage)
+        with stage.service.feed(FEED) as client:
+            assert watch(client, 4.0) == []
+            wait_for_scrape(metrics.url, lambda found: failures(found) >= 3)
+            assert watch(client, 2.0) == []
+
+
+def test_a_vendor_under_maintenance_leaves_the_last_prices(stage: Stage) -> None:
+    """It drops its streams and refuses new ones: the feed is stale with its last prices, then live again."""
+    with fed_by(stage, "drop,every=7,seconds=8", "maintenance@+6,seconds=15") as metrics:
+        last = quote_from_binance(stage)
+        with stage.service.feed(FEED) as client:
+            wait_for_state(client, "stale")
+            answer = stage.service.get(QUOTE)
+            assert (answer.status_code, answer.headers["x-feed-state"]) == (200, "stale")
+            assert moment_of(answer.json()) >= moment_of(last)
+            wait_for_state(client, "live")
+            assert watch(client, 1.0) == []
+        assert failures(metrics.now()) >= 2
+
+
+def test_a_vendor_that_limits_requests_is_asked_as_it_wishes(stage: Stage) -> None:
+    """Binance names the seconds until its next minute: the adapter waits so long, and asks no earlier."""
+    with fed_by(stage):
+        quote_from_binance(stage)
+    with fed_by(stage, "rate-limited,seconds=600") as metrics:
+        wait_for_scrape(metrics.url, lambda found: failures(found) >= 1)
+        # Between two ingests the feed was stale for a moment.
+        for state in ("live", "stale"):
+            wait_for_answer(stage, state)
+        # A minute of the vendor may have ended meanwhile; our own delays alone would allow four more tries.
+        assert failures(metrics.now()) <= 2

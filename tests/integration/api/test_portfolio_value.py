@@ -1,0 +1,217 @@
+"""The value of holdings over time, over a real PostgreSQL and stored bars in memory."""
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Mapping
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from msgspec.structs import replace
+
+from quotecast.api.routes import worth_history
+from quotecast.errors import UpstreamError
+from quotecast.market.feeds import Feed
+from quotecast.market.own_bars import Closing, OwnBar
+from quotecast.market.worth_history import value_history
+from support.account_service import AccountService, User, account_service
+from support.bar_service import History, Stored
+from support.bar_service import bar as daily_bar
+from support.caching import Clock
+from support.factories import DOVIZ, full_mirrors, mirror_of
+from support.holdings import BOUGHT, HOLDINGS
+from support.memory_cache import MemoryCache
+
+VALUE = "/api/portfolio/value"
+#: Offset of a day's bar from UTC's midnight: New York's, UTC's and Istanbul's.
+MIDNIGHTS = {Feed.STOCKS: 5, Feed.CRYPTO: 0, Feed.DOVIZ: -3}
+
+
+@pytest.fixture
+def stored() -> Stored:
+    return Stored()
+
+
+@pytest.fixture
+def history() -> History:
+    return History()
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest_asyncio.fixture
+async def service(
+    accounts_url: str, stored: Stored, history: History, clock: Clock
+) -> AsyncIterator[AccountService]:
+    dollar, *others = DOVIZ
+    mirrors = full_mirrors()
+    mirrors[Feed.DOVIZ] = mirror_of(Feed.DOVIZ, [replace(dollar, unit="1 USD"), *others])
+    async with account_service(
+        accounts_url,
+        mirrors=mirrors,
+        clock=clock,
+        stored_bars=stored,
+        cache=MemoryCache(clock),
+        history={Feed.STOCKS: {"test": history}},
+    ) as service:
+        yield service
+
+
+@pytest_asyncio.fixture
+async def user(service: AccountService) -> User:
+    return await service.register()
+
+
+def write(stored: Stored, feed: Feed, symbol: str, closes: Mapping[str, float]) -> None:
+    """Stores daily bars by the venue's date."""
+    for day, close in closes.items():
+        opened = datetime.fromisoformat(f"{day}T00:00:00+00:00") + timedelta(hours=MIDNIGHTS[feed])
+        bar = OwnBar(int(opened.timestamp()), close, close, close, close, None, 1)
+        stored.write(feed, Closing(bar.opened + 86_400, {"D": {symbol: bar}}, {}))
+
+
+async def hold(user: User, ticker: str, shares: float, bought_at: str) -> None:
+    body = BOUGHT | {"ticker": ticker, "shares": shares, "bought_at": bought_at}
+    assert (await user.post(HOLDINGS, body)).status_code == 201
+
+
+async def values(user: User, query: str = "") -> Any:
+    response = await user.get(VALUE + query)
+    assert response.status_code == 200, response.text
+    return response.json()
+
+
+def by_day(answer: Any) -> dict[str, float | None]:
+    return {each["date"]: each["value"] for each in answer["points"]}
+
+
+async def test_lots_count_from_their_day_on(user: User, stored: Stored) -> None:
+    """The series begins with the first purchase; a weekend has the close of Friday."""
+    write(stored, Feed.STOCKS, "AAPL", {"2026-11-13": 10.0, "2026-11-16": 11.0, "2026-11-17": 12.0})
+    await hold(user, "AAPL", 2, "2026-11-14")
+    await hold(user, "AAPL", 1, "2026-11-17")
+    answer = await values(user, "?range=1M&currency=usd")
+    assert (answer["currency"], answer["range"], answer["missing"]) == ("USD", "1M", [])
+    assert [*by_day(answer).values()][:5] == [20.0, 20.0, 22.0, 36.0, 36.0]
+    assert next(iter(by_day(answer))) == "2026-11-14"
+    assert [*by_day(answer)][-1] == "2026-11-20"
+
+
+async def test_rates_are_those_of_the_day(user: User, stored: Stored) -> None:
+    """Gold in lira becomes dollars by the inverse of that day's rate, and a stock lira by the rate."""
+    write(stored, Feed.DOVIZ, "gram-altin", {"2026-11-17": 4000.0, "2026-11-18": 4200.0})
+    write(stored, Feed.DOVIZ, "USD", {"2026-11-17": 40.0, "2026-11-18": 42.0})
+    write(stored, Feed.STOCKS, "AAPL", {"2026-11-17": 10.0, "2026-11-18": 20.0})
+    await hold(user, "gram-altin", 1, "2026-11-17")
+    dollars = by_day(await values(user))
+    assert (dollars["2026-11-17"], dollars["2026-11-18"]) == (100.0, 100.0)
+    await hold(user, "AAPL", 1, "2026-11-18")
+    lira = by_day(await values(user, "?currency=TRY"))
+    assert (lira["2026-11-17"], lira["2026-11-18"]) == (4000.0, 5040.0)
+
+
+async def test_what_is_missing_is_named_and_left_out(user: User, stored: Stored) -> None:
+    """The rest has its value; a day on which a close is unknown has none."""
+    write(stored, Feed.STOCKS, "AAPL", {"2026-11-18": 10.0})
+    write(stored, Feed.STOCKS, "MSFT", {"2026-11-19": 20.0})
+    write(stored, Feed.DOVIZ, "gumus", {"2026-11-18": 50.0})
+    for ticker in ("AAPL", "MSFT", "NOPE", "gumus", "BTC/USDT"):
+        await hold(user, ticker, 1, "2026-11-16")
+    answer = await values(user)
+    assert {each["ticker"]: each["reason"] for each in answer["missing"]} == {
+        "AAPL": "late",
+        "BTC/USDT": "rate",
+        "MSFT": "late",
+        "NOPE": "unknown",
+        "gumus": "rate",
+    }
+    assert (by_day(answer)["2026-11-18"], by_day(answer)["2026-11-20"]) == (None, 30.0)
+    assert {each["ticker"]: each["since"] for each in answer["missing"] if each["since"]} == {
+        "AAPL": "2026-11-18",
+        "MSFT": "2026-11-19",
+    }
+
+
+async def test_computation_leaves_the_event_loop_to_others(
+    user: User, stored: Stored, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A hundred symbols with rates take a fifth of a second."""
+    loop, turned = asyncio.get_running_loop(), threading.Event()
+
+    def compute(*given: Any) -> list[float | None]:
+        loop.call_soon_threadsafe(turned.set)
+        assert turned.wait(10)
+        return value_history(*given)
+
+    monkeypatch.setattr(worth_history, "value_history", compute)
+    write(stored, Feed.STOCKS, "AAPL", {"2026-11-18": 10.0})
+    await hold(user, "AAPL", 1, "2026-11-18")
+    assert by_day(await values(user))["2026-11-18"] == 10.0
+
+
+@pytest.mark.parametrize(("error", "close"), [(None, 50.0), (UpstreamError("away"), 10.0)])
+async def test_an_upstream_comes_first(
+    user: User, stored: Stored, history: History, error: Exception | None, close: float
+) -> None:
+    """Own bars replace those of an upstream that fails."""
+    write(stored, Feed.STOCKS, "AAPL", {"2026-11-18": 10.0})
+    history.answer = [daily_bar(datetime(2026, 11, 18, 5, tzinfo=UTC), 50.0)]
+    history.error = error
+    await hold(user, "AAPL", 1, "2026-11-18")
+    assert by_day(await values(user))["2026-11-18"] == close
+
+
+async def test_an_answer_is_cached_until_holdings_change(user: User, stored: Stored) -> None:
+    write(stored, Feed.STOCKS, "AAPL", {"2026-11-18": 10.0})
+    await hold(user, "AAPL", 1, "2026-11-18")
+    first = await values(user)
+    reads = stored.reads
+    assert (await values(user), stored.reads) == (first, reads)
+    await hold(user, "AAPL", 1, "2026-11-18")
+    assert by_day(await values(user))["2026-11-18"] == 20.0
+
+
+async def test_a_hundred_symbols_are_read_at_most(
+    user: User, stored: Stored, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("quotecast.api.routes.worth_history.MAX_SYMBOLS", 1)
+    write(stored, Feed.STOCKS, "AAPL", {"2026-11-18": 10.0})
+    write(stored, Feed.STOCKS, "MSFT", {"2026-11-18": 10.0})
+    await hold(user, "MSFT", 1, "2026-11-18")
+    await hold(user, "AAPL", 1, "2026-11-18")
+    answer = await values(user)
+    assert [each["reason"] for each in answer["missing"]] == ["limit"]
+    assert by_day(answer)["2026-11-18"] == 10.0
+
+
+async def test_an_empty_portfolio_has_no_points(user: User) -> None:
+    answer = await values(user, "?range=5Y")
+    assert (answer["points"], answer["missing"]) == ([{"date": "2026-11-20", "value": None}], [])
+
+
+async def test_five_years_have_a_point_a_week(user: User, stored: Stored) -> None:
+    write(stored, Feed.STOCKS, "AAPL", {"2026-11-18": 10.0})
+    await hold(user, "AAPL", 1, "2020-01-01")
+    days = [datetime.fromisoformat(day) for day in by_day(await values(user, "?range=5Y"))]
+    assert len(days) == 261
+    assert {later - earlier for earlier, later in pairwise(days)} == {timedelta(days=7)}
+    assert days[-1].replace(tzinfo=UTC).date().isoformat() == "2026-11-20"
+
+
+@pytest.mark.parametrize(("query", "field"), [("range=2Y", "range"), ("currency=XXX", "currency")])
+async def test_a_bad_parameter_is_named(user: User, query: str, field: str) -> None:
+    response = await user.get(f"{VALUE}?{query}")
+    assert (response.status_code, response.json()["errors"][0]["field"]) == (422, field)
+
+
+async def test_values_are_private(service: AccountService, user: User, stored: Stored) -> None:
+    write(stored, Feed.STOCKS, "AAPL", {"2026-11-18": 10.0})
+    await hold(user, "AAPL", 1, "2026-11-18")
+    other = await service.register("other@example.com")
+    assert (await values(other))["points"][-1]["value"] is None
+    assert (await service.client.get(VALUE)).status_code == 401

@@ -1,0 +1,68 @@
+"""Arguments of MCP tools: schemas with bounds, and errors that help a model to correct a call."""
+
+from typing import Any
+
+import pytest
+
+from quotecast.mcp.arguments import Arguments, Bars, Quotes, read_arguments, schema_of
+from quotecast.mcp.asking import Refused
+from quotecast.mcp.tools import TOOLS, listed_tools
+
+
+@pytest.mark.parametrize("tool", TOOLS.values(), ids=TOOLS)
+def test_every_argument_has_a_description_and_bounds(tool: Any) -> None:
+    """Texts have a length or a pattern, numbers and lists both ends."""
+    schema = schema_of(tool.arguments)
+    assert (schema["type"], schema["additionalProperties"]) == ("object", False)
+    for name, each in schema["properties"].items():
+        assert each.get("description"), name
+        for kind in each.get("anyOf", [each]):
+            assert _is_bounded(kind), f"{name} has no bounds: {kind}"
+
+
+def _is_bounded(kind: dict[str, Any]) -> bool:
+    match kind.get("type"):
+        case "string":
+            return "maxLength" in kind or "pattern" in kind
+        case "integer":
+            return {"minimum", "maximum"} <= kind.keys()
+        case "array":
+            return "maxItems" in kind and _is_bounded(kind["items"])
+        case "null":
+            return True
+        case _:
+            return "enum" in kind
+
+
+def test_a_call_with_the_least_arguments_has_the_defaults() -> None:
+    assert read_arguments(Quotes, {"symbols": ["AAPL"]}) == Quotes(symbols=["AAPL"], feed="stocks")
+    assert read_arguments(Bars, {"symbol": "AAPL"}).limit == 100
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "said"),
+    [
+        (Quotes, {}, "symbols: Missing"),
+        (Quotes, {"symbols": []}, "symbols: Must have at least 1 item"),
+        (Quotes, {"symbols": ["A"] * 51}, "symbols: Must have at most 50 items"),
+        (Quotes, {"symbols": ["A" * 33]}, "symbols[0]: Must have at most 32 characters"),
+        (Quotes, {"symbol": "AAPL"}, "symbol: No such argument; there are: symbols, feed"),
+        (Quotes, {"symbols": ["A"], "feed": "bonds"}, "feed: Must be one of stocks, crypto, doviz"),
+        (Bars, {"symbol": "A", "limit": 201}, "limit: Must be at most 200"),
+        (Bars, {"symbol": "A", "limit": "9"}, "limit: Must be a whole number, not text"),
+        (Quotes, {"symbols": ["\ud800"]}, "The arguments hold half of a character (a lone surrogate)"),
+        (Arguments, {"feed": "stocks"}, "feed: No such argument; there are: none"),
+    ],
+)
+def test_a_wrong_argument_is_named_with_what_is_right(
+    kind: type[Arguments], given: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(Refused) as refused:
+        read_arguments(kind, given)
+    assert (str(refused.value), refused.value.status) == (said, 422)
+
+
+def test_account_tools_are_listed_with_a_token_only() -> None:
+    account = {"portfolio", "watchlists", "watchlist"}
+    assert {tool.name for tool in listed_tools(with_account=False)} == {*TOOLS} - account
+    assert {tool.name for tool in listed_tools(with_account=True)} == {*TOOLS}

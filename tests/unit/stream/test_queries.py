@@ -1,0 +1,37 @@
+"""The query of a feed's address."""
+
+from urllib.parse import parse_qs
+
+import pytest
+
+from quotecast.feed.commands import Query
+from quotecast.market.feeds import Feed
+from quotecast.stream.queries import heartbeat_of, queries_of
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "symbols=A,B&interval=1000",
+        "symbols=A&symbols=B",
+        "symbols",
+        "symbols=&&interval==5",
+        "a;symbols=A",
+    ],
+)
+def test_address_without_escapes_means_the_same_as_with_them(text: str) -> None:
+    """Addresses without escapes are read in a shorter way."""
+    escaped = f"{text}&escaped=%41"
+    ours, theirs = (queries_of(each.encode(), Feed.STOCKS) for each in (text, escaped))
+    assert ours == theirs
+    symbols = parse_qs(text, keep_blank_values=True).get("symbols")
+    assert ours["market"].symbols == (None if symbols is None else ",".join(symbols))
+
+
+def test_escapes_and_heartbeats() -> None:
+    """Names of pairs have a slash, which browsers escape."""
+    query = b"symbols=BTC%2FUSDT+&heartbeat=5"
+    assert queries_of(query, Feed.CRYPTO) == {"crypto": Query(symbols="BTC/USDT ")}
+    assert heartbeat_of(query) == "5"
+    assert heartbeat_of(b"symbols=A") is None
