@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Final, NoReturn
 
-from benchmarks import bus, fanout, figures, limiter, report, size, veth
+from benchmarks import bus, cache, fanout, figures, limiter, report, size, veth
 from benchmarks.contenders import install_node_packages
 from benchmarks.fanout import (
     BATCHED,
@@ -17,7 +17,7 @@ from benchmarks.fanout import (
     UWEBSOCKETS,
     UWEBSOCKETS_BATCHED,
 )
-from benchmarks.figures import BARE, BUN, FASTAPI, OURS, Figure, Goal
+from benchmarks.figures import BARE, BUN, BUN_SAME, FASTAPI, OURS, Figure, Goal
 
 FIGURES: Final = (
     Figure(
@@ -25,9 +25,17 @@ FIGURES: Final = (
         "three quotes, limits on",
         "requests per CPU s",
         figures.quotes_few,
-        (Goal(FASTAPI, 4), Goal(BARE, 0.40), Goal(f"{OURS}, limits off", 0.6)),
+        (Goal(FASTAPI, 4), Goal(BARE, 0.45), Goal(BUN_SAME, 0.6), Goal(f"{OURS}, limits off", 0.6)),
     ),
-    Figure("P2", "500 quotes", "requests per CPU s", figures.quotes_all, (Goal(FASTAPI, 8),)),
+    Figure("P2", "500 quotes", "requests per CPU s", figures.quotes_all, (Goal(FASTAPI, 10),)),
+    Figure(
+        "P1e",
+        "P1 as browsers poll, behind deploy/nginx, CPU of both",
+        "requests per CPU s",
+        cache.quotes_few,
+        (Goal(cache.ALONE, 4),),
+    ),
+    Figure("P2e", "P2 likewise", "requests per CPU s", cache.quotes_all, (Goal(cache.ALONE, 4),)),
     Figure(
         "P3",
         "small frames, 2,500 clients at 10 a second",

@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
@@ -95,8 +96,10 @@ def redis(place: Path, core: int | None = LOAD_CORE) -> Iterator[int]:
 
 
 @contextlib.contextmanager
-def quotecast(settings: Mapping[str, str] = {}, workers: int = 1) -> Iterator[Server]:
-    """This service: its workers on the server's core, ingest and Valkey on the other."""
+def quotecast(
+    settings: Mapping[str, str] = {}, workers: int = 1, core: int | None = SERVER_CORE
+) -> Iterator[Server]:
+    """This service: its workers on the server's core, ingest and Valkey on the other; or all on any core."""
     with folder() as place, redis(place) as redis_port, contextlib.ExitStack() as stack:
         port, feed_port = (stack.enter_context(reserved_port()) for _ in range(2))
         environment = {
@@ -115,7 +118,7 @@ def quotecast(settings: Mapping[str, str] = {}, workers: int = 1) -> Iterator[Se
         stack.enter_context(running([*command, "ingest"], environment=environment, log=place / "ingest.log"))
         started = [
             stack.enter_context(
-                running([*command, "api"], core=SERVER_CORE, environment=environment, log=place / "api.log")
+                running([*command, "api"], core=core, environment=environment, log=place / "api.log")
             )
             for _ in range(workers)
         ]
@@ -169,10 +172,11 @@ def uwebsockets(feed: Feed, *, deflate: bool = False) -> Start:
     return _subscriber("uWebSockets", ["node", str(PEERS / "uws.mjs")], feed, deflate=deflate)
 
 
-def bun(feed: Feed, *, deflate: bool = False) -> Start:
-    """Bun with its own publish, HTTP server and Redis client."""
+def bun(feed: Feed, *, deflate: bool = False, same_limiter: bool = False) -> Start:
+    """Bun with its own publish, HTTP server and Redis client; with `same_limiter` it runs our script."""
     command = [str(PEERS / "node_modules" / ".bin" / "bun"), str(PEERS / "bun.ts")]
-    return _subscriber("Bun", command, feed, deflate=deflate)
+    script = {"SCRIPT": str(files("quotecast.limits") / "window.lua")} if same_limiter else {}
+    return _subscriber("Bun", command, feed, deflate=deflate, settings=script)
 
 
 def go(feed: Feed, *, deflate: bool = False) -> Start:
@@ -180,14 +184,17 @@ def go(feed: Feed, *, deflate: bool = False) -> Start:
     return _subscriber("Go", [str(compiled_go())], feed, deflate=deflate)
 
 
-def _subscriber(name: str, command: Sequence[str], feed: Feed, *, deflate: bool) -> Start:
+def _subscriber(
+    name: str, command: Sequence[str], feed: Feed, *, deflate: bool, settings: Mapping[str, str] = {}
+) -> Start:
     """A peer that sends what a Redis channel brings on to all its clients."""
 
     @contextlib.contextmanager
     def start() -> Iterator[Server]:
         with folder() as place, redis(place) as redis_port, reserved_port() as port:
             url = f"redis://127.0.0.1:{redis_port}"
-            environment = {"HOST": HOST, "PORT": str(port), "REDIS_URL": url, "DEFLATE": str(int(deflate))}
+            own = {"HOST": HOST, "PORT": str(port), "REDIS_URL": url, "DEFLATE": str(int(deflate))}
+            environment = {**own, **settings}
             log = place / "peer.log"
             with running(command, core=SERVER_CORE, environment=environment, log=log) as process:
                 wait_until(lambda: listens(port), process, name)

@@ -7,6 +7,7 @@ from typing import Final
 import httpx
 from msgspec import Struct
 
+from benchmarks import load
 from benchmarks.contenders import Feed, Server, bun, constant, fastapi, quotecast
 from benchmarks.load import ask
 
@@ -17,6 +18,9 @@ OURS: Final = "quotecast"
 BARE: Final = "bare granian"
 FASTAPI: Final = "FastAPI"
 BUN: Final = "Bun"
+BUN_SAME: Final = "Bun, same limiter"
+#: No key of the limiter is hot, so none is leased.
+CLIENTS: Final = f"{OURS}, 4,096 clients"
 
 
 def listeners_of(contender: str) -> str:
@@ -84,14 +88,23 @@ def _http(ours: str, theirs: str | None, seconds: float, *, unlimited: bool = Fa
                 stack.enter_context(quotecast({"QUOTECAST_LIMITS": "off"})),
                 ours,
             )
+            proxied = {"QUOTECAST_TRUSTED_PROXIES": "127.0.0.1"}
+            asked[CLIENTS] = (stack.enter_context(quotecast(proxied)), ours)
         asked[BARE] = (stack.enter_context(constant(answer.content)()), "/")
         if theirs:
             one_port = stack.enter_context(quotecast({"QUOTECAST_FEED_PORT": "0"}))
             asked[f"{OURS}, one port for feeds too"] = (one_port, ours)
             asked[FASTAPI] = (stack.enter_context(fastapi(Feed(25.0))()), theirs)
             asked[BUN] = (stack.enter_context(bun(Feed(25.0))()), theirs)
+            if unlimited:
+                asked[BUN_SAME] = (stack.enter_context(bun(Feed(25.0), same_limiter=True)()), theirs)
         while True:
             yield {
-                name: ask(f"http://127.0.0.1:{server.port}{path}", server.pids, seconds).per_cpu_second
+                name: ask(
+                    f"http://127.0.0.1:{server.port}{path}",
+                    server.pids,
+                    seconds,
+                    script=load.CLIENTS if name == CLIENTS else None,
+                ).per_cpu_second
                 for name, (server, path) in asked.items()
             }

@@ -17,7 +17,7 @@ from typing import Final
 
 from benchmarks.contenders import folder, redis
 from benchmarks.processes import cpu_seconds, reserved_port, running, wait_until
-from quotecast.api.answers import all_quotes
+from quotecast.api.answers import all_quotes_json
 from quotecast.bus.base import FeedInfo
 from quotecast.feed.past import apply_message, mirror_at
 from quotecast.history.folder import Folder
@@ -50,6 +50,7 @@ async def record(place: Path, feed: Feed, rate: float, updates: int) -> int:
     clock = _Time()
     recorder = Recorder(place, clock=lambda: clock.now)
     side, ledger = recorder.feeds[feed], Ledger(feed)
+    ledger.bars.use(feed.spec.always_open)
     provider = SimulatorProvider(
         feed, seed=SEED, rate=rate, speed=1, always_open=True, clock=lambda: clock.now, sleep=clock.sleep
     )
@@ -90,7 +91,7 @@ def open_times(place: Path, feed: Feed) -> list[float]:
         at = random.uniform(first + 1, last)
         began = time.perf_counter()
         playback = Playback(store, feed, at)
-        all_quotes(mirror_at(playback, at))
+        all_quotes_json(mirror_at(playback, at))
         times.append(time.perf_counter() - began)
         playback.close()
     return sorted(times)

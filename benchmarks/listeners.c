@@ -1,14 +1,15 @@
 /* Many WebSocket listeners in one thread, which measure the number and age of quotes.
  *
- *   listeners ADDRESS PORT COUNT WARM_SECONDS SECONDS [deflate] [rows] < paths
+ *   listeners ADDRESS PORT COUNT WARM_SECONDS SECONDS [deflate] [rows] [sample] < paths
  *
  * `deflate` offers permessage-deflate (RFC 7692) as browsers do, and inflates every frame. `rows` asks for rows, and
- * counts them by `["`.
+ * counts them by `["`. `sample` looks into the frames of every 20th listener only, and counts all: for frames of
+ * megabytes.
  *
  * Reads paths from standard input, a line each, and opens COUNT connections to ADDRESS:PORT, which take
  * the paths in turn. Prints `started` when all are open and WARM_SECONDS have passed, and one line of JSON after
  * SECONDS more. Counts quotes by `"price":`. The age of every 16th quote, and of the first in each frame, is the
- * present time less its `"timestamp":"..."`.
+ * present time less its `"timestamp":"..."`, in rows less its text of 24 characters that ends with Z.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -27,12 +28,13 @@
 #include <unistd.h>
 #include <zlib.h>
 
-enum { INFLATED_SIZE = 4 << 20, LAST_SIZE = 1 << 20 };
+enum { INFLATED_SIZE = 16 << 20, LAST_SIZE = 4 << 20, LARGEST = 16 << 20, SAMPLE_EVERY = 20 };
 enum { READ_SIZE = 1 << 20, AT_ONCE = 100, OPEN_SECONDS = 10, OPENED_PER_SECOND = 500, AGES = 600000, AGE_EVERY = 16 };
 
 typedef struct {
     int fd;
     int open;
+    int ignored; /* whether its frames are counted only */
     z_stream *context; /* of a server that keeps its window between frames, else NULL */
     const char *path;
     char *partial; /* the beginning of an incomplete frame */
@@ -46,7 +48,7 @@ static struct {
 
 static uint32_t ages[AGES]; /* in tenths of a millisecond */
 static uint64_t ages_count;
-static int measuring, offers_deflate, takes_rows;
+static int measuring, offers_deflate, takes_rows, samples;
 static int epoll;
 
 static double seconds(clockid_t clock) {
@@ -117,6 +119,19 @@ static size_t inflated(Listener *listener, const char *payload, size_t size, con
     return output_size;
 }
 
+/* Returns the first time after `at`, or NULL. In rows it has no name, but the form "2026-11-20T14:30:00.000Z". */
+static const char *stamp_after(const char *at, const char *end) {
+    if (!takes_rows) {
+        const char *stamp = memmem(at, (size_t)(end - at), "\"timestamp\":\"", 13);
+        return stamp ? stamp + 13 : NULL;
+    }
+    while ((at = memmem(at, (size_t)(end - at), "\"20", 3))) {
+        if (end - at > 26 && at[5] == '-' && at[24] == 'Z') return at + 1;
+        at += 3;
+    }
+    return NULL;
+}
+
 static void note_frame(Listener *listener, const char *payload, size_t size) {
     listener->frames++;
     if (!measuring) return;
@@ -128,8 +143,8 @@ static void note_frame(Listener *listener, const char *payload, size_t size) {
     for (uint64_t number = 0; (at = memmem(at, (size_t)(end - at), mark, length)); at += length, number++) {
         total.quotes++;
         if (number % AGE_EVERY) continue;
-        const char *stamp = memmem(at, (size_t)(end - at), "\"timestamp\":\"", 13);
-        if (stamp) note_age(stamp + 13, (size_t)(end - stamp - 13));
+        const char *stamp = stamp_after(at, end);
+        if (stamp) note_age(stamp, (size_t)(end - stamp));
     }
 }
 
@@ -173,6 +188,13 @@ static int read_frame(const char *data, size_t size, size_t offset, Frame *frame
 }
 
 static void note_message(Listener *listener, const char *payload, size_t size, int compressed) {
+    if (listener->ignored) {
+        listener->frames++;
+        total.frames += (uint64_t)measuring;
+        total.bytes += measuring ? size : 0;
+        total.deflated += (uint64_t)(measuring && compressed);
+        return;
+    }
     if (compressed) {
         size = inflated(listener, payload, size, &payload);
         total.deflated += (uint64_t)measuring;
@@ -237,11 +259,35 @@ static void keep(Listener *listener, const char *data, size_t size) {
     listener->partial_size = size;
 }
 
+/* Reads the rest of a large frame behind its beginning, without another copy of that. */
+static void receive_large(Listener *listener) {
+    size_t partial = listener->partial_size;
+    if (partial > LARGEST) fail("a frame of more than 16 megabytes");
+    if (listener->partial_room < partial + READ_SIZE) {
+        listener->partial_room = 2 * (partial + READ_SIZE);
+        listener->partial = realloc(listener->partial, listener->partial_room);
+        if (!listener->partial) fail("malloc");
+    }
+    ssize_t count = read(listener->fd, listener->partial + partial, READ_SIZE);
+    if (count < 0 && errno == EAGAIN) return;
+    if (count <= 0) {
+        shut(listener);
+        return;
+    }
+    if (measuring) total.wire_bytes += (uint64_t)count;
+    size_t size = partial + (size_t)count, used = take(listener, listener->partial, size);
+    memmove(listener->partial, listener->partial + used, size - used);
+    listener->partial_size = size - used;
+}
+
 static void receive(Listener *listener) {
     static char buffer[READ_SIZE * 2];
     /* Puts the incomplete frame before the new bytes, so that frames are whole. */
     size_t partial = listener->partial_size;
-    if (partial > READ_SIZE) fail("a frame of more than a megabyte");
+    if (partial > READ_SIZE / 16) {
+        receive_large(listener);
+        return;
+    }
     memcpy(buffer, listener->partial, partial);
     ssize_t count = read(listener->fd, buffer + partial, READ_SIZE);
     if (count < 0 && errno == EAGAIN) return;
@@ -319,10 +365,11 @@ int main(int argc, char **argv) {
     for (int i = 6; i < argc; i++) {
         if (!strcmp(argv[i], "deflate")) offers_deflate = 1;
         else if (!strcmp(argv[i], "rows")) takes_rows = 1;
+        else if (!strcmp(argv[i], "sample")) samples = 1;
         else known = 0;
     }
     if (!known) {
-        fprintf(stderr, "usage: listeners ADDRESS PORT COUNT WARM_SECONDS SECONDS [deflate] [rows] < paths\n");
+        fprintf(stderr, "usage: listeners ADDRESS PORT COUNT WARM_SECONDS SECONDS [deflate] [rows] [sample] < paths\n");
         return 2;
     }
     address.sin_port = htons((uint16_t)atoi(argv[2]));
@@ -334,6 +381,7 @@ int main(int argc, char **argv) {
     double deadline = seconds(CLOCK_MONOTONIC) + OPEN_SECONDS + (double)count / OPENED_PER_SECOND;
     for (int i = 0; i < count; i++) {
         listeners[i].path = paths[i % paths_count];
+        listeners[i].ignored = samples && i % SAMPLE_EVERY;
         dial(&listeners[i], address);
         if (i >= AT_ONCE) wait_for(&listeners[i - AT_ONCE], deadline);
     }

@@ -16,6 +16,8 @@ from benchmarks.processes import LOAD_CORE, cpu_seconds, resident_bytes
 HERE: Final = Path(__file__).parent
 PINNED: Final = ("taskset", "-c", str(LOAD_CORE))
 WRK_CONNECTIONS: Final = 32
+#: A script for wrk: many clients behind a trusted proxy.
+CLIENTS: Final = HERE / "clients.lua"
 
 
 class OverloadedError(Exception):
@@ -72,11 +74,15 @@ class HttpResult(Struct):
     bytes_per_answer: float
 
 
-def ask(url: str, pids: Sequence[int], seconds: float) -> HttpResult:
-    """Sends as many requests as the server answers. Raises RuntimeError if any answer is no success."""
+def ask(url: str, pids: Sequence[int], seconds: float, *, script: Path | None = None) -> HttpResult:
+    """Sends as many requests as the server answers; `script` is one of wrk's.
+
+    Raises RuntimeError if any answer is no success.
+    """
     before = cpu_seconds(pids)
     # wrk takes whole seconds only.
-    command = [*PINNED, "wrk", "-t1", f"-c{WRK_CONNECTIONS}", f"-d{max(1, round(seconds))}s", url]
+    command = [*PINNED, "wrk", "-t1", f"-c{WRK_CONNECTIONS}", f"-d{max(1, round(seconds))}s"]
+    command += [*(["-s", str(script)] if script else []), url]
     output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     used = cpu_seconds(pids) - before
     counted = re.search(r"(\d+) requests in [\d.]+\w+, ([\d.]+)([KMG]?)B read", output)
@@ -98,12 +104,13 @@ def listen(
     seconds: float,
     deflate: bool = False,
     rows: bool = False,
+    sample: bool = False,
     over_veth: bool = False,
 ) -> ListenerResult:
     """Connects listeners, which take the paths in turn; with `deflate` they offer compression.
 
-    With `rows` they ask for rows, whose ages they do not see. With `over_veth` they run in a network
-    namespace of their own.
+    With `rows` they ask for rows. With `sample` the quotes and ages are those of every 20th listener. With
+    `over_veth` they run in a network namespace of their own.
     """
     address, prefix = (veth.SERVERS, veth.listeners_prefix()) if over_veth else ("127.0.0.1", [])
     command = [*prefix, *PINNED, str(compile_listeners())]
@@ -115,6 +122,7 @@ def listen(
         f"{seconds:g}",
         *["deflate"] * deflate,
         *["rows"] * rows,
+        *["sample"] * sample,
     ]
     began = cpu_seconds(pids)
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as listeners:

@@ -53,6 +53,8 @@ class FeedReader(HttpUser):
     weight = 3
     wait_time = constant(1)
     failures = 0
+    #: The beginning of the feeds' paths, as events name them.
+    door = "/api/ws"
 
     @task
     def listen(self) -> None:
@@ -96,31 +98,36 @@ class FeedReader(HttpUser):
                 frame = json.loads(data)
                 if state.among_feeds and frame.get("feed", state.feed) != state.feed:
                     continue
-                match frame["type"]:
-                    case "welcome":
-                        connection.settimeout(frame["heartbeatMs"] / 1000 * SILENT_HEARTBEATS)
-                        self.fire_event(state.feed, "welcome", (time.monotonic() - began) * 1000, len(data))
-                    case "snapshot":
-                        state.merge(frame)
-                        self.failures = 0
-                        name = f"snapshot ({frame['reason']})"
-                        self.fire_event(state.feed, name, (time.monotonic() - began) * 1000, len(data))
-                    case "update":
-                        state.merge(frame)
-                        self.fire_update(state, frame, len(data))
-                    case "bars":
-                        state.merge_bars(frame)
-                        self.fire_bars(state, frame, len(data))
-                    case "heartbeat":
-                        state.merge(frame)
-                        self.fire_event(state.feed, "heartbeat", age(frame["timestamp"]), len(data))
-                    case "shutdown":
-                        return float(frame["retryAfterMs"]) / 1000
-                    case "error":
-                        raise BrokenPromise(frame["detail"])
+                if frame["type"] == "welcome":
+                    connection.settimeout(frame["heartbeatMs"] / 1000 * SILENT_HEARTBEATS)
+                if frame["type"] == "shutdown":
+                    return float(frame["retryAfterMs"]) / 1000
+                self.take(state, frame, len(data), began)
         finally:
             connection.close(timeout=1)
         return 0.0
+
+    def take(self, state: FeedState, frame: dict[str, Any], size: int, began: float) -> None:
+        """Merges a frame of a connection that began then, and fires its events."""
+        match frame["type"]:
+            case "welcome":
+                self.fire_event(state.feed, "welcome", (time.monotonic() - began) * 1000, size)
+            case "snapshot":
+                state.merge(frame)
+                self.failures = 0
+                name = f"snapshot ({frame['reason']})"
+                self.fire_event(state.feed, name, (time.monotonic() - began) * 1000, size)
+            case "update":
+                state.merge(frame)
+                self.fire_update(state, frame, size)
+            case "bars":
+                state.merge_bars(frame)
+                self.fire_bars(state, frame, size)
+            case "heartbeat":
+                state.merge(frame)
+                self.fire_event(state.feed, "heartbeat", age(frame["timestamp"]), size)
+            case "error":
+                raise BrokenPromise(frame["detail"])
 
     def fire_update(self, state: FeedState, frame: dict[str, Any], size: int) -> None:
         """Fires an event for the frame, and one for each quote."""
@@ -149,7 +156,7 @@ class FeedReader(HttpUser):
         """Fires one event of locust's table."""
         self.environment.events.request.fire(
             request_type=kind,
-            name=f"/api/ws/{feed} {what}",
+            name=f"{self.door}/{feed} {what}",
             response_time=milliseconds,
             response_length=size,
             exception=error,

@@ -2,6 +2,7 @@
 
 import random
 import time
+from urllib.parse import quote
 
 from answers import ask
 from locust import HttpUser, between, task
@@ -15,8 +16,10 @@ PAGE = (
 RANGES = ("1D", "5D", "1M", "1Y", "5Y")
 ASSETS = "/api/market/assets?limit=500"
 DOVIZ_SYMBOLS = "/api/doviz/symbols"
+SOUGHT = ("altin", "gold", "btcusdt", "is bankasi dolar", "apple", "etherium")
 SYMBOLS_PER_PAGE = 12
 PAGES_OF_BARS = 3
+PAGES_OF_QUOTES = 4
 
 
 class Frontend(HttpUser):
@@ -69,6 +72,17 @@ class Frontend(HttpUser):
             page = f"&page={response.headers['x-next-page']}"
 
     @task
+    def scroll(self) -> None:
+        """Scrolls through a list of all stocks, page by page."""
+        name, after = "/api/market/quotes?limit=&after=", ""
+        for _ in range(PAGES_OF_QUOTES):
+            path = f"/api/market/quotes?limit=100&after={quote(after)}"
+            response = ask(self.client, "GET", path, name=name)
+            after = response.headers.get("x-next-after", "")
+            if not after:
+                return
+
+    @task
     def gold(self) -> None:
         """Shows a chart of a currency or of gold, and sparklines of a dozen others."""
         if not self.doviz:
@@ -79,6 +93,13 @@ class Frontend(HttpUser):
         some = random.sample(self.doviz, min(SYMBOLS_PER_PAGE, len(self.doviz)))
         self.read(f"/api/doviz/bars/{some[0]}?timeframe=5m", "/api/doviz/bars/…?timeframe=5m")
         self.read(f"/api/doviz/sparklines?symbols={','.join(some)}", "/api/doviz/sparklines?symbols=")
+
+    @task
+    def search(self) -> None:
+        """Types a name letter by letter, and searches after each."""
+        text = random.choice(SOUGHT)
+        for end in range(1, len(text) + 1):
+            self.read(f"/api/search?q={quote(text[:end])}&limit=10", "/api/search?q=")
 
     def choose(self) -> None:
         """Chooses a dozen stocks; if the service does not answer, it tries again later."""

@@ -10,8 +10,10 @@ from frontend import Frontend
 from locust import events
 from locust.runners import WorkerRunner
 from replays import ReplayReader
+from scenarios import add_arguments
+from streams import EventReader
 
-__all__ = ["Account", "FeedReader", "Frontend", "ReplayReader"]
+__all__ = ["Account", "EventReader", "FeedReader", "Frontend", "ReplayReader", "add_arguments"]
 
 
 @events.init.add_listener

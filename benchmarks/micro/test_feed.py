@@ -12,9 +12,10 @@ from quotecast.feed.client import ClientSession
 from quotecast.feed.commands import Query
 from quotecast.feed.frames import Limits
 from quotecast.feed.framing import Frame
-from quotecast.feed.hub import Connection, Hub
+from quotecast.feed.hub import Hub
 from quotecast.feed.mirror import Mirror
 from quotecast.feed.session import FeedSession
+from quotecast.feed.tiers import Connection
 from quotecast.market import codec
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import StockQuote
@@ -57,7 +58,7 @@ class Moving:
     def session(self, symbols: str) -> FeedSession:
         """Returns a session that has sent its greeting."""
         client = ClientSession([self.mirror], Limits())
-        client.open({"market": Query(symbols)}, 15_000)
+        client.open({"market": Query(symbols)})
         return client.feeds["market"]
 
 

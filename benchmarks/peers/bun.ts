@@ -1,8 +1,11 @@
 // Bun as its users write it: its HTTP server with a limiter on its Redis client, and native publish for feeds.
+// With SCRIPT, the path of quotecast's script, the limiter holds the same promise as quotecast's: a window that
+// all processes share, exact also for requests at the same moment, and free of slots for refused ones.
 import { RedisClient, serve } from "bun";
 
 const LIMIT = 1_000_000;
 const WINDOW_SECONDS = 60;
+const script = process.env.SCRIPT;
 const deflate = process.env.DEFLATE === "1";
 const redis = new RedisClient(process.env.REDIS_URL);
 
@@ -43,6 +46,21 @@ async function admitted(address: string, path: string): Promise<boolean> {
   return Number(count) <= LIMIT;
 }
 
+const digest = script ? String(await redis.send("SCRIPT", ["LOAD", await Bun.file(script).text()])) : "";
+
+/** The exact window: one call of the script, which Bun's client sends together with those of other requests. */
+async function admittedExactly(address: string, path: string): Promise<[boolean, HeadersInit]> {
+  const key = `{limit}:${address}:${path}`;
+  const microseconds = String(WINDOW_SECONDS * 1_000_000);
+  const [admitted, remaining, reset] = await redis.send("EVALSHA", [digest, "1", key, microseconds, String(LIMIT)]);
+  const headers = {
+    "X-RateLimit-Limit": String(LIMIT),
+    "X-RateLimit-Remaining": String(remaining),
+    "X-RateLimit-Reset": String(Math.ceil(reset / 1_000_000)),
+  };
+  return [admitted === 1, headers];
+}
+
 const server = serve({
   hostname: process.env.HOST,
   port: Number(process.env.PORT),
@@ -52,12 +70,14 @@ const server = serve({
       return server.upgrade(request) ? undefined : new Response("Upgrade Required", { status: 426 });
     }
     if (url.pathname !== "/quotes") return new Response("Not Found", { status: 404 });
-    if (!(await admitted(server.requestIP(request)?.address ?? "", url.pathname))) {
-      return new Response("Too many requests", { status: 429 });
-    }
+    const address = server.requestIP(request)?.address ?? "";
+    const [isAdmitted, headers] = script
+      ? await admittedExactly(address, url.pathname)
+      : [await admitted(address, url.pathname), {}];
+    if (!isAdmitted) return new Response("Too many requests", { status: 429, headers });
     const symbols = url.searchParams.get("symbols") ?? "";
     const wanted = symbols === "all" ? [...quotes.keys()] : symbols.split(",");
-    return Response.json(Object.fromEntries(wanted.filter((each) => quotes.has(each)).map((each) => [each, quotes.get(each)])));
+    return Response.json(Object.fromEntries(wanted.filter((each) => quotes.has(each)).map((each) => [each, quotes.get(each)])), { headers });
   },
   websocket: {
     perMessageDeflate: deflate ? { compress: "shared", decompress: "shared" } : false,
