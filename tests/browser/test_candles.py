@@ -69,7 +69,7 @@ def show_chart(page: Page, timeframe: str) -> None:
     """Shows the pair's bars in the chart."""
     wait_for_price(page)
     page.locator("[data-kind=watchlist] tbody tr", has_text=PAIR).click()
-    page.get_by_role("button", name=timeframe, exact=True).click()
+    page.get_by_role("group", name="Interval").get_by_role("button", name=timeframe, exact=True).click()
     page.wait_for_function("() => document.querySelector('.plot .legend')?.textContent")
 
 
