@@ -204,6 +204,42 @@ class InvalidToken(NotAuthenticated):
         super().__init__("Invalid or expired token")
 
 
+class InvalidKey(NotAuthenticated):
+    """The API key or ticket is unknown, expired, revoked or malformed; clients do not learn which."""
+
+    code = "invalid_key"
+
+    def __init__(self) -> None:
+        super().__init__("Invalid, expired or revoked API key")
+
+
+class KeyNotEnough(QuotecastError):
+    """An API key opens no account: this route needs the token of a login."""
+
+    status = 403
+    code = "key_not_enough"
+
+    def __init__(self) -> None:
+        super().__init__("API keys open no accounts: log in and send that token")
+
+
+class OutOfScope(QuotecastError):
+    """The scope of an API key excludes a request; the message names the bound."""
+
+    status = 403
+    code = "key_scope"
+
+
+class OutOfPlan(QuotecastError):
+    """The plan of a client excludes a request; the message names plan and bound, `code` the bound."""
+
+    status = 403
+
+    def __init__(self, plan: str, bound: str, message: str) -> None:
+        super().__init__(f"Plan {plan}: {message}")
+        self.code = f"plan_{bound}"
+
+
 class WrongCredentials(NotAuthenticated):
     """The email or the password of a login is wrong; clients do not learn which."""
 
@@ -310,10 +346,14 @@ class CloseCode(IntEnum):
 
     SERVICE_RESTART = 1012
     BAD_COMMANDS = 4400
+    KEY_ENDED = 4401
+    NOT_ALLOWED = 4403
     NO_PROVIDER = 4404
     REPLAY_ENDED = 4410
     NOT_RECORDED = 4422
     NO_DATA = 4451
+    RIGHTS_CHANGED = 4452
+    PLAN_FULL = 4453
     SLOW = 4458
 
 

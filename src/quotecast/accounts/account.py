@@ -9,6 +9,7 @@ from piccolo.query.functions.aggregate import Count
 
 from quotecast.accounts.alert_tables import Alert, AlertDelivery, AlertEvent, PushSubscription, Webhook
 from quotecast.accounts.database import Run
+from quotecast.accounts.key_tables import ApiKey
 from quotecast.accounts.list_tables import ListedSymbol, Watchlist
 from quotecast.accounts.session_table import Session
 from quotecast.accounts.tables import Holding, IdempotencyKey, Layout, User, WatchlistEntry
@@ -22,6 +23,7 @@ OwnedTable = (
     type[Alert]
     | type[AlertDelivery]
     | type[AlertEvent]
+    | type[ApiKey]
     | type[Holding]
     | type[IdempotencyKey]
     | type[Layout]

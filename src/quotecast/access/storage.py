@@ -1,0 +1,226 @@
+"""Queries on API keys and plans: of a user's account, of the operator, and of a worker."""
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
+
+import msgspec
+from piccolo.columns import Column
+
+from quotecast.access import key_text
+from quotecast.access.keys import Key, Scope, networks
+from quotecast.access.plans import RESERVED, Plan
+from quotecast.accounts.account import Account
+from quotecast.accounts.database import Run
+from quotecast.accounts.key_tables import ApiKey, StoredPlan
+from quotecast.accounts.tables import User
+from quotecast.errors import Full, InvalidValue, NotFound
+
+#: Keys of one user that are neither revoked nor expired, and all that a list shows.
+MAX_KEYS: Final = 20
+MAX_SHOWN: Final = 200
+KEY: Final = "API key"
+PLAN: Final = "Plan"
+
+_KEYS: Final = (
+    "SELECT api_keys.* FROM api_keys LEFT JOIN users ON users.id = api_keys.user_id"
+    " WHERE api_keys.id = ANY($1) AND users.disabled IS NOT TRUE"
+)
+
+
+async def keys_of(account: Account) -> list[Key]:
+    """Returns the user's newest keys, at most MAX_SHOWN, the newest first; revoked ones too."""
+    return [
+        _key(row)
+        for row in await account.select(ApiKey, order_by=ApiKey.id, ascending=False, limit=MAX_SHOWN)
+    ]
+
+
+async def add(
+    account: Account,
+    key_id: str,
+    secret: str,
+    *,
+    name: str,
+    scope: Scope,
+    now: datetime,
+    until: datetime | None,
+) -> Key:
+    """Adds a key of the user. Raises Full or InvalidValue.
+
+    Removes the oldest keys that have ended beyond MAX_SHOWN. The account must be opened with `writing`.
+    """
+    networks(scope.addresses)
+    rows = await account.select(ApiKey, order_by=ApiKey.id, ascending=False)
+    keys = [_key(row) for row in rows]
+    good = [key for key in keys if key.is_good(now)]
+    if len(good) >= MAX_KEYS:
+        raise Full(MAX_KEYS, "API keys")
+    ended = [key.id for key in keys if not key.is_good(now)][MAX_SHOWN - MAX_KEYS :]
+    if ended:
+        await account.delete(ApiKey, ApiKey.id.is_in(ended))
+    values = _values(key_id, secret, name=name, plan="", scope=scope, now=now, until=until)
+    return _key(await account.insert(ApiKey, **values))
+
+
+async def change(
+    account: Account, key_id: str, *, name: str | None, scope: Scope | None, now: datetime
+) -> Key:
+    """Renames a key or changes its scope. Raises NotFound, also for a revoked key, or InvalidValue."""
+    await _good(account, key_id, now)
+    values: dict[str, Any] = {}
+    if name is not None:
+        values["name"] = name
+    if scope is not None:
+        networks(scope.addresses)
+        values["scope"] = _text(scope)
+    if values:
+        await account.update(ApiKey, values, ApiKey.id == key_id)
+    return await _good(account, key_id, now)
+
+
+async def rotate(account: Account, key_id: str, secret: str, *, now: datetime, until: datetime) -> Key:
+    """Gives a key a new secret; the old one is good until a time. Raises NotFound."""
+    key = await _good(account, key_id, now)
+    values = {
+        "secret_hash": key_text.digest(secret),
+        "previous_hash": key.secret_hash,
+        "previous_until": until,
+    }
+    await account.update(ApiKey, values, ApiKey.id == key_id)
+    return await _good(account, key_id, now)
+
+
+async def revoke(account: Account, key_id: str, now: datetime) -> None:
+    """Revokes a key of the user; a second time changes nothing. Raises NotFound."""
+    if not await account.select(ApiKey, ApiKey.id == key_id):
+        raise NotFound(KEY)
+    await account.update(ApiKey, {"revoked_at": now}, ApiKey.id == key_id, ApiKey.revoked_at.is_null())
+
+
+async def _good(account: Account, key_id: str, now: datetime) -> Key:
+    rows = await account.select(ApiKey, ApiKey.id == key_id)
+    if not rows or not (key := _key(rows[0])).is_good(now):
+        raise NotFound(KEY)
+    return key
+
+
+async def add_for_operator(
+    run: Run,
+    key_id: str,
+    secret: str,
+    *,
+    name: str,
+    plan: str,
+    scope: Scope,
+    now: datetime,
+    until: datetime | None,
+    email: str | None = None,
+) -> Key:
+    """Adds a key with a plan, for a user or for nobody. Raises NotFound for an unknown user."""
+    networks(scope.addresses)
+    user_id = None if email is None else await _user_id(run, email)
+    values = _values(key_id, secret, name=name, plan=plan, scope=scope, now=now, until=until)
+    insert: Any = ApiKey.insert
+    (row,) = await run(insert(ApiKey(user_id=user_id, **values)).returning(*ApiKey.all_columns()))
+    return _key(row)
+
+
+async def page(run: Run, *, after: str = "", limit: int = 500) -> list[Key]:
+    """Returns up to `limit` keys after an id, in the order in which they were made."""
+    query = ApiKey.select().where(ApiKey.id > after).order_by(ApiKey.id).limit(limit)
+    return [_key(row) for row in await run(query)]
+
+
+async def set_plan(run: Run, key_id: str, plan: str) -> None:
+    """Gives a key another plan. Raises NotFound."""
+    await _update(run, key_id, {"plan": plan})
+
+
+async def revoke_any(run: Run, key_id: str, now: datetime) -> None:
+    """Revokes a key of anybody. Raises NotFound."""
+    await _update(run, key_id, {"revoked_at": now})
+
+
+async def _update(run: Run, key_id: str, values: dict[Column | str, Any]) -> None:
+    if not await run(ApiKey.update(values).where(ApiKey.id == key_id).returning(ApiKey.id)):
+        raise NotFound(KEY)
+
+
+async def _user_id(run: Run, email: str) -> str:
+    rows = await run(User.select(User.id).where(User.email == email))
+    if not rows:
+        raise NotFound("User")
+    return str(rows[0]["id"])
+
+
+async def store_plan(run: Run, name: str, plan: Plan, now: datetime) -> None:
+    """Stores a plan in place of one of that name. Raises InvalidValue for a reserved name."""
+    if name in RESERVED:
+        raise InvalidValue(
+            "plan", f"{name} stands in a file of plans only: workers must know it before PostgreSQL answers"
+        )
+    definition = msgspec.json.encode(plan).decode()
+    insert: Any = StoredPlan.insert
+    row = StoredPlan(name=name, definition=definition, updated_at=now)
+    await run(
+        insert(row).on_conflict(
+            target=StoredPlan.name, action="DO UPDATE", values=[StoredPlan.definition, StoredPlan.updated_at]
+        )
+    )
+
+
+async def delete_plan(run: Run, name: str) -> None:
+    """Deletes a plan; keys of it then get nothing. Raises NotFound."""
+    if not await run(StoredPlan.delete().where(StoredPlan.name == name).returning(StoredPlan.name)):
+        raise NotFound(PLAN)
+
+
+async def stored_plans(run: Run) -> dict[str, Plan]:
+    """Returns the stored plans by name."""
+    rows = await run(StoredPlan.select().order_by(StoredPlan.name))
+    return {row["name"]: _plan(row["definition"]) for row in rows}
+
+
+async def number_of_changes(connection: Any) -> int:
+    """Returns the number of changes to keys, plans and users' states."""
+    return int(await connection.fetchval("SELECT number FROM key_changes"))
+
+
+async def known_keys(connection: Any, ids: Collection[str]) -> dict[str, Key]:
+    """Returns the keys with these ids; those of disabled users are missing."""
+    rows: Sequence[Mapping[str, Any]] = await connection.fetch(_KEYS, [*ids])
+    return {row["id"]: _key(row) for row in rows}
+
+
+async def known_plans(connection: Any) -> dict[str, Plan]:
+    """Returns the stored plans by name."""
+    rows = await connection.fetch("SELECT name, definition FROM plans")
+    return {row["name"]: _plan(row["definition"]) for row in rows}
+
+
+def _values(
+    key_id: str, secret: str, *, name: str, plan: str, scope: Scope, now: datetime, until: datetime | None
+) -> dict[str, Any]:
+    return {
+        "id": key_id,
+        "name": name,
+        "plan": plan,
+        "secret_hash": key_text.digest(secret),
+        "scope": _text(scope),
+        "created_at": now,
+        "expires_at": until,
+    }
+
+
+def _key(row: Mapping[str, Any]) -> Key:
+    values = {name: row[name] for name in Key.__struct_fields__}
+    return Key(**{**values, "scope": msgspec.json.decode(row["scope"], type=Scope)})
+
+
+def _plan(definition: str) -> Plan:
+    return msgspec.json.decode(definition, type=Plan)
+
+
+def _text(scope: Scope) -> str:
+    return msgspec.json.encode(scope).decode()
