@@ -83,7 +83,7 @@ class SharedAccess:
             return False
         own.add(name)
         with contextlib.suppress(TicketsAway):
-            arguments = [name, limit, LEASE_SECONDS * 1000]
+            arguments: list[str | int] = [name, limit, LEASE_SECONDS * 1000]
             if not await self._ask(partial(self._take, [self._places_name(key_id)], arguments)):
                 self._forget(key_id, name)
                 return False
@@ -105,7 +105,7 @@ class SharedAccess:
         """Renews the places of all open sockets. Never raises."""
         for key_id, names in self._parts():
             with contextlib.suppress(TicketsAway):
-                arguments = [LEASE_SECONDS * 1000, *names]
+                arguments: list[str | int] = [LEASE_SECONDS * 1000, *names]
                 await self._ask(partial(self._renew, [self._places_name(key_id)], arguments))
 
     def _parts(self) -> Iterator[tuple[str, list[str]]]:
