@@ -357,6 +357,19 @@ class CloseCode(IntEnum):
     SLOW = 4458
 
 
+def close_code_of(refusal: QuotecastError) -> CloseCode:
+    """Returns the close code of a socket that an error refuses."""
+    match refusal:
+        case OutOfPlan() if refusal.code == "plan_sockets":
+            return CloseCode.PLAN_FULL
+        case NotAuthenticated():
+            return CloseCode.KEY_ENDED
+        case _ if refusal.status == OutOfScope.status:
+            return CloseCode.NOT_ALLOWED
+        case _:
+            return CloseCode.NO_DATA
+
+
 class FieldProblem(Struct, frozen=True, omit_defaults=True):
     """A problem with one field of the body, the query or the path; in a file, with a column of a line."""
 

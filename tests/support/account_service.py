@@ -101,9 +101,10 @@ async def account_service(
     limited: bool = False,
     hasher: PasswordHasher = FAST,
     deadline_seconds: float = PATIENCE_SECONDS,
+    plans: Mapping[str, Plan] = {},
     **other: Any,
 ) -> AsyncIterator[AccountService]:
-    """Yields account routes; `other` replaces services of `factories.parts`; mirrors are full by default."""
+    """Yields account routes behind the gate; `other` replaces services of `factories.parts`; mirrors are full by default."""
     clock = other.setdefault("clock", lambda: NOW)
     async with (
         Database(database_url, pool_size=4, deadline_seconds=deadline_seconds) as database,
@@ -114,6 +115,7 @@ async def account_service(
             tokens=Tokens([SECRET], lifetime_seconds=7 * 86_400, clock=clock),
             passwords=passwords,
             logins=LoginWindow(LocalLimits(900), SECRET),
+            keys=KeyAccess(database, SharedAccess("redis://127.0.0.1:1", "test"), plans),
             address_of=identify_by_address(["127.0.0.1"]),
         )
         made = services(other.pop("mirrors", None) or full_mirrors(), accounts=accounts, **other)
@@ -128,8 +130,18 @@ async def account_service(
             by_address=accounts.address_of,
         )
         app = app_of(made, middleware=[limits.middleware]) if limited else app_of(made)
-        edge = Edge(
+        gate = Gate(
             app,
+            finder=accounts.keys,
+            everybody=Everybody.of(plans),
+            views=Views(made),
+            address_of=accounts.address_of,
+            client_of=lambda scope: client_address(scope, ()),
+            is_user=is_user(accounts.tokens),
+            clock=clock,
+        )
+        edge = Edge(
+            gate,
             cors_origins=["*"],
             account_origins=[],
             websocket_origins=["*"],

@@ -2,14 +2,17 @@
 
 import contextlib
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
+from quotecast.access.plans import Plan
+from quotecast.access.shared import SharedAccess
 from quotecast.accounts.database import Database
 from quotecast.accounts.passwords import Passwords
 from quotecast.accounts.tokens import Tokens
 from quotecast.api import logins
 from quotecast.api.edge.addresses import identify_by_address
+from quotecast.api.key_access import KeyAccess
 from quotecast.api.logins import LoginWindow, Unlimited
 from quotecast.api.services import Accounts
 from quotecast.limits.window import Window
@@ -25,8 +28,8 @@ def window_of(settings: Settings, name: str = "", **other: Any) -> Window:
 
 
 @contextlib.asynccontextmanager
-async def open_accounts(settings: Settings) -> AsyncIterator[Accounts]:
-    """Opens the database, the tokens, the password hashing and the window of login attempts."""
+async def open_accounts(settings: Settings, plans: Mapping[str, Plan]) -> AsyncIterator[Accounts]:
+    """Opens the database, the tokens, the password hashing, the window of login attempts and the keys."""
     keys = [key for key in (settings.jwt_secret, settings.jwt_previous_secret) if key]
     attempts = window_of(settings, ":logins", seconds=logins.WINDOW_SECONDS, forgetful=True)
     database = Database(
@@ -34,11 +37,13 @@ async def open_accounts(settings: Settings) -> AsyncIterator[Accounts]:
         pool_size=settings.database_connections,
         statement_cache=settings.database_statement_cache,
     )
-    async with attempts, database, Passwords() as passwords:
+    shared = SharedAccess(settings.redis_url, settings.redis_prefix)
+    async with attempts, database, shared, Passwords() as passwords:
         yield Accounts(
             database=database,
             tokens=Tokens(keys, lifetime_seconds=settings.token_days * 86_400, clock=time.time),
             passwords=passwords,
             logins=LoginWindow(attempts if settings.limits != "off" else Unlimited(), settings.jwt_secret),
+            keys=KeyAccess(database, shared, plans),
             address_of=identify_by_address(settings.trusted_proxies),
         )

@@ -6,6 +6,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from quotecast.access.reach import Reach
 from quotecast.api.answers import cached_for, feed_headers
 from quotecast.api.services import Services, require_mirror
 from quotecast.asgi import Header
@@ -42,6 +43,8 @@ class Market(Struct, frozen=True):
     resting: bool
     #: Of the quote's prices.
     decimals: int
+    #: How far back the client's plan reaches; None for the whole past.
+    reach: Reach | None = None
 
 
 def market_of(services: Services, feed: Feed, symbol: str) -> Market:
@@ -66,6 +69,7 @@ def market_of(services: Services, feed: Feed, symbol: str) -> Market:
         moment=traded if info is not None and info.simulated else now,
         calendar=calendar,
         revision=entry.revision,
+        reach=services.reach,
         resting=not is_open(calendar, now - pause) and not is_open(calendar, now + pause),
     )
 

@@ -35,7 +35,7 @@ class Page(Struct, frozen=True):
 
 
 async def read_page(source: Source, market: Market, query: BarQuery, most: int = MAX_WINDOWS) -> Page:
-    """Returns a page of bars. Raises SymbolNotFound, NotOffered or UpstreamError.
+    """Returns a page of bars. Raises SymbolNotFound, NotOffered, UpstreamError or OutOfPlan.
 
     Ascending without a start, the page has the newest bars, and no other page follows. Descending without a
     start, none follows an empty page: an instrument's first trade is behind it.
@@ -43,6 +43,7 @@ async def read_page(source: Source, market: Market, query: BarQuery, most: int =
     if query.order == "asc" and query.start is None:
         page = await read_page(source, market, replace(query, order="desc"), most)
         return replace(page, bars=page.bars[::-1], rest=None)
+    query = _within_reach(market, query)
     found: list[Bar] = []
     parts: list[Part] = []
     rest: BarQuery | None = None
@@ -55,6 +56,17 @@ async def read_page(source: Source, market: Market, query: BarQuery, most: int =
     if len(found) > query.limit:
         rest = _rest_from_bar(query, found)
     return _page(found[: query.limit], rest, parts)
+
+
+def _within_reach(market: Market, query: BarQuery) -> BarQuery:
+    """Returns the query from the start of the plan's past on. Raises OutOfPlan for an earlier start."""
+    reach, now = market.reach, market.moment.timestamp()
+    if reach is None:
+        return query
+    if query.start is None:
+        return replace(query, start=reach.start(now))
+    reach.require(query.start, now)
+    return query
 
 
 def _page(bars: list[Bar], rest: BarQuery | None, parts: list[Part]) -> Page:

@@ -5,13 +5,15 @@ import time
 from collections.abc import Callable, Mapping
 
 from quotecast import parent
+from quotecast.access.plans import Plan
 from quotecast.api import checks, sources
 from quotecast.api.alert_services import Alerts
 from quotecast.api.bar_market import exchange_of
 from quotecast.api.edge.access_log import access_log
-from quotecast.api.edge.addresses import identify_by_address
+from quotecast.api.edge.addresses import client_address, identify_by_address, networks
 from quotecast.api.edge.caches import CacheLimits
-from quotecast.api.edge.identity import identify_by_user
+from quotecast.api.edge.gate import Everybody, Gate
+from quotecast.api.edge.identity import identify_by_user, is_user
 from quotecast.api.edge.middleware import Edge, Observer
 from quotecast.api.edge.requests import Requests
 from quotecast.api.edge.throttle import Throttle
@@ -19,6 +21,7 @@ from quotecast.api.names import Names
 from quotecast.api.past import Past
 from quotecast.api.searching import Searches
 from quotecast.api.services import Accounts, Services
+from quotecast.api.views import Views
 from quotecast.asgi import App
 from quotecast.bus.redis import RedisBus
 from quotecast.cache.base import Cache
@@ -132,6 +135,21 @@ def history_store(settings: Settings) -> Store | None:
     if settings.history == "off":
         return None
     return open_store(settings.history_store, history_folder(settings))
+
+
+def make_gate(app: App, services: Services, plans: Mapping[str, Plan], settings: Settings) -> Gate:
+    """Returns the application behind the recognition of API keys and the bounds of plans."""
+    accounts, trusted = services.accounts, networks(settings.trusted_proxies)
+    return Gate(
+        app,
+        finder=accounts.keys,
+        everybody=Everybody.of(plans),
+        views=Views(services),
+        address_of=accounts.address_of,
+        client_of=lambda scope: client_address(scope, trusted),
+        is_user=is_user(accounts.tokens),
+        clock=services.clock,
+    )
 
 
 def observers_of(requests: Requests, settings: Settings) -> list[Observer]:

@@ -16,11 +16,13 @@ import uvloop
 from litestar import Litestar
 from msgspec.structs import replace
 
+from quotecast.access.book import Holder
 from quotecast.api.account_services import window_of
 from quotecast.api.app import build_app
 from quotecast.api.composition import capacity_of, limits_of, make_edge, observers_of, with_caches
-from quotecast.api.edge.addresses import identify_by_address
+from quotecast.api.edge.addresses import client_address, identify_by_address, networks
 from quotecast.api.edge.ambiguity import is_ambiguous
+from quotecast.api.edge.gate import Everybody, Gate, credential_of
 from quotecast.api.edge.repeats import Repeats
 from quotecast.api.edge.requests import Requests, span_attributes
 from quotecast.api.edge.throttle import Throttle
@@ -33,10 +35,11 @@ from quotecast.api.past import Past
 from quotecast.api.routes.health import readiness_on_private_port
 from quotecast.api.searching import Searches
 from quotecast.api.services import NO_PROVIDER, MarketServices
+from quotecast.api.views import Views
 from quotecast.asgi import App, Scope
 from quotecast.bus.relay import RelayBus
 from quotecast.environment import PREFIX, value_of
-from quotecast.errors import SettingsError
+from quotecast.errors import OutOfScope, SettingsError
 from quotecast.feed.documents import Documents
 from quotecast.feed.mirror import Mirror
 from quotecast.feed.relay import Relay
@@ -51,6 +54,7 @@ from quotecast.providers.quotecast.offer import Origin
 from quotecast.redis import counts
 from quotecast.settings.checks import UNENCRYPTED, sends_secret_unencrypted
 from quotecast.settings.model import Settings
+from quotecast.settings.plans import plans_of
 from quotecast.stream import ticker
 from quotecast.stream.endpoint import Streams
 from quotecast.stream.hubs import hub_of
@@ -108,7 +112,8 @@ async def _serve(settings: Settings) -> None:
             address_of=identify_by_address(settings.trusted_proxies),
             relays=relays,
         )
-        local = traced(make_edge(streams, (), requests, settings), span_attributes)
+        gate = _gate(streams, services, settings)
+        local = traced(make_edge(gate, (), requests, settings), span_attributes)
         forward = Forward(
             settings.origin,
             settings.trusted_proxies,
@@ -171,8 +176,44 @@ def _routes(
     return routed, with_caches(repeats, settings)
 
 
+class _NoKeys:
+    """Refuses keys and tickets, which only the origin knows."""
+
+    async def find(self, _text: str, _address: str) -> Holder:
+        """Raises OutOfScope."""
+        raise OutOfScope("This edge opens feeds without API keys; connect to the origin with yours")
+
+    async def use_ticket(self, _ticket: str) -> Holder:
+        """Raises OutOfScope."""
+        return await self.find("", "")
+
+    async def take_place(self, _holder: Holder, _name: str) -> bool:
+        """Returns False."""
+        return False
+
+    async def leave_place(self, _holder: Holder, _name: str) -> None:
+        """Does nothing."""
+
+
+def _gate(app: App, services: MarketServices, settings: Settings) -> Gate:
+    """Returns the application behind the bounds of the plan of everybody."""
+    trusted = networks(settings.trusted_proxies)
+    return Gate(
+        app,
+        finder=_NoKeys(),
+        everybody=Everybody.of(plans_of(settings)),
+        views=Views(services),
+        address_of=identify_by_address(settings.trusted_proxies),
+        client_of=lambda scope: client_address(scope, trusted),
+        is_user=lambda _scope: False,
+        clock=services.clock,
+    )
+
+
 def _is_local(is_answered: Callable[[Scope], bool], scope: Scope) -> bool:
     path: str = scope["path"]
+    if credential_of(scope) is not None and not path.startswith("/api/sse/"):
+        return False
     # A proxy may understand an ambiguous request differently: it is refused here.
     return is_answered(scope) or path.startswith("/api/sse/") or is_ambiguous(scope)
 

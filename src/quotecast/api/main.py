@@ -20,6 +20,7 @@ from quotecast.api.app import build_app
 from quotecast.api.composition import (
     capacity_of,
     make_edge,
+    make_gate,
     make_services,
     make_streams,
     make_throttle,
@@ -48,6 +49,7 @@ from quotecast.observe.logs import configure_logs
 from quotecast.redis import counts
 from quotecast.settings.mcp import serves_mcp
 from quotecast.settings.model import Settings
+from quotecast.settings.plans import plans_of
 from quotecast.stream import ticker
 from quotecast.stream.capacity import Capacity
 from quotecast.stream.hubs import hub_of
@@ -89,7 +91,8 @@ async def _serve(settings: Settings) -> None:
         stack.push_async_callback(bus.close)
         window = await stack.enter_async_context(window_of(settings, leasing=True))
         cache = await stack.enter_async_context(RedisCache(*redis))
-        accounts = await stack.enter_async_context(open_accounts(settings))
+        plans = plans_of(settings)
+        accounts = await stack.enter_async_context(open_accounts(settings, plans))
         budgets = await stack.enter_async_context(window_of(settings, ":budgets"))
         left: dict[str, int] = {}
         services = make_services(
@@ -112,8 +115,10 @@ async def _serve(settings: Settings) -> None:
         routed, http = _routes(services, window, door, settings)
         relays = Relays(bus, settings.relay_secret)
         streams = make_streams(http, hubs, settings, relays)
+        accounts.keys.follow(streams.clients.end_key)
+        gate = make_gate(streams, services, plans, settings)
         requests = Requests()
-        edge = traced(make_edge(streams, private_prefixes(routed), requests, settings), span_attributes)
+        edge = traced(make_edge(gate, private_prefixes(routed), requests, settings), span_attributes)
         # The relay ignores data on the bus of a feed that no longer has a provider.
         mirrors = {feed: hub.mirror for feed, hub in hubs.items()}
         relay = Relay(bus, mirrors, services.documents, on_message=relays.publish)
@@ -125,6 +130,8 @@ async def _serve(settings: Settings) -> None:
                 waker.follow_hints(),
                 waker.follow_events(),
                 door.run(),
+                accounts.keys.book.run(),
+                accounts.keys.shared.run(),
             )
         )
         counting = ApiWorker(

@@ -1,15 +1,17 @@
 """Account routes, recognised by what each route declares: their paths, and the guard of their tokens."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from litestar import Litestar
 from litestar.exceptions import ImproperlyConfiguredException
 from litestar.handlers import HTTPRouteHandler
 from litestar.routes import ASGIRoute, HTTPRoute
 
-from quotecast.api.edge.identity import require_token
+from quotecast.api.edge.identity import require_key, require_token
 from quotecast.api.reference.account_operations import AccountOperation
+
+_GUARDS: Final = frozenset({require_token, require_key})
 
 
 def private_prefixes(app: Litestar) -> tuple[str, ...]:
@@ -25,13 +27,13 @@ def private_prefixes(app: Litestar) -> tuple[str, ...]:
 
 
 def require_guards(app: Litestar) -> None:
-    """Raises ImproperlyConfiguredException for a secured route without the guard `require_token`.
+    """Raises ImproperlyConfiguredException for a secured route without a guard.
 
-    The OpenAPI document would promise a token that the route never asks for.
+    The OpenAPI document would promise a token or a key that the route never asks for.
     """
     for path, handler in handlers_of(app):
         if handler.resolve_security() and not _has_guard(handler):
-            raise ImproperlyConfiguredException(f"{path} declares security; it needs the guard require_token")
+            raise ImproperlyConfiguredException(f"{path} declares security; it needs a guard of `_GUARDS`")
 
 
 def handlers_of(app: Litestar) -> Iterator[tuple[str, HTTPRouteHandler]]:
@@ -46,4 +48,4 @@ def _is_private(handler: HTTPRouteHandler) -> bool:
 
 def _has_guard(handler: HTTPRouteHandler) -> bool:
     layers: list[Any] = list(handler.ownership_layers)
-    return any(require_token in (layer.guards or ()) for layer in layers)
+    return any(_GUARDS.intersection(layer.guards or ()) for layer in layers)

@@ -7,10 +7,12 @@ from litestar import Request
 from litestar.datastructures import State
 from msgspec import Struct, field
 
+from quotecast.access.reach import Reach
 from quotecast.accounts.database import Database
 from quotecast.accounts.passwords import Passwords
 from quotecast.accounts.tokens import Tokens
 from quotecast.api.alert_services import Alerts
+from quotecast.api.key_access import KeyAccess
 from quotecast.api.logins import LoginWindow
 from quotecast.api.names import Names
 from quotecast.api.past import Past
@@ -28,6 +30,8 @@ T = TypeVar("T")
 
 HttpRequest = Request[Any, Any, State]
 
+#: The entry of a request's scope for the services of its client's view; see `views`.
+VIEW: Final = "quotecast.view"
 #: The name of the provider of a feed that the operator switched off.
 NO_PROVIDER: Final = "none"
 
@@ -39,6 +43,7 @@ class Accounts(Struct, frozen=True, kw_only=True):
     tokens: Tokens
     passwords: Passwords
     logins: LoginWindow
+    keys: KeyAccess
     #: Returns the address under which to count an attempt to log in.
     address_of: Callable[[Mapping[str, Any]], str]
 
@@ -68,6 +73,10 @@ class MarketServices(Struct, frozen=True, kw_only=True):
     checks: Mapping[str, Callable[[], Awaitable[str]]]
     #: Whether this worker is about to stop.
     draining: Callable[[], bool]
+    #: The name of the view of the market; empty for the whole of it.
+    view: str = ""
+    #: How far back the view reaches; None for the whole past.
+    reach: Reach | None = None
 
     def configured(self) -> list[Feed]:
         """Returns the feeds that have a provider."""
@@ -96,8 +105,9 @@ class Services(MarketServices, frozen=True, kw_only=True):
 
 
 def services_of(request: HttpRequest) -> Services:
-    """Returns the services that the request's application was built with."""
-    services: Services = request.app.state.services
+    """Returns the services of the request's view, else those that its application was built with."""
+    view: Any = request.scope.get(VIEW)
+    services: Services = request.app.state.services if view is None else view
     return services
 
 

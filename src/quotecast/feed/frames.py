@@ -21,9 +21,37 @@ Label = str | UnsetType
 
 
 class Limits(Struct, frozen=True):
-    """Bounds of one connection; the welcome frame announces them."""
+    """Bounds of one connection; the welcome frame announces `symbols`, and `interval` where there is one.
+
+    `interval` is the least one in milliseconds. With `only`, the names of symbols and groups, a client gets
+    these alone. Errors name `plan`, where the bounds are those of a plan.
+    """
 
     symbols: int = 1000
+    interval: int = 0
+    only: tuple[str, ...] = ()
+    bars: bool = True
+    plan: str = ""
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether a plan gives fewer symbols than everybody has."""
+        return self.symbols < Limits().symbols
+
+    def announced(self) -> "Announced":
+        """Returns the part that clients need."""
+        return Announced(self.symbols, self.interval or UNSET)
+
+    def refusal(self, bound: str) -> str:
+        """Returns the text of an error about a bound."""
+        return f"Plan {self.plan}: {bound}" if self.plan else bound
+
+
+class Announced(Struct, frozen=True):
+    """Bounds of a connection as its welcome says them."""
+
+    symbols: int
+    interval: int | UnsetType = UNSET
 
 
 class Place(Struct, frozen=True):
@@ -38,7 +66,7 @@ class _Welcome(Struct, frozen=True, rename="camel", tag_field="type", tag="welco
     epoch: str
     seq: int
     heartbeat_ms: int
-    limits: Limits
+    limits: Announced
     connection: str
     replayed: bool | UnsetType = UNSET
     at: str | UnsetType = UNSET
@@ -47,12 +75,12 @@ class _Welcome(Struct, frozen=True, rename="camel", tag_field="type", tag="welco
 class _WelcomeToAll(Struct, frozen=True, rename="camel", tag_field="type", tag="welcome"):
     feeds: Mapping[str, Place]
     heartbeat_ms: int
-    limits: Limits
+    limits: Announced
     connection: str
 
 
 class Rejected(Struct, frozen=True):
-    """An unknown symbol of a subscribe command."""
+    """A symbol of a subscribe command that the feed does not know (404), or not for this client (403)."""
 
     symbol: str
     code: int = 404
@@ -161,13 +189,13 @@ def welcome(
 ) -> Struct:
     """Returns the first frame of a connection to one feed, or to a replay of it."""
     place = feed.spec.name, mark.epoch, mark.seq
-    return _Welcome(*place, heartbeat_ms, limits, connection, *_replayed(replayed_at))
+    return _Welcome(*place, heartbeat_ms, limits.announced(), connection, *_replayed(replayed_at))
 
 
 def welcome_to_all(marks: Mapping[str, Mark], heartbeat_ms: int, limits: Limits, connection: str) -> Struct:
     """Returns the first frame of a connection to all feeds; `marks` by the feed's name."""
     places = {name: Place(mark.epoch, mark.seq) for name, mark in marks.items()}
-    return _WelcomeToAll(places, heartbeat_ms, limits, connection)
+    return _WelcomeToAll(places, heartbeat_ms, limits.announced(), connection)
 
 
 def subscribed(

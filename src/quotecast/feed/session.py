@@ -39,7 +39,7 @@ class FeedSession:
     def __init__(
         self, mirror: Mirror, limits: Limits, form: Form, resumptions: Counter[str] | None = None
     ) -> None:
-        self.interval = DEFAULT_INTERVAL
+        self.interval = max(DEFAULT_INTERVAL, limits.interval)
         self.subscription = Subscription(mirror, form)
         self._limits = limits
         #: Counts of reconnects with a cursor, by their outcome: `resume` or `resync`.
@@ -73,6 +73,7 @@ class FeedSession:
         self._require_data(command)
         subscription = self.subscription
         interval = require_interval(command.interval, self.interval)
+        self._require_rights(command, interval)
         form = self._form(command)
         bars_since = None if command.bars_since is None else require_time(command.bars_since)
         if bars_since is not None and form.bars is None:
@@ -99,6 +100,19 @@ class FeedSession:
         if not self.mirror.loaded and (names or (among_feeds and command.since is not None)):
             code = 503 if among_feeds else 400
             raise CommandError("there is no data yet, so no symbol is known", code)
+
+    def _require_rights(self, command: Command, interval: int) -> None:
+        """Raises CommandError for a command beyond the bounds of this connection."""
+        limits = self._limits
+        if interval < limits.interval:
+            raise CommandError(limits.refusal(f"interval of at least {limits.interval} milliseconds"), 403)
+        if command.bars not in {None, "none"} and not limits.bars:
+            raise CommandError(limits.refusal("no bars"), 403)
+        if isinstance(command.symbols, str) and limits.only:
+            raise CommandError("this API key is for named symbols: subscribe to names", 403)
+        if isinstance(command.symbols, str) and limits.is_narrow:
+            most = f"at most {limits.symbols} symbols per socket, so not all"
+            raise CommandError(limits.refusal(most), 403)
 
     def _form(self, command: Command) -> Form:
         """Returns the form with the fields of a command."""
@@ -222,17 +236,37 @@ class FeedSession:
         else:
             named = self.mirror.keys_named(names)
         known = frozenset(filter(None, named.values()))
-        if None not in named.values():
+        if None not in named.values() and not self._limits.only:
             return known, []
-        return known, [Rejected(name[:64]) for name in dict.fromkeys(names) if named[name] is None]
+        allowed = self._allowed(known)
+        rejected = [
+            Rejected(name[:64], 404 if named[name] is None else 403)
+            for name in dict.fromkeys(names)
+            if named[name] not in allowed
+        ]
+        return allowed, rejected
+
+    def _allowed(self, known: frozenset[str]) -> frozenset[str]:
+        """Returns the keys and groups that this client may have; a group it may have includes its members."""
+        only = self._limits.only
+        if not only:
+            return known
+        mirror = self.mirror
+        named = mirror.keys_named(name for name in only if ":" not in name)
+        groups = [mirror.group(name) for name in only if ":" in name]
+        mine = frozenset(filter(None, [*named.values(), *groups]))
+        return known & (mine | mirror.keys_of(mine))
 
     def _union(self, added: Wanted) -> Wanted:
         wanted = self.subscription.wanted
         if added is None or wanted is None:
             return None
         joined = wanted | added
-        if len(joined) > self._limits.symbols:
-            raise CommandError(f"at most {self._limits.symbols} symbols per connection")
+        limits = self._limits
+        if limits.is_narrow and limits.plan and len(self.mirror.keys_of(joined)) > limits.symbols:
+            raise CommandError(limits.refusal(f"at most {limits.symbols} symbols per socket"), 403)
+        if len(joined) > limits.symbols:
+            raise CommandError(f"at most {limits.symbols} symbols per connection")
         return joined
 
     def _acknowledgement(self, request: Id, rejected: Sequence[Rejected] = ()) -> Frame:

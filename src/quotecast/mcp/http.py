@@ -18,7 +18,7 @@ from quotecast.settings.model import Settings
 
 MAX_BODY_BYTES: Final = 64 * 1024
 #: Headers that a read inherits: whose request it is, and under which id it is logged.
-_INHERITED: Final = (b"authorization", b"x-forwarded-for")
+_INHERITED: Final = (b"authorization", b"x-api-key", b"x-forwarded-for")
 
 
 @contextlib.asynccontextmanager

@@ -15,6 +15,7 @@ from quotecast.providers.offers import BUILT_IN, NONE, built_in, offer_of
 from quotecast.redis import urls
 from quotecast.settings import mcp
 from quotecast.settings.model import MIN_SECRET_BYTES, Settings
+from quotecast.settings.plans import wrong_plans
 from quotecast.settings.providers import (
     names_of,
 )
@@ -46,6 +47,7 @@ def contradictions(settings: Settings) -> Iterator[str]:
     yield from _wrong_receivers(settings)
     yield from _wrong_mcp(settings)
     yield from _wrong_origin(settings)
+    yield from wrong_plans(settings)
     for group in GROUPS:
         yield from _wrong_providers(group, settings)
     for name in sorted({name for group in GROUPS for name in settings.providers_of(group)} & {*settings.own}):

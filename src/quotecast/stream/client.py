@@ -8,6 +8,8 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final, Literal, Protocol
 
+from msgspec import Struct
+
 from quotecast.errors import CloseCode
 from quotecast.feed.client import ClientSession
 from quotecast.feed.framing import Frame
@@ -43,7 +45,9 @@ class Client:
     `name` is its feed, `all` or `replay`. `end` closes its connection for a reason.
     """
 
-    __slots__ = ("_end", "_socket", "_turn", "code", "connections", "name", "session", "task", "transport")
+    __slots__ = (
+        "_end", "_socket", "_turn", "code", "connections", "key_id", "name", "session", "task", "transport",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -58,6 +62,8 @@ class Client:
         self.name = name
         self.transport = transport
         self.session = session
+        #: The API key that opened the connection.
+        self.key_id: str | None = None
         self._end = end
         self._socket = socket
         self._turn = asyncio.Lock()
@@ -80,6 +86,12 @@ class Client:
         self.code = code
         self.task.cancel()
         return True
+
+    def expel(self, code: CloseCode, error: Struct) -> None:
+        """Sends an error if the client has room for it, and disconnects the client."""
+        if self._socket.ready:
+            self._socket.write(self.session.encoding.write(error))
+        self.disconnect(code)
 
     async def dismiss(self, delays: tuple[int, int]) -> None:
         """Sends `shutdown` and disconnects the client as soon as it has read that."""

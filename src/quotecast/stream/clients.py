@@ -2,19 +2,22 @@
 
 import asyncio
 import contextlib
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 import structlog
 
-from quotecast.errors import CloseCode
+from quotecast.errors import CloseCode, InvalidKey
+from quotecast.feed import frames
 from quotecast.feed.framing import Frame
 from quotecast.stream.client import CLOSE_SECONDS, Client, ConnectionEnded
 from quotecast.stream.restarts import retry_ms
 
 #: Seconds that all clients have to read the farewell.
 FAREWELL_SECONDS: Final = 1.0
+
+_CHANGED: Final = "The rights of this API key changed; connect again"
 
 #: Counts are by a feed's name, `all` or `replay`, and by transport.
 Kind = tuple[str, str]
@@ -30,6 +33,7 @@ class Clients:
         self._per_address = per_address
         self._by_address: Counter[str] = Counter()
         self._clients: set[Client] = set()
+        self._by_key: defaultdict[str, set[Client]] = defaultdict(set)
         #: Open connections.
         self.sockets: Counter[Kind] = Counter()
         #: Accepted connections.
@@ -67,6 +71,8 @@ class Clients:
             await self._close(client, CloseCode.SERVICE_RESTART)
             return
         self._clients.add(client)
+        if client.key_id is not None:
+            self._by_key[client.key_id].add(client)
         self.sockets[client.kind] += 1
         try:
             await greet()
@@ -83,7 +89,21 @@ class Clients:
         finally:
             client.leave()
             self._clients.remove(client)
+            self._forget_key(client)
             self.sockets[client.kind] -= 1
+
+    def end_key(self, key_id: str, *, is_good: bool) -> None:
+        """Disconnects the clients of an API key that ended, or is good for other things than before."""
+        code = CloseCode.RIGHTS_CHANGED if is_good else CloseCode.KEY_ENDED
+        said = frames.error(403, _CHANGED) if is_good else frames.error(401, str(InvalidKey()))
+        for client in [*self._by_key.get(key_id, ())]:
+            client.expel(code, said)
+
+    def _forget_key(self, client: Client) -> None:
+        if client.key_id is not None:
+            self._by_key[client.key_id].discard(client)
+            if not self._by_key[client.key_id]:
+                del self._by_key[client.key_id]
 
     def retry_range(self) -> tuple[int, int]:
         """Returns the bounds of the delay with which all clients would reconnect, in milliseconds."""

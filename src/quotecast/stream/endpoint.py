@@ -10,8 +10,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any, Final
 
+from quotecast.access.grant import GRANT, Grant
 from quotecast.asgi import App
-from quotecast.errors import CloseCode, QuotecastError
+from quotecast.errors import CloseCode, QuotecastError, close_code_of
 from quotecast.feed.client import ClientSession
 from quotecast.feed.commands import Query
 from quotecast.feed.encoding import JSON, Encoding, negotiate
@@ -111,11 +112,12 @@ class Streams:
     async def _accept(self, feed: Feed | None, scope: Any, receive: Any, send: Any) -> None:
         """Serves one feed, in frames or as a grid, or all feeds."""
         encoding = await _accept_socket(scope, send)
-        hubs = [self._hubs[feed]] if feed else [*self._hubs.values()]
+        grant: Grant | None = scope.get(GRANT)
+        hubs = [self._hubs[feed]] if feed else self._hubs_of(grant)
         in_grid = scope["path"] in GRIDS
         session = (GridSession if in_grid else ClientSession)(
             [hub.mirror for hub in hubs],
-            Limits(),
+            Limits() if grant is None else grant.limits,
             GRID if in_grid else encoding or JSON,
             among_feeds=feed is None,
             resumptions=[hub.resumptions for hub in hubs],
@@ -124,7 +126,12 @@ class Streams:
         )
         writer = scope["extensions"][WRITER]
         client = Client(feed or ALL, "websocket", session, hubs, end=partial(_close, send), socket=writer)
+        client.key_id = grant.key.id if grant and grant.key else None
         await self._run(client, feed, scope, receive)
+
+    def _hubs_of(self, grant: Grant | None) -> list[Hub]:
+        """Returns the hubs of the feeds that a client may have."""
+        return [hub for feed, hub in self._hubs.items() if grant is None or grant.has_feed(feed)]
 
     async def _accept_replay(
         self, feed: Feed | None, asked: Replay, scope: Any, receive: Any, send: Any
@@ -138,15 +145,17 @@ class Streams:
             self.clients.closes[(REPLAY, "websocket"), CloseCode.NOT_RECORDED] += 1
             await _close(send, CloseCode.NOT_RECORDED)
             return
+        grant: Grant | None = scope.get(GRANT)
         session = ClientSession(
             [player.mirror],
-            Limits(),
+            Limits() if grant is None else grant.limits,
             encoding,
             connection=connection_id(),
             heartbeat_ms=self._heartbeat_ms,
         )
         writer = scope["extensions"][WRITER]
         client = Client(REPLAY, "websocket", session, [hub], end=partial(_close, send), socket=writer)
+        client.key_id = grant.key.id if grant and grant.key else None
 
         async def end() -> None:
             # The hub sends the last changes first.
@@ -197,6 +206,13 @@ class Streams:
 async def _close(send: Any, code: CloseCode) -> None:
     """Sends a close frame, and waits until the socket has taken it."""
     await send({"type": "websocket.close", "code": int(code), "reason": code.name.lower()})
+
+
+async def refuse_socket(scope: Any, send: Any, refusal: QuotecastError) -> None:
+    """Accepts a handshake to say why the socket closes: browsers cannot read the answer to a handshake."""
+    encoding = await _accept_socket(scope, send) or JSON
+    scope["extensions"][WRITER].write(encoding.write(error(refusal.status, str(refusal))))
+    await _close(send, close_code_of(refusal))
 
 
 async def _accept_socket(scope: Any, send: Any) -> Encoding | None:

@@ -14,6 +14,7 @@ from typing import Any, Final, Protocol
 
 from msgspec.structs import replace
 
+from quotecast.access.grant import GRANT, Grant
 from quotecast.asgi import BODILESS, App, Headers, respond
 from quotecast.codings import best_coding
 from quotecast.errors import (
@@ -106,9 +107,11 @@ class Events:
         if coding:
             writer.compresses = True
             await send({"type": "http.response.body", "body": GZIP_HEADER, "more_body": True})
+        grant: Grant | None = scope.get(GRANT)
         scope.clear()  # servers and middleware hold it, with all headers, as long as the connection lasts
         end = partial(_end, send, writer)
         client = Client(feed, "sse", session, [self._hubs[feed]], end=end, socket=writer)
+        client.key_id = grant.key.id if grant and grant.key else None
         await self._clients.run(client, partial(self._begin, client, frames), partial(_until_gone, receive))
 
     async def _greet(self, feed: Feed, scope: Any) -> tuple[ClientSession, list[Frame]]:
@@ -120,9 +123,10 @@ class Events:
             raise InvalidValue("at", "Replays are on the WebSocket feeds")
         query = _query_of(scope, feed)
         mirror = self._hubs[feed].mirror
+        grant: Grant | None = scope.get(GRANT)
         session = ClientSession(
             [mirror],
-            Limits(),
+            Limits() if grant is None else grant.limits,
             EVENTS,
             resumptions=[self._hubs[feed].resumptions],
             connection=connection_id(),

@@ -14,11 +14,11 @@ _LOCAL: Final = re.compile(rb"https?://(localhost|127\.0\.0\.1|\[::1\])(:[0-9]{1
 _EXPOSED: Final = (
     "X-Request-ID, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, ETag, "
     "X-Missing-Count, X-Missing-Symbols, X-Total-Count, X-Cache, Age, X-Feed-State, "
-    "X-Next-After, X-Next-Page, X-Source, X-Tick-Size, X-Session"
+    "X-Next-After, X-Next-Page, X-Plan, X-Source, X-Tick-Size, X-Session"
 )
 _ACCEPTED: Final = (
     "Authorization, Content-Type, Idempotency-Key, If-None-Match, Last-Event-ID, MCP-Protocol-Version, "
-    "Mcp-Method, Mcp-Name, Mcp-Session-Id, X-Request-ID"
+    "Mcp-Method, Mcp-Name, Mcp-Session-Id, X-API-Key, X-Request-ID"
 )
 _VARY: Final = (b"vary", b"Origin")
 

@@ -6,17 +6,24 @@ from typing import Any, Final, TypeVar
 from litestar.connection import ASGIConnection
 from litestar.handlers import BaseRouteHandler
 
+from quotecast.access.grant import GRANT, Grant
+from quotecast.access.keys import Key
 from quotecast.accounts.account import Account, open_account
 from quotecast.accounts.database import Run
 from quotecast.accounts.tokens import Claims, Tokens
 from quotecast.api.services import HttpRequest, services_of
 from quotecast.asgi import Scope
-from quotecast.errors import InvalidToken, NotAuthenticated
+from quotecast.errors import InvalidKey, InvalidToken, KeyNotEnough, NotAuthenticated
 
 _CLAIMS: Final = "quotecast.claims"
 _NO_TOKEN: Final = object()
 
 T = TypeVar("T")
+
+
+def is_user(tokens: Tokens) -> Callable[[Scope], bool]:
+    """Returns a function from a request's scope to whether it has a valid token."""
+    return lambda scope: isinstance(_claims(scope, tokens), Claims)
 
 
 def identify_by_user(tokens: Tokens, by_address: Callable[[Scope], str]) -> Callable[[Scope], str]:
@@ -36,9 +43,22 @@ def identify_by_user(tokens: Tokens, by_address: Callable[[Scope], str]) -> Call
 def require_token(connection: ASGIConnection[Any, Any, Any, Any], _: BaseRouteHandler) -> None:
     """Checks the token before the query and the body are read; guards account routes.
 
-    Raises NotAuthenticated or InvalidToken.
+    Raises NotAuthenticated, InvalidToken or KeyNotEnough.
     """
     _require_claims(connection.scope, connection.app.state.services.accounts.tokens)
+
+
+def require_key(connection: ASGIConnection[Any, Any, Any, Any], _: BaseRouteHandler) -> None:
+    """Guards routes of API keys. Raises InvalidKey."""
+    key_of(connection.scope)
+
+
+def key_of(scope: Any) -> Key:
+    """Returns the API key of a request that passed the gate. Raises InvalidKey."""
+    grant: Grant | None = scope.get(GRANT)
+    if grant is None or grant.key is None:
+        raise InvalidKey
+    return grant.key
 
 
 async def with_account(
@@ -76,6 +96,8 @@ def user_of(request: HttpRequest) -> str:
 def _require_claims(scope: Any, tokens: Tokens) -> Claims:
     """Returns the claims of the request's token. Raises NotAuthenticated or InvalidToken."""
     claims = _claims(scope, tokens)
+    if not isinstance(claims, Claims) and _has_key(scope):
+        raise KeyNotEnough
     if claims is _NO_TOKEN:
         raise NotAuthenticated
     if not isinstance(claims, Claims):
@@ -88,6 +110,11 @@ def _claims(scope: Any, tokens: Tokens) -> object:
     if _CLAIMS not in scope:
         scope[_CLAIMS] = _read_token(scope, tokens)
     return scope[_CLAIMS]
+
+
+def _has_key(scope: Any) -> bool:
+    grant: Grant | None = scope.get(GRANT)
+    return grant is not None and grant.key is not None
 
 
 def _read_token(scope: Any, tokens: Tokens) -> object:

@@ -17,6 +17,7 @@ from msgspec import UNSET, UnsetType
 
 from quotecast.api.edge.middleware import REQUEST_ID
 from quotecast.api.services import HttpRequest
+from quotecast.asgi import Scope, Send, content_length, respond
 from quotecast.complaints import choices_of, complaint
 from quotecast.errors import (
     FieldProblem,
@@ -93,6 +94,18 @@ def _on_refusal(request: HttpRequest, error: QuotecastError) -> Response[bytes]:
         case _:
             headers = _retry_after(getattr(error, "retry_after", None))
             return problem(request, error.status, str(error), code=error.code, headers=headers)
+
+
+async def refuse_request(scope: Scope, send: Send, error: QuotecastError) -> None:
+    """Answers a request with an error before it reaches a route, in the format of the routes' errors."""
+    if isinstance(error, TooManyRequests):
+        body = encode_json(Problem(str(error)))
+    else:
+        body = encode_json(Problem(str(error), error.code, scope.get(REQUEST_ID, UNSET)))
+    named = _REMEDIES.get(error.status, {}) | _retry_after(getattr(error, "retry_after", None))
+    headers = [(name.encode(), value.encode()) for name, value in named.items()]
+    headers += [(b"content-type", b"application/json"), content_length(body)]
+    await respond(send, error.status, headers, body)
 
 
 def _too_many(error: TooManyRequests) -> Response[bytes]:

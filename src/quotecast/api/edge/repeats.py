@@ -17,7 +17,7 @@ from quotecast.api.answers import Answer
 from quotecast.api.edge import caches
 from quotecast.api.edge.middleware import REQUEST_ID
 from quotecast.api.edge.throttle import DECISION, LIMITED, LimitedPath, Throttle, limit_headers, refuse
-from quotecast.api.services import HttpRequest, Services, services_of
+from quotecast.api.services import VIEW, HttpRequest, Services, services_of
 from quotecast.asgi import App, Headers
 from quotecast.limits.decision import Decision
 from quotecast.observe import logs
@@ -39,8 +39,8 @@ _AGAIN: Final = "quotecast.again"
 
 P = ParamSpec("P")
 Made = TypeVar("Made", bound=Answer | Awaitable[Answer])
-#: A path and its query, as the client sent them.
-Url = tuple[str, bytes]
+#: A path and its query, as the client sent them, and the name of the view that answers them.
+Url = tuple[str, bytes, str]
 Again = Callable[[], Answer | Awaitable[Answer]]
 
 
@@ -155,7 +155,8 @@ class Repeats:
         if scope["type"] != "http" or scope["method"] != "GET":
             await self._route(scope, receive, send)
             return
-        url = scope["path"], scope["query_string"]
+        view = scope.get(VIEW)
+        url = scope["path"], scope["query_string"], "" if view is None else view.view
         read = self._reads.get(url)
         if read is None:
             await self._route(scope, receive, send)

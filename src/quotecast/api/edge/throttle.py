@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from quotecast.access.grant import GRANT, Grant
 from quotecast.api.edge import caches
 from quotecast.asgi import App, Header, Headers, Message, Receive, Scope, Send, content_length, respond
 from quotecast.limits.decision import Decision
@@ -80,9 +81,10 @@ class Throttle:
         known: Decision | None = scope.get(DECISION)
         if known is not None:
             return known
-        key = self._key(scope, path)
+        limit = _limit_of(scope, path)
+        key = self._key(scope, path, limit)
         scope[LIMITED], scope[_SLOT] = path, (self._give_back, key)
-        return self._check(key, path.limit)
+        return self._check(key, limit)
 
     async def admit(self, scope: Scope, send: Send, path: LimitedPath) -> bool:
         """Returns whether the request may go on; answers 429 otherwise.
@@ -109,7 +111,7 @@ class Throttle:
         if step is caches.Step.ANSWER:
             return True
         if step is caches.Step.NAME and self._identify(scope) == self._by_address(scope):
-            await caches.name_window(send, self._window(path), path.limit)
+            await caches.name_window(send, self._window(path), _limit_of(scope, path))
         else:
             decision = await self._decision(scope, path)
             await caches.answer_decision(send, decision, limit_headers(decision))
@@ -145,9 +147,17 @@ class Throttle:
         by_address = bool(options.get(BY_ADDRESS))
         return LimitedPath(group, self._limits[group], scope["path_template"], parameters, by_address)
 
-    def _key(self, scope: Scope, path: LimitedPath) -> str:
-        identity = self._by_address(scope) if path.by_address else self._identify(scope)
-        return f"{identity} {self._window(path)}"
+    def _key(self, scope: Scope, path: LimitedPath, limit: int) -> str:
+        return f"{self._client(scope, path, limit)} {self._window(path)}"
+
+    def _client(self, scope: Scope, path: LimitedPath, limit: int) -> str:
+        """Returns the name of who is counted; a key with another limit has another window."""
+        if path.by_address:
+            return self._by_address(scope)
+        grant: Grant | None = scope.get(GRANT)
+        if grant is not None and grant.key is not None:
+            return f"key:{grant.key.id}:{limit}"
+        return self._identify(scope)
 
     def _window(self, path: LimitedPath) -> str:
         """Returns the canonical path: a window's key without its client."""
@@ -156,6 +166,15 @@ class Throttle:
             # A parameter that may hold slashes comes with one in front.
             window = f"{window} {self._find(path.group, text.removeprefix('/')) or '?'}"
         return window
+
+
+def _limit_of(scope: Scope, path: LimitedPath) -> int:
+    """Returns the requests per window of a client on a path: those of its plan, else of everybody."""
+    grant: Grant | None = scope.get(GRANT)
+    if grant is None or path.by_address:
+        return path.limit
+    requests: Mapping[str, int] = grant.plan.requests  # type: ignore[assignment]  # by names of some groups
+    return requests.get(path.group, path.limit)
 
 
 async def overrule(scope: Any, decision: Decision) -> None:

@@ -153,6 +153,11 @@ def next_page(rest: BarQuery | None) -> list[Header]:
 
 async def _whole_answer(services: Services, market: Market, span: HistorySpan, query: BarQuery) -> Answer:
     """Returns a whole history; `query` asks for the same of our own bars."""
+    if market.reach is not None:
+        # All clients share a whole history; a plan's part of the past is a page.
+        return _answer_of(
+            services, market, await read_bars(services, market, query, own_only=False, most=RANGE_WINDOWS)
+        )
     try:
         cached, source = await _read(services, market, span)
     except WITHOUT_BARS:

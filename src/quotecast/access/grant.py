@@ -1,0 +1,71 @@
+"""What a client may have: its plan, narrowed by the scope of its key."""
+
+from typing import Final
+
+from msgspec import Struct
+
+from quotecast.access.keys import Key
+from quotecast.access.plans import Door, Plan
+from quotecast.errors import OutOfPlan, OutOfScope
+from quotecast.feed.frames import Limits
+from quotecast.market.feeds import Feed
+
+#: The entry of a request's scope for its grant; requests without bounds of a plan have none.
+GRANT: Final = "quotecast.grant"
+
+_DOOR_NAMES: Final[dict[Door, str]] = {
+    "bars": "no bars",
+    "financials": "no company financials",
+    "mcp": "no tools for language models",
+    "openbb": "no OpenBB Workspace",
+    "replay": "no recorded moments and replays",
+    "sse": "no event streams",
+    "udf": "no TradingView data",
+    "websocket": "no WebSocket feeds",
+}
+
+
+class Grant(Struct, frozen=True):
+    """The rights of one client; without a key those of everybody on a plan."""
+
+    plan_name: str
+    plan: Plan
+    key: Key | None = None
+
+    def has_feed(self, feed: Feed) -> bool:
+        """Whether the client may have quotes of a feed."""
+        scope = self.key.scope.feeds if self.key else ()
+        return self.plan.has_feed(feed) and (not scope or feed.spec.name in scope)
+
+    def require_feed(self, feed: Feed) -> None:
+        """Raises OutOfPlan or OutOfScope for a feed that the client may not have."""
+        if not self.plan.has_feed(feed):
+            raise self.refusal("feeds", f"only {', '.join(self.plan.feeds) or 'no feeds'}")
+        if not self.has_feed(feed):
+            raise OutOfScope(f"This API key is not for {feed.spec.name}")
+
+    def require_door(self, door: Door) -> None:
+        """Raises OutOfPlan for a way to data that the plan leaves out."""
+        if door not in self.plan.doors:
+            raise self.refusal("doors", _DOOR_NAMES[door])
+
+    def refusal(self, bound: str, message: str) -> OutOfPlan:
+        """Returns the error for a request beyond a bound of the plan."""
+        return OutOfPlan(self.plan_name, bound, message)
+
+    @property
+    def only(self) -> tuple[str, ...]:
+        """The names of symbols and groups that the client may have; empty for all."""
+        return self.key.scope.symbols if self.key else ()
+
+    @property
+    def limits(self) -> Limits:
+        """The bounds of a socket."""
+        plan = self.plan
+        return Limits(
+            symbols=plan.symbols,
+            interval=0 if plan.interval_ms == Plan().interval_ms else plan.interval_ms,
+            only=self.only,
+            bars="bars" in plan.doors,
+            plan=self.plan_name,
+        )

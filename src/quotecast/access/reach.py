@@ -1,0 +1,25 @@
+"""How far into the past a plan reaches."""
+
+from typing import Final
+
+from msgspec import Struct
+
+from quotecast.errors import OutOfPlan
+
+_DAY: Final = 86_400
+
+
+class Reach(Struct, frozen=True):
+    """The days of the past that a plan has."""
+
+    plan_name: str
+    days: int
+
+    def start(self, now: float) -> int:
+        """Returns the Unix time at which the plan's past begins: the start of a day, in UTC."""
+        return (int(now) // _DAY - self.days) * _DAY
+
+    def require(self, moment: float, now: float) -> None:
+        """Raises OutOfPlan for a moment before the plan's past."""
+        if moment < self.start(now):
+            raise OutOfPlan(self.plan_name, "history", f"at most {self.days} days of the past")

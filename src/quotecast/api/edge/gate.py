@@ -1,0 +1,260 @@
+"""The gate: recognises API keys and tickets, and refuses what a client's plan or key excludes.
+
+It stands before routes and feeds alike. A request without a key passes at once where everybody has the whole
+market. What the gate cannot judge, such as the symbols of a socket, it leaves to the route or to the feed,
+which find the client's grant in the request's scope.
+"""
+
+import contextlib
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final, Protocol
+from urllib.parse import parse_qsl
+
+from msgspec import Struct
+
+from quotecast.access.book import Holder
+from quotecast.access.grant import GRANT, Grant
+from quotecast.access.key_text import PREFIX, is_ticket
+from quotecast.access.keys import Key
+from quotecast.access.plans import ANONYMOUS, UNLIMITED, USER, Plan
+from quotecast.access.reach import Reach
+from quotecast.api.edge.addresses import Address, networks
+from quotecast.api.edge.identity import bearer
+from quotecast.api.edge.needs import needs_of, require_names
+from quotecast.api.edge.problems import refuse_request
+from quotecast.api.services import VIEW
+from quotecast.api.views import Views
+from quotecast.asgi import App, Headers, Message, Receive, Scope, Send
+from quotecast.errors import InvalidValue, OutOfScope, QuotecastError
+from quotecast.history.moments import parse_moment
+from quotecast.stream.client import connection_id
+from quotecast.stream.endpoint import refuse_socket
+
+_KEY_HEADER: Final = b"x-api-key"
+_PRIVATE: Final = b"private"
+_PUBLIC: Final = b"public"
+
+
+class Finder(Protocol):
+    """Finds the holders of keys and of tickets."""
+
+    async def find(self, text: str, address: str) -> Holder:
+        """Returns the holder of a key. Raises a QuotecastError."""
+        ...
+
+    async def use_ticket(self, ticket: str) -> Holder:
+        """Returns the holder of a ticket, once. Raises a QuotecastError."""
+        ...
+
+    async def take_place(self, holder: Holder, name: str) -> bool:
+        """Counts a socket of a key; returns False if its plan has no more."""
+        ...
+
+    async def leave_place(self, holder: Holder, name: str) -> None:
+        """Frees the place of a socket."""
+        ...
+
+
+class Everybody(Struct, frozen=True):
+    """The plans of clients without a key; None for the whole market."""
+
+    anonymous: Grant | None
+    user: Grant | None
+
+    @classmethod
+    def of(cls, plans: Mapping[str, Plan]) -> "Everybody":
+        """Returns the reserved plans of a file; without one for users they have that of everybody."""
+        anonymous = plans.get(ANONYMOUS, UNLIMITED)
+        user = plans.get(USER, anonymous)
+        return cls(
+            None if anonymous == UNLIMITED else Grant(ANONYMOUS, anonymous),
+            None if user == UNLIMITED else Grant(USER, user),
+        )
+
+
+class Gate:
+    """ASGI application before routes and feeds.
+
+    `address_of` returns a client's name for limits, `client_of` its address. `is_user` says whether a request
+    has a valid token of a user. `clock` is Unix time.
+    """
+
+    def __init__(
+        self,
+        app: App,
+        *,
+        finder: Finder,
+        everybody: Everybody,
+        views: Views,
+        address_of: Callable[[Any], str],
+        client_of: Callable[[Any], Address | None],
+        is_user: Callable[[Any], bool],
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._app = app
+        self._finder = finder
+        self._everybody = everybody
+        self._is_open = everybody == Everybody(None, None)
+        self._views = views
+        self._address_of = address_of
+        self._client_of = client_of
+        self._is_user = is_user
+        self._clock = clock
+
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        """Serves one connection. No coroutine: an idle feed holds the frame of each."""
+        if scope["type"] not in {"http", "websocket"}:
+            return self._app(scope, receive, send)
+        text = credential_of(scope)
+        if text is None and self._is_open:
+            return self._app(scope, receive, send)
+        return self._pass(text, scope, receive, send)
+
+    async def _pass(self, text: str | None, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            holder = None if text is None else await self._holder(text, scope)
+            grant = self._everybodys(scope) if holder is None else _grant_of(holder)
+            if grant is not None:
+                self._check(grant, scope)
+        except QuotecastError as refusal:
+            await _refuse(refusal, scope, receive, send)
+            return
+        if grant is None:
+            await self._app(scope, receive, send)
+            return
+        scope[GRANT] = grant
+        view = self._views.of(self._views.key_of(grant))
+        if view is not None:
+            scope[VIEW] = view
+        if holder is not None and _is_feed(scope):
+            await self._with_place(holder, grant, scope, receive, send)
+        else:
+            await self._app(scope, receive, _with_plan(grant, send) if scope["type"] == "http" else send)
+
+    async def _holder(self, text: str, scope: Scope) -> Holder:
+        if is_ticket(text):
+            holder = await self._finder.use_ticket(text)
+        else:
+            holder = await self._finder.find(text, self._address_of(scope))
+        self._check_place_of_use(holder.key, scope)
+        return holder
+
+    def _everybodys(self, scope: Scope) -> Grant | None:
+        """Returns the grant of a request without a key."""
+        both = self._everybody
+        return both.user if both.user != both.anonymous and self._is_user(scope) else both.anonymous
+
+    def _check_place_of_use(self, key: Key, scope: Scope) -> None:
+        """Raises OutOfScope for an origin or an address that the key is not for."""
+        origins, allowed = key.scope.origins, key.scope.addresses
+        origin = _header(scope, b"origin")
+        # Clients that are no browsers send no origin and pass, as they do elsewhere.
+        if origins and origin is not None and origin.decode("latin-1").lower() not in origins:
+            raise OutOfScope("This API key is not for pages of this origin")
+        if not allowed:
+            return
+        address = self._client_of(scope)
+        if address is None or not any(address in network for network in networks(allowed)):
+            raise OutOfScope("This API key is not for this address")
+
+    def _check(self, grant: Grant, scope: Scope) -> None:
+        """Raises OutOfPlan or OutOfScope for a path that a client may not have."""
+        needs = needs_of(scope["path"], scope["type"])
+        if needs is None:
+            return
+        for feed in needs.feeds:
+            grant.require_feed(feed)
+        for door in needs.doors:
+            grant.require_door(door)
+        query: bytes = scope["query_string"]
+        # Most requests name no moment, and need no parser.
+        if b"at=" in query or b"%" in query:
+            for moment in _names(query, "at"):
+                self._check_moment(grant, moment)
+        if grant.only and scope["type"] == "http":
+            require_names(scope, grant.only, self._views.whole)
+
+    def _check_moment(self, grant: Grant, moment: str) -> None:
+        grant.require_door("replay")
+        if grant.plan.history_days is None:
+            return
+        # The route answers a text that is no moment.
+        with contextlib.suppress(InvalidValue):
+            reach = Reach(grant.plan_name, grant.plan.history_days)
+            reach.require(parse_moment("at", moment), self._clock())
+
+    async def _with_place(
+        self, holder: Holder, grant: Grant, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        name = connection_id()
+        if not await self._finder.take_place(holder, name):
+            refusal = grant.refusal("sockets", f"at most {grant.plan.sockets} sockets and event streams")
+            await _refuse(refusal, scope, receive, send)
+            return
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            await self._finder.leave_place(holder, name)
+
+
+def credential_of(scope: Scope) -> str | None:
+    """Returns a request's API key or ticket; None without one.
+
+    A key is in `X-API-Key` or in `Authorization: Bearer`. A ticket is a parameter of a feed's address.
+    """
+    headers: Headers = scope["headers"]
+    for name, value in headers:
+        if name == _KEY_HEADER:
+            return value.decode("latin-1").strip()
+        if name == b"authorization" and PREFIX.encode() in value:
+            return bearer(scope) or ""
+    query: bytes = scope["query_string"]
+    if b"ticket=" in query and _is_feed(scope):
+        return next(iter(_names(query, "ticket")), None)
+    return None
+
+
+def _grant_of(holder: Holder) -> Grant:
+    return Grant(holder.plan_name, holder.plan, holder.key)
+
+
+def _is_feed(scope: Scope) -> bool:
+    path: str = scope["path"]
+    return scope["type"] == "websocket" or path.startswith("/api/sse/")
+
+
+def _names(query: bytes, wanted: str) -> list[str]:
+    """Returns the values of a parameter."""
+    pairs = parse_qsl(query.decode("latin-1"), keep_blank_values=True)
+    return [value for name, value in pairs if name == wanted]
+
+
+def _header(scope: Scope, wanted: bytes) -> bytes | None:
+    return next((value for name, value in scope["headers"] if name == wanted), None)
+
+
+def _with_plan(grant: Grant, send: Send) -> Send:
+    """Names the plan in an answer, and keeps shared caches from storing it."""
+    plan = (b"x-plan", grant.plan_name.encode())
+
+    def answer(message: Message) -> Awaitable[Any]:
+        if message["type"] == "http.response.start":
+            message["headers"] = [*map(_as_private, message["headers"]), plan]
+        return send(message)
+
+    return answer if grant.key else send
+
+
+def _as_private(header: tuple[bytes, bytes]) -> tuple[bytes, bytes]:
+    name, value = header
+    return (name, value.replace(_PUBLIC, _PRIVATE)) if name == b"cache-control" else header
+
+
+async def _refuse(refusal: QuotecastError, scope: Scope, receive: Receive, send: Send) -> None:
+    """Answers a request with an error; closes a socket with an error frame and a code."""
+    if scope["type"] == "http":
+        await refuse_request(scope, send, refusal)
+    else:
+        await receive()
+        await refuse_socket(scope, send, refusal)

@@ -1,0 +1,57 @@
+"""API keys as a worker serves them: its book, and what all workers share."""
+
+import time
+from collections.abc import Callable, Mapping
+
+from quotecast.access.book import Holder, KeyBook
+from quotecast.access.key_text import new_ticket
+from quotecast.access.plans import Plan
+from quotecast.access.shared import SharedAccess
+from quotecast.accounts.database import Database
+from quotecast.errors import InvalidKey
+
+
+class KeyAccess:
+    """Finds keys and tickets, and counts the sockets of keys. `plans` are those of the file."""
+
+    def __init__(self, database: Database, shared: SharedAccess, plans: Mapping[str, Plan]) -> None:
+        self.book = KeyBook(database, plans, clock=time.monotonic, wall_clock=time.time)
+        self.shared = shared
+
+    def follow(self, end_key: Callable[..., None]) -> None:
+        """Calls `end_key` with the id of each key that ends or whose rights change.
+
+        Its argument `is_good` says whether the key is good for anything.
+        """
+        self.book.on_end = lambda key_id: end_key(key_id, is_good=self.book.named(key_id) is not None)
+
+    async def find(self, text: str, address: str) -> Holder:
+        """Returns the holder of a key. Raises InvalidKey, DatabaseAway, Busy or TooManyRequests."""
+        return self.book.known(text) or await self.book.find(text, address)
+
+    async def use_ticket(self, ticket: str) -> Holder:
+        """Returns the holder of a ticket, once. Raises InvalidKey, TicketsAway, DatabaseAway or Busy."""
+        key_id = await self.shared.use_ticket(ticket)
+        if key_id is None:
+            raise InvalidKey
+        return await self.book.find_named(key_id)
+
+    async def make_ticket(self, key_id: str) -> str:
+        """Returns a new ticket of a key. Raises TicketsAway."""
+        ticket = new_ticket()
+        await self.shared.add_ticket(ticket, key_id)
+        return ticket
+
+    async def take_place(self, holder: Holder, name: str) -> bool:
+        """Counts a socket of a key; returns False, and counts nothing, if its plan has no more."""
+        most = holder.plan.sockets
+        if most is not None and not await self.shared.take_place(holder.key.id, name, most):
+            return False
+        self.book.hold(holder.key.id)
+        return True
+
+    async def leave_place(self, holder: Holder, name: str) -> None:
+        """Frees the place of a socket."""
+        self.book.release(holder.key.id)
+        if holder.plan.sockets is not None:
+            await self.shared.leave_place(holder.key.id, name)

@@ -1,0 +1,25 @@
+"""The plans that the settings name."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from quotecast.access.plans import RESERVED, Plan, PlanFileError, read_plans
+from quotecast.environment import PREFIX
+from quotecast.settings.model import Settings
+
+
+def plans_of(settings: Settings) -> Mapping[str, Plan]:
+    """Returns the plans of the settings' file by name; none without a file. Raises PlanFileError."""
+    return read_plans(Path(settings.plans)) if settings.plans else {}
+
+
+def wrong_plans(settings: Settings) -> Iterator[str]:
+    """Yields a line for each problem of the file."""
+    try:
+        plans = plans_of(settings)
+    except PlanFileError as error:
+        yield f"{PREFIX}PLANS: {error}"
+        return
+    if settings.limits == "edge" and set(RESERVED) & set(plans):
+        names = " and ".join(RESERVED)
+        yield f"{PREFIX}PLANS: a cache in front has one answer for all, so {names} need LIMITS=on"
