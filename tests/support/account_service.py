@@ -1,23 +1,28 @@
 """Account routes over a real PostgreSQL, in this process."""
 
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from typing import Any, Final
 
 import asyncpg
 import httpx
 from argon2 import PasswordHasher
 
+from quotecast.access.plans import Plan
+from quotecast.access.shared import SharedAccess
 from quotecast.accounts.database import Database
 from quotecast.accounts.passwords import Passwords
 from quotecast.accounts.tokens import Tokens
-from quotecast.api.edge.addresses import identify_by_address
-from quotecast.api.edge.identity import identify_by_user
+from quotecast.api.edge.addresses import client_address, identify_by_address
+from quotecast.api.edge.gate import Everybody, Gate
+from quotecast.api.edge.identity import identify_by_user, is_user
 from quotecast.api.edge.middleware import Edge
 from quotecast.api.edge.throttle import Throttle
+from quotecast.api.key_access import KeyAccess
 from quotecast.api.logins import LoginWindow
 from quotecast.api.private import private_prefixes
 from quotecast.api.services import Accounts
+from quotecast.api.views import Views
 from quotecast.limits.decision import Decision
 from quotecast.limits.fallback import LocalWindow
 from support.factories import NOW, app_of, client_to, full_mirrors, services

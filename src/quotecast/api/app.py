@@ -24,6 +24,7 @@ from quotecast.api.routes import (
     events,
     financials,
     health,
+    keys,
     layouts,
     market,
     portfolio,
@@ -53,6 +54,7 @@ ROUTERS: Final = (
     watchlists.ROUTER,
     layouts.ROUTER,
     tickets.ROUTER,
+    keys.ROUTER,
     events.ROUTER,
     health.ROUTER,
     docs.ROUTER,
@@ -67,6 +69,7 @@ _BODIES: Final[tuple[type[Struct], ...]] = (
     *alerts.BODIES,
     *watchlists.BODIES,
     *layouts.BODIES,
+    *keys.BODIES,
 )
 
 
