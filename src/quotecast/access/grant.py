@@ -40,7 +40,8 @@ class Grant(Struct, frozen=True):
     def require_feed(self, feed: Feed) -> None:
         """Raises OutOfPlan or OutOfScope for a feed that the client may not have."""
         if not self.plan.has_feed(feed):
-            raise self.refusal("feeds", f"only {', '.join(self.plan.feeds) or 'no feeds'}")
+            feeds = ", ".join(self.plan.feeds)
+            raise self.refusal("feeds", f"only {feeds}" if feeds else "no feeds")
         if not self.has_feed(feed):
             raise OutOfScope(f"This API key is not for {feed.spec.name}")
 
