@@ -216,6 +216,9 @@ async def test_bad_scope_is_invalid(user: User, scope: object, field: str) -> No
 async def test_misspelt_bound_is_named(user: User) -> None:
     refused = await user.post(KEYS, {"name": "Ticker", "scope": {"symbol": ["AAPL"]}})
     assert refused.json()["errors"] == [{"field": "scope.symbol", "message": "There is no such field"}]
+    refused = await user.post(KEYS, {"name": "Ticker", "scope": {"feeds": ["stocks"]}})
+    message = "Must be one of market, crypto, doviz"
+    assert refused.json()["errors"] == [{"field": "scope.feeds[0]", "message": message}]
     assert (await make(user, colour="red"))["name"] == "Ticker"
 
 
