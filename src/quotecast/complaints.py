@@ -8,6 +8,7 @@ from msgspec import Struct
 
 _PLACE: Final = re.compile(r"(?P<message>.*?)(?: - at `(?:key in )?\$\.?(?P<field>[^`]*)`)?", re.DOTALL)
 _MISSING: Final = re.compile(r"Object missing required field `(?P<field>[^`]+)`")
+_UNKNOWN: Final = re.compile(r"Object contains unknown field `(?P<field>[^`]*)`")
 _KIND: Final = re.compile(r"Expected `(?P<wanted>[^`]+)`, got `(?P<given>[^`]+)`")
 _BOUND: Final = re.compile(r"Expected `(?:int|float)` (?P<order>[<>]=?) (?P<bound>\S+)")
 _LENGTH: Final = re.compile(r"Expected `(?P<kind>\w+)` of length (?P<order>[<>]=) (?P<bound>\d+)")
@@ -45,6 +46,8 @@ def complaint(text: str, choices: Sequence[object] = (), *, as_text: bool = Fals
     message, field = (place["message"], place["field"] or "") if place else (text, "")
     if missing := _MISSING.fullmatch(message):
         return Complaint(".".join(filter(None, (field, missing["field"]))), "Missing")
+    if unknown := _UNKNOWN.fullmatch(message):
+        return Complaint(".".join(filter(None, (field, unknown["field"]))), "There is no such field")
     return Complaint(field, _sentence(message, choices, as_text=as_text))
 
 

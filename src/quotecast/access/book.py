@@ -11,6 +11,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
 from functools import partial
+from itertools import islice
 from typing import Any, Final, NamedTuple
 
 import structlog
@@ -118,7 +119,7 @@ class KeyBook:
         if given is None or key is None:
             return None
         self._keys.move_to_end(given.id)
-        return self._holder(key, given) if self._clock() < self._read_at + GRACE_SECONDS else None
+        return self._holder(key, given) if self._is_fresh() else None
 
     async def find(self, text: str, address: str) -> Holder:
         """Returns the holder of a key. Raises InvalidKey, DatabaseAway, Busy or TooManyRequests.
@@ -134,8 +135,13 @@ class KeyBook:
         given = parse(text)
         if given is None:
             raise InvalidKey
-        await self._look_up(given.id)
-        holder = self.known(text)
+        try:
+            key = await self._look_up(given.id)
+        except (Busy, DatabaseAway):
+            # The key may be a good one.
+            self._failures.give_back(address)
+            raise
+        holder = self._holder(key, given) if key else None
         if holder is None:
             raise InvalidKey
         self._failures.give_back(address)
@@ -148,9 +154,10 @@ class KeyBook:
 
     async def find_named(self, key_id: str) -> Holder:
         """Returns the holder of a key by its id. Raises InvalidKey, DatabaseAway or Busy."""
-        if self.named(key_id) is None:
-            await self._look_up(key_id)
-        holder = self.named(key_id)
+        holder = self.named(key_id) if self._is_fresh() else None
+        if holder is None:
+            key = await self._look_up(key_id)
+            holder = self._of_plan(key) if key else None
         if holder is None:
             raise InvalidKey
         return holder
@@ -175,8 +182,8 @@ class KeyBook:
         if not self._keys:
             self._reload_at = _NEVER
             return POLL_SECONDS
-        self._end_expired()
         try:
+            self._end_expired()
             await self._follow()
         except Exception as error:  # noqa: BLE001 - a bug here must not end the following
             self._outage.log_failure(
@@ -197,6 +204,7 @@ class KeyBook:
         if everything:
             self._reload_at = self._clock() + RELOAD_SECONDS
         if read is not None:
+            self._new.difference_update(read.ids)
             self._take(read)
 
     async def _read(self, connection: Any, *, everything: bool) -> tuple[int, "_Reading | None"]:
@@ -208,14 +216,14 @@ class KeyBook:
         number = await storage.number_of_changes(connection)
         changed = number != self._number or everything
         ids = tuple(self._keys if changed else self._new)
-        self._new.difference_update(ids)
         if not ids:
             return number, None
         plans = await storage.known_plans(connection)
         return number, _Reading(ids, await storage.known_keys(connection, ids), plans)
 
     def _take(self, read: "_Reading") -> None:
-        before = {key_id: self._rights(key_id) for key_id in self._keys}
+        affected = read.ids if read.plans == self._stored else tuple(self._keys)
+        before = {key_id: self._rights(key_id) for key_id in affected if key_id in self._keys}
         self._stored = read.plans
         for key_id in read.ids:
             if key_id in read.keys:
@@ -226,8 +234,8 @@ class KeyBook:
             if self._rights(key_id) != rights:
                 self.on_end(key_id)
 
-    async def _look_up(self, key_id: str) -> None:
-        """Reads one key; an unknown one leaves no trace."""
+    async def _look_up(self, key_id: str) -> Key | None:
+        """Returns one key as PostgreSQL has it; an unknown one leaves no trace."""
         if self._waiting >= MAX_WAITING:
             raise Busy
         self._waiting += 1
@@ -236,16 +244,23 @@ class KeyBook:
                 keys, plans = await self._database.session(partial(_read_one, key_id=key_id))
         finally:
             self._waiting -= 1
-        if key_id not in keys:
-            return
+        key = keys.get(key_id)
+        if key is None:
+            return None
         if not self._keys:
             self._read_at = self._clock()
-        self._keys[key_id] = keys[key_id]
         self._new.add(key_id)
-        self._stored = plans
-        if len(self._keys) > MAX_KEYS:
-            idle = next((each for each in self._keys if each not in self._sockets), key_id)
-            del self._keys[idle]
+        # It may bring changes before the next look does.
+        self._take(_Reading((key_id,), keys, plans))
+        self._evict()
+        return key
+
+    def _evict(self) -> None:
+        """Removes the keys used longest ago beyond MAX_KEYS, except those with open sockets."""
+        idle = (key_id for key_id in self._keys if key_id not in self._sockets)
+        for key_id in list(islice(idle, max(len(self._keys) - MAX_KEYS, 0))):
+            del self._keys[key_id]
+            self._new.discard(key_id)
 
     def _end_expired(self) -> None:
         now = self._now()
@@ -268,6 +283,10 @@ class KeyBook:
         """Returns what the rights of a key's sockets come from; its name and its secrets do not count."""
         holder = self.named(key_id)
         return () if holder is None else (holder.plan_name, holder.plan, holder.key.scope)
+
+    def _is_fresh(self) -> bool:
+        """Whether PostgreSQL answered recently enough for known keys to be good."""
+        return self._clock() < self._read_at + GRACE_SECONDS
 
     def _now(self) -> datetime:
         return datetime.fromtimestamp(self._wall_clock(), UTC)

@@ -18,8 +18,8 @@ MAX_SYMBOLS: Final = 500
 MAX_ORIGINS: Final = 20
 MAX_ADDRESSES: Final = 50
 
-SymbolName = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9./:_& -]{1,64}\Z")]
-Origin = Annotated[str, Meta(pattern=r"\Ahttps?://[a-z0-9.:\[\]-]{1,253}\Z")]
+SymbolName = Annotated[str, Meta(pattern=r"^[A-Za-z0-9./:_& -]{1,64}$")]
+Origin = Annotated[str, Meta(pattern=r"^ *[Hh][Tt]{2}[Pp][Ss]?://[A-Za-z0-9.:\[\]-]{1,253}/? *$")]
 Network = Annotated[str, Meta(min_length=2, max_length=43)]
 
 
@@ -30,10 +30,19 @@ class Scope(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_
     use the key; `addresses` are addresses and networks of clients.
     """
 
-    feeds: tuple[FeedName, ...] = ()
-    symbols: Annotated[tuple[SymbolName, ...], Meta(max_length=MAX_SYMBOLS)] = ()
-    origins: Annotated[tuple[Origin, ...], Meta(max_length=MAX_ORIGINS)] = ()
-    addresses: Annotated[tuple[Network, ...], Meta(max_length=MAX_ADDRESSES)] = ()
+    feeds: Annotated[tuple[FeedName, ...], Meta(description="Feeds that the key may read")] = ()
+    symbols: Annotated[
+        tuple[SymbolName, ...],
+        Meta(max_length=MAX_SYMBOLS, description="Symbols, and groups such as `sector:Energy`"),
+    ] = ()
+    origins: Annotated[
+        tuple[Origin, ...],
+        Meta(max_length=MAX_ORIGINS, description="Web origins whose pages may use the key"),
+    ] = ()
+    addresses: Annotated[
+        tuple[Network, ...],
+        Meta(max_length=MAX_ADDRESSES, description="Addresses and networks of clients"),
+    ] = ()
 
 
 class Key(Struct, frozen=True, kw_only=True):
@@ -75,6 +84,30 @@ def networks(texts: Sequence[str]) -> tuple[ipaddress.IPv4Network | ipaddress.IP
         return tuple(ipaddress.ip_network(text, strict=False) for text in texts)
     except ValueError:
         raise InvalidValue("scope.addresses", "Addresses or networks such as 192.0.2.0/24") from None
+
+
+def normalise(scope: Scope) -> Scope:
+    """Returns the scope in its stored form: trimmed, each value once. Raises InvalidValue.
+
+    A blank value is an error: without it, an empty list would open that side of the scope.
+    """
+    texts = (text.strip() for text in scope.symbols)
+    symbols = tuple(dict.fromkeys(texts))
+    if "" in symbols:
+        raise InvalidValue("scope.symbols", "A symbol must not be blank")
+    return Scope(
+        feeds=tuple(dict.fromkeys(scope.feeds)),
+        symbols=symbols,
+        origins=tuple(dict.fromkeys(text.strip().lower().removesuffix("/") for text in scope.origins)),
+        addresses=_addresses(scope.addresses),
+    )
+
+
+def _addresses(texts: Sequence[str]) -> tuple[str, ...]:
+    """Returns addresses and networks in their shortest form."""
+    found = networks([text.strip() for text in texts])
+    whole = (str(each).removesuffix(f"/{each.max_prefixlen}") for each in found)
+    return tuple(dict.fromkeys(whole))
 
 
 def shown_text(key: Key) -> str:

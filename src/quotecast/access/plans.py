@@ -6,13 +6,14 @@ they make.
 """
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
 
+from quotecast.complaints import complaint
 from quotecast.errors import QuotecastError
 from quotecast.feed.commands import INTERVALS
 from quotecast.feed.frames import Limits
@@ -64,28 +65,76 @@ class PlanFileError(QuotecastError):
 
 
 class _File(Struct, forbid_unknown_fields=True):
-    plans: dict[PlanName, Plan] = {}
+    plans: dict[str, dict[str, Any]] = {}
 
 
 UNLIMITED: Final = Plan()
+
+#: The values of a plan's fields that have choices.
+_CHOICES: Final[Mapping[str, Sequence[object]]] = {
+    "interval_ms": INTERVALS,
+    "feeds": FEEDS,
+    "doors": DOORS,
+}
+T = TypeVar("T")
 
 
 def read_plans(path: Path) -> dict[str, Plan]:
     """Returns the plans of a TOML file by name. Raises PlanFileError."""
     try:
         return parse_plans(path.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise PlanFileError(f"{path}: {error}") from None
+    except OSError as error:
+        raise PlanFileError(f"{path} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise PlanFileError(f"{path} is not UTF-8") from None
     except PlanFileError as error:
         raise PlanFileError(f"{path}: {error}") from None
 
 
 def parse_plans(text: str) -> dict[str, Plan]:
     """Returns the plans of a TOML text, each a table `[plans.<name>]`. Raises PlanFileError."""
-    try:
-        plans = msgspec.convert(tomllib.loads(text), _File).plans
-    except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
-        raise PlanFileError(str(error)) from None
-    if len(plans) > MAX_PLANS:
+    tables = _converted(_tables(text), _File, "").plans
+    if len(tables) > MAX_PLANS:
         raise PlanFileError(f"At most {MAX_PLANS} plans")
-    return plans
+    return {check_name(name): _converted(table, Plan, f"plans.{name}") for name, table in tables.items()}
+
+
+def parse_plan(text: str, name: str) -> Plan:
+    """Returns one plan of a TOML text: the content of its table, or a whole file with `[plans.<name>]`.
+
+    Raises PlanFileError.
+    """
+    tables = _tables(text)
+    if "plans" not in tables:
+        return _converted(tables, Plan, "")
+    plans = parse_plans(text)
+    if name not in plans:
+        raise PlanFileError(f"The file has no table [plans.{name}]")
+    return plans[name]
+
+
+def check_name(name: str) -> str:
+    """Returns the name of a plan. Raises PlanFileError."""
+    try:
+        return msgspec.convert(name, PlanName)
+    except msgspec.ValidationError:
+        rule = "1 to 40 of a-z, 0-9 and -, a letter first"
+        raise PlanFileError(f"A plan's name has {rule}, not {name!r}") from None
+
+
+def _tables(text: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise PlanFileError(str(error)) from None
+
+
+def _converted(value: dict[str, Any], kind: type[T], place: str) -> T:
+    """Returns TOML as a struct. Raises PlanFileError, which names the field after `place`."""
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        field = complaint(str(error)).field
+        choices = _CHOICES.get(field.partition("[")[0], ())
+        where = ".".join(filter(None, (place, field)))
+        raise PlanFileError(f"{where or 'plan'}: {complaint(str(error), choices).message}") from None

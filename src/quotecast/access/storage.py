@@ -5,7 +5,6 @@ from datetime import datetime
 from typing import Any, Final
 
 import msgspec
-from piccolo.columns import Column
 
 from quotecast.access import key_text
 from quotecast.access.keys import Key, Scope, networks
@@ -134,17 +133,16 @@ async def page(run: Run, *, after: str = "", limit: int = 500) -> list[Key]:
 
 async def set_plan(run: Run, key_id: str, plan: str) -> None:
     """Gives a key another plan. Raises NotFound."""
-    await _update(run, key_id, {"plan": plan})
+    if not await run(ApiKey.update({ApiKey.plan: plan}).where(ApiKey.id == key_id).returning(ApiKey.id)):
+        raise NotFound(KEY)
 
 
 async def revoke_any(run: Run, key_id: str, now: datetime) -> None:
-    """Revokes a key of anybody. Raises NotFound."""
-    await _update(run, key_id, {"revoked_at": now})
-
-
-async def _update(run: Run, key_id: str, values: dict[Column | str, Any]) -> None:
-    if not await run(ApiKey.update(values).where(ApiKey.id == key_id).returning(ApiKey.id)):
+    """Revokes a key of anybody; a second time changes nothing. Raises NotFound."""
+    if not await run(ApiKey.select(ApiKey.id).where(ApiKey.id == key_id)):
         raise NotFound(KEY)
+    query = ApiKey.update({ApiKey.revoked_at: now})
+    await run(query.where(ApiKey.id == key_id, ApiKey.revoked_at.is_null()))
 
 
 async def _user_id(run: Run, email: str) -> str:

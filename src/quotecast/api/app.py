@@ -24,6 +24,7 @@ from quotecast.api.routes import (
     events,
     financials,
     health,
+    keys,
     layouts,
     market,
     portfolio,
@@ -51,6 +52,7 @@ ROUTERS: Final = (
     alerts.ROUTER,
     watchlists.ROUTER,
     layouts.ROUTER,
+    keys.ROUTER,
     events.ROUTER,
     health.ROUTER,
     docs.ROUTER,
@@ -65,6 +67,7 @@ _BODIES: Final[tuple[type[Struct], ...]] = (
     *alerts.BODIES,
     *watchlists.BODIES,
     *layouts.BODIES,
+    *keys.BODIES,
 )
 
 

@@ -117,6 +117,11 @@ ADDED_ACCOUNT_OPERATIONS = {
     ("post", "/api/watchlists"): "watchlist",
     ("patch", "/api/watchlists/{list_id}"): "watchlist",
     ("delete", "/api/watchlists/{list_id}"): "watchlist",
+    ("get", "/api/keys"): "terminal",
+    ("post", "/api/keys"): "terminal",
+    ("patch", "/api/keys/{key_id}"): "terminal",
+    ("delete", "/api/keys/{key_id}"): "terminal",
+    ("post", "/api/keys/{key_id}/rotate"): "terminal",
     ("get", "/api/alerts"): "alerts",
     ("post", "/api/alerts"): "alerts",
     ("get", "/api/alerts/{alert_id}"): "alerts",
@@ -295,6 +300,21 @@ async def test_an_account_operation_names_its_statuses_and_headers(
         (media,) = operation["requestBody"]["content"].values()
         for example in media["examples"].values():
             assert_fits(example["value"], media["schema"], document)
+
+
+async def test_public_reads_take_an_api_key_and_need_none(document: dict[str, Any]) -> None:
+    """Account routes take the token of a login only; documents and entrances take nothing."""
+    schemes = document["components"]["securitySchemes"]
+    assert {name: (each["type"], each.get("scheme", each.get("name"))) for name, each in schemes.items()} == {
+        "bearer": ("http", "bearer"),
+        "apiKey": ("apiKey", "X-API-Key"),
+        "apiKeyBearer": ("http", "bearer"),
+    }
+    optional = [{}, {"apiKey": []}, {"apiKeyBearer": []}]
+    for name, operation in described(document).items():
+        reads = name not in ACCOUNT_OPERATIONS | ADDED_ACCOUNT_OPERATIONS and OPERATIONS[name] is not None
+        assert (operation.get("security") == optional) is reads, name
+        assert not reads or "$TOKEN" not in str(operation["x-codeSamples"])
 
 
 async def test_a_batch_tells_of_missing_symbols(document: dict[str, Any]) -> None:

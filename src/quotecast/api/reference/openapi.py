@@ -116,13 +116,22 @@ def add_csv(operation: Operation, responses: Mapping[str, OpenAPIResponse]) -> N
         responses["200"].content = {**(responses["200"].content or {}), "text/csv": table}
 
 
+#: The security requirement of public reads: none, or an API key, whose plan then bounds the client.
+_OPEN: Final = [{}, {"apiKey": list[str]()}, {"apiKeyBearer": list[str]()}]
+
+
 @dataclass
 class Reading(Operation):
-    """An operation that only reads; adds to each response the headers of its status."""
+    """An operation that only reads; adds to each response the headers of its status.
+
+    The document alone shows that a key is optional: a handler with security would need a token.
+    """
 
     def __post_init__(self) -> None:
         """Adds headers to the framework's responses."""
         responses = cast("dict[str, OpenAPIResponse]", self.responses or {})
+        if "429" in responses:
+            self.security = _OPEN
         add_csv(self, responses)
         # The framework documents a 400 for bad parameters; this API answers 422.
         responses.pop("400", None)
@@ -237,7 +246,8 @@ def described(kind: Any, example: Any, description: str) -> ResponseSpec:
         data_container=kind,
         generate_examples=False,
         description=description,
-        examples=[Example(summary="Example", value=plain(example))],
+        # The framework would drop null fields of a plain value.
+        examples=[Example(summary="Example", value=msgspec.Raw(msgspec.json.encode(example)))],
     )
 
 
@@ -254,7 +264,13 @@ def refused(description: str, *problems: Problem) -> ResponseSpec:
 _SCHEMES: Final[dict[str, SecurityScheme | Reference]] = {
     "bearer": SecurityScheme(
         type="http", scheme="bearer", bearer_format="JWT", description="The `token` of register or login."
-    )
+    ),
+    "apiKey": SecurityScheme(
+        type="apiKey", name="X-API-Key", security_scheme_in="header", description="An API key, `qc_live_…`."
+    ),
+    "apiKeyBearer": SecurityScheme(
+        type="http", scheme="bearer", bearer_format="API key", description="An API key in `Authorization`."
+    ),
 }
 _QUOTE_SCHEMAS: Final = [feed.spec.quote.__name__ for feed in Feed]
 

@@ -6,6 +6,7 @@ from typing import Any, Final
 _TEXTS: Final = {
     "alert_id": "Id of one of your alerts",
     "holding_id": "Id of one of your holdings",
+    "key_id": "Id of one of your API keys",
     "list_id": "Id of one of your watchlists",
     "session_id": "Id of one of your sessions",
     "subscription_id": "Id of one of your subscribed browsers",
@@ -32,6 +33,7 @@ _EXAMPLES: Final = {
     "holding_id": _ID,
     "include": "quote",
     "interval": "1h",
+    "key_id": _ID,
     "limit": 20,
     "list": "default",
     "list_id": _ID,

@@ -18,7 +18,8 @@ _FIELDS: Final = CHART_FIELDS | MARKET_FIELDS | ACCOUNT_FIELDS
 _DATES: Final = ("bought_at", "coveredFrom", "coveredTo", "date", "period", "since")
 _TIMES: Final = (
     *("added_at", "armed_at", "created_at", "expires_at", "happened_at", "last_error_at", "last_sent_at"),
-    *("updated_at", "end", "lastUpdate", "nextClose", "nextOpen", "start", "time", "timestamp"),
+    *("previous_until", "revoked_at", "updated_at"),
+    *("end", "lastUpdate", "nextClose", "nextOpen", "start", "time", "timestamp"),
 )
 #: Fields with a standard format, by name.
 _FORMATS: Final = {
