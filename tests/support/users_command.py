@@ -7,9 +7,7 @@ from asyncio.subprocess import PIPE, Process
 from typing import Any
 
 
-async def start(
-    *arguments: str | bytes, settings: dict[str, str], of: str = "users", **more: Any
-) -> Process:
+async def start(*arguments: str | bytes, settings: dict[str, str], of: str = "users", **more: Any) -> Process:
     return await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "quotecast", of, *arguments),
         env={**os.environ, **{f"QUOTECAST_{name.upper()}": value for name, value in settings.items()}},

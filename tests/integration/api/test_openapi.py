@@ -310,7 +310,7 @@ async def test_public_reads_take_an_api_key_and_need_none(document: dict[str, An
         "apiKey": ("apiKey", "X-API-Key"),
         "apiKeyBearer": ("http", "bearer"),
     }
-    optional = [{}, {"apiKey": []}, {"apiKeyBearer": []}]
+    optional: list[dict[str, list[str]]] = [{}, {"apiKey": []}, {"apiKeyBearer": []}]
     for name, operation in described(document).items():
         reads = name not in ACCOUNT_OPERATIONS | ADDED_ACCOUNT_OPERATIONS and OPERATIONS[name] is not None
         assert (operation.get("security") == optional) is reads, name
