@@ -1400,7 +1400,8 @@ class Scope(TypedDict, total=False):
     """What a key is for; an empty list leaves a side open.
 
     `symbols` are names and groups such as `sector:Energy`. `origins` are those of pages whose browsers may
-    use the key; `addresses` are addresses and networks of clients."""
+    use the key; `addresses` are addresses and networks of clients.
+    """
 
     #: Feeds that the key may read
     feeds: list[Literal["crypto", "doviz", "market"]]

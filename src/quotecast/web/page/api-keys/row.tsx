@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 
 import type { KeySecret, KeyShown } from "quotecast-client";
 import { moment } from "../formats.ts";
@@ -25,6 +25,7 @@ interface Props {
 export function KeyRow({ shown, onRotate, onRevoke }: Props) {
   const { id, name, key, plan, scope } = shown;
   const [error, setError] = useState<unknown>(null);
+  const item = useRef<HTMLLIElement>(null);
   const now = Date.now();
   const about = [
     `${key}…`,
@@ -55,9 +56,11 @@ export function KeyRow({ shown, onRotate, onRevoke }: Props) {
     act(async () => {
       await rest.call("DELETE /api/keys/{key_id}", { path: { key_id: id } });
       onRevoke();
+      // The button that has the focus is about to go.
+      item.current?.focus();
     });
   return (
-    <li>
+    <li ref={item} tabIndex={-1}>
       <b>{name}</b>
       <small>{about.join(" · ")}</small>
       {isUsable(shown, now) && (
