@@ -51,6 +51,8 @@ export class Feed<N extends FeedName> {
 
   /** The code by which the service refused the feed; 0 if it did not. */
   refusal = 0;
+  /** The reason that the service gave for it; empty without one. */
+  refusalDetail = "";
 
   #symbols: Symbols = new Set();
   #fields: string[] | "all";
@@ -119,8 +121,9 @@ export class Feed<N extends FeedName> {
   }
 
   /** Notes that the connection ended, for good if it was `refused`; the connection calls it. */
-  end(state: "connecting" | "refused", code = 0): void {
+  end(state: "connecting" | "refused", code = 0, detail = ""): void {
     this.refusal = code;
+    this.refusalDetail = detail;
     clearTimeout(this.#retry);
     this.#subscription = "none";
     this.#setState(state);
@@ -209,7 +212,7 @@ export class Feed<N extends FeedName> {
   }
 
   #takeError({ code, detail }: CommandError): void {
-    if (code === NO_PROVIDER) this.end("refused", code);
+    if (code === NO_PROVIDER) this.end("refused", code, detail);
     else if (code === NO_DATA) this.#retryLater();
     else this.options.onError?.(detail, code);
   }

@@ -59,6 +59,32 @@ def test_a_final_end_is_an_error() -> None:
     assert each.states == {"market": "refused"}
 
 
+@pytest.mark.parametrize(
+    ("code", "close_code", "detail"),
+    [
+        (401, 4401, "The API key has expired"),
+        (403, 4403, "Plan free: the feed crypto is not part of it"),
+    ],
+)
+def test_a_refused_key_ends_the_stream_with_the_reason(code: int, close_code: int, detail: str) -> None:
+    each = session()
+    assert not give(each, {"type": "error", "code": code, "detail": detail})
+    with pytest.raises(StreamRefused) as caught:
+        each.lost(Ending(close_code, is_final=True))
+    assert (caught.value.code, caught.value.message) == (close_code, detail)
+
+
+@pytest.mark.parametrize(("code", "close_code"), [(403, 4452), (503, 4453)])
+def test_changed_rights_and_a_full_plan_are_waits_that_grow(code: int, close_code: int) -> None:
+    each = session()
+    for wait in (0.5, 1.0, 2.0):
+        give(each, {"type": "error", "code": code, "detail": "later"})
+        assert each.lost(Ending(close_code)) == wait
+    give(each, WELCOME)
+    with pytest.raises(StreamRefused, match="bad commands"):
+        each.lost(Ending(4400, "bad commands", is_final=True))
+
+
 def test_symbols_that_the_service_does_not_know_have_names() -> None:
     each = session()
     give(each, WELCOME)

@@ -22,6 +22,8 @@ State = Literal["connecting", "live", "stale", "down", "refused"]
 SUBPROTOCOL = "quotecast.v1.rows"
 DEFAULT_HEARTBEAT_SECONDS = 15.0
 _NO_PROVIDER, _NO_DATA = 404, 503
+#: Codes of an error that names no feed: the service refuses the connection, and closes it.
+_REFUSALS = frozenset({401, 403, 503})
 
 
 class Wishes(NamedTuple):
@@ -46,6 +48,8 @@ class Session:
         self._wishes = wishes
         self._backoff = backoff
         self._retry_after: float | None = None
+        #: Why the service refuses the connection; its close code says whether another one may help.
+        self._refusal = ""
         #: Feeds with a subscription on this connection.
         self._subscribed: set[Feed] = set()
         self._commands: list[str] = []
@@ -81,9 +85,11 @@ class Session:
         Raises StreamRefused after an end that is final.
         """
         self._commands.clear()
+        refusal, self._refusal = self._refusal, ""
         if ending.is_final:
             self._set_states("refused")
-            raise StreamRefused(ending.code or 0, ending.reason or "the service refuses the stream")
+            reason = refusal or ending.reason or "the service refuses the stream"
+            raise StreamRefused(ending.code or 0, reason)
         self._set_states("connecting")
         asked, self._retry_after = self._retry_after, None
         if asked is None:
@@ -122,9 +128,11 @@ class Session:
 
     def _take_error(self, frame: dict[str, Any]) -> None:
         feed, code, detail = frame.get("feed"), frame["code"], frame["detail"]
-        if feed not in self.copies:
+        if feed is None and code in _REFUSALS:
+            self._refusal = detail
+        elif feed not in self.copies:
             raise StreamRefused(code, detail)
-        if code == _NO_DATA:
+        elif code == _NO_DATA:
             self._subscribed.discard(feed)
             self.states[feed] = "down"
         elif code == _NO_PROVIDER:
