@@ -452,7 +452,7 @@ export type PortfolioValue = {
 
 export type Problem = {
   detail: string;
-  code?: "bad_request" | "busy" | "database" | "email_taken" | "forbidden" | "full" | "history" | "history_off" | "http_version_not_supported" | "idempotency_key_reused" | "internal" | "internal_server_error" | "invalid" | "invalid_key" | "invalid_token" | "key_not_enough" | "key_scope" | "malformed_json" | "method_not_allowed" | "name_taken" | "no_data" | "no_provider" | "not_authenticated" | "not_found" | "not_offered" | "not_recorded" | "push_off" | "request_timeout" | "service_unavailable" | "stale_version" | "symbol_not_found" | "too_large" | "upgrade_required" | "upstream" | "wrong_credentials" | "wrong_password";
+  code?: "bad_request" | "busy" | "database" | "email_taken" | "forbidden" | "full" | "history" | "history_off" | "http_version_not_supported" | "idempotency_key_reused" | "internal_server_error" | "invalid" | "invalid_key" | "invalid_token" | "key_not_enough" | "key_scope" | "malformed_json" | "method_not_allowed" | "name_taken" | "no_data" | "no_provider" | "not_authenticated" | "not_found" | "not_offered" | "not_recorded" | "plan_doors" | "plan_feeds" | "plan_history" | "plan_sockets" | "push_off" | "request_timeout" | "service_unavailable" | "stale_version" | "symbol_not_found" | "tickets_away" | "too_large" | "upgrade_required" | "upstream" | "wrong_credentials" | "wrong_password";
   request_id?: string;
   errors?: FieldProblem[];
 };
@@ -633,6 +633,11 @@ export type SymbolInfo = {
   data_status: "streaming" | "delayed_streaming";
   delay?: number;
   currency_code: string;
+};
+
+export type Ticket = {
+  ticket: string;
+  expires_in: number;
 };
 
 export type Trial = {
@@ -909,6 +914,7 @@ export interface Operations {
   "DELETE /api/watchlists/{list_id}": { answer: null; path: { list_id: string; }; };
   "GET /api/terminal/layout": { answer: LayoutShown; };
   "PUT /api/terminal/layout": { answer: LayoutShown; body: NewLayout; };
+  "POST /api/keys/ticket": { answer: Ticket; };
   "GET /api/keys": { answer: KeyShown[]; };
   "POST /api/keys": { answer: KeySecret; body: NewKey; };
   "PATCH /api/keys/{key_id}": { answer: KeyShown; path: { key_id: string; }; body: KeyChange; };

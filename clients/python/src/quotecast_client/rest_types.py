@@ -1174,7 +1174,6 @@ class Problem(_Problem, total=False):
         "history_off",
         "http_version_not_supported",
         "idempotency_key_reused",
-        "internal",
         "internal_server_error",
         "invalid",
         "invalid_key",
@@ -1190,11 +1189,16 @@ class Problem(_Problem, total=False):
         "not_found",
         "not_offered",
         "not_recorded",
+        "plan_doors",
+        "plan_feeds",
+        "plan_history",
+        "plan_sockets",
         "push_off",
         "request_timeout",
         "service_unavailable",
         "stale_version",
         "symbol_not_found",
+        "tickets_away",
         "too_large",
         "upgrade_required",
         "upstream",
@@ -1588,6 +1592,15 @@ class SymbolInfo(_SymbolInfo, total=False):
 
     #: Seconds by which the provider delays its prices; absent for real-time prices
     delay: int
+
+
+class Ticket(TypedDict):
+    """Schema Ticket."""
+
+    #: For the parameter `ticket` of a feed's address, once
+    ticket: str
+    #: Seconds until the ticket ends
+    expires_in: int
 
 
 class Trial(TypedDict):
