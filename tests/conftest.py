@@ -128,7 +128,7 @@ async def accounts_url(_accounts_url: str) -> str:
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
         " WHERE datname = current_database() AND pid <> pg_backend_pid()"
     )
-    await connection.execute("TRUNCATE users CASCADE")
+    await connection.execute("TRUNCATE users, plans CASCADE")
     await connection.close()
     return _accounts_url
 

@@ -22,6 +22,8 @@ _COMMANDS: Final = {
     "record": ("quotecast.commands.record:run", "record an upstream's messages, for the provider `replay`"),
     "history": ("quotecast.commands.history:run", "list what is recorded of the feeds, or export it"),
     "users": ("quotecast.commands.users:run", "list, disable or delete users, or reset their passwords"),
+    "keys": ("quotecast.commands.keys:run", "make, list or revoke API keys, or give them plans"),
+    "plans": ("quotecast.commands.plans:run", "list, show, store, delete or check the plans of API keys"),
     "mcp": ("quotecast.commands.mcp:run", "give language models tools: MCP on standard input and output"),
     "watch": ("quotecast.commands.watch:run", "show quotes in the terminal as they change"),
     "audit": ("quotecast.commands.audit:run", "measure a feed, or an upstream, against thresholds"),
@@ -38,6 +40,8 @@ _WITH_ARGUMENTS: Final = {
     "quotecast.local.up:live",
     "quotecast.api.edge_worker:run",
     "quotecast.commands.users:run",
+    "quotecast.commands.keys:run",
+    "quotecast.commands.plans:run",
     "quotecast.commands.migrate:undo",
     "quotecast.commands.record:run",
     "quotecast.commands.history:run",
@@ -92,6 +96,8 @@ def _parser() -> argparse.ArgumentParser:
         help="address of the installation, such as wss://quotes.example.com; by default QUOTECAST_ORIGIN",
     )
     _add_actions(commands.choices["users"])
+    _add_keys(commands.choices["keys"])
+    _add_plans(commands.choices["plans"])
     _add_recording(commands.choices["record"])
     _add_history(commands.choices["history"])
     _add_watching(commands.choices["watch"])
@@ -149,6 +155,45 @@ def _add_actions(command: argparse.ArgumentParser) -> None:
             action.add_argument("email", metavar="EMAIL")
         if name == "delete":
             action.add_argument("--yes", action="store_true", help="do not ask")
+
+
+def _add_keys(command: argparse.ArgumentParser) -> None:
+    actions = command.add_subparsers(dest="action", metavar="ACTION", required=True)
+    create = actions.add_parser("create", help="make a key, and print it once on standard output")
+    for option, metavar, summary in (
+        ("--user", "EMAIL", "its user; by default it is the operator's"),
+        ("--expires", "TIME", "its end: days such as 90d, or a time in ISO 8601; none by default"),
+        ("--feeds", "NAMES", "feeds that it may read, of market, crypto and doviz, with commas between"),
+        ("--symbols", "NAMES", "symbols, and groups such as sector:Energy, with commas between"),
+        ("--origins", "ORIGINS", "web origins whose pages may use it, with commas between"),
+        ("--addresses", "NETWORKS", "addresses and networks of its clients, with commas between"),
+    ):
+        create.add_argument(option, metavar=metavar, help=summary)
+    create.add_argument("--name", required=True, metavar="NAME", help="by which people recognise it")
+    create.add_argument("--plan", default="user", metavar="PLAN", help="its plan; that of users by default")
+    listing = actions.add_parser("list", help="list all keys")
+    listing.add_argument("--json", action="store_true", help="a JSON object per line")
+    plan = actions.add_parser("plan", help="give a key another plan")
+    revoke = actions.add_parser("revoke", help="revoke a key")
+    for action in (plan, revoke):
+        action.add_argument("id", metavar="ID", help="its id, or the beginning of the key that lists show")
+    plan.add_argument("plan", metavar="NAME", help="the plan; `user` is that of users")
+
+
+def _add_plans(command: argparse.ArgumentParser) -> None:
+    actions = command.add_subparsers(dest="action", metavar="ACTION", required=True)
+    for name, summary in (
+        ("list", "list all plans, and where each is"),
+        ("show", "print a plan as TOML"),
+        ("set", "store a plan in the database, in place of one of that name"),
+        ("delete", "delete a stored plan; its keys then get no data"),
+        ("check", "check a file for QUOTECAST_PLANS"),
+    ):
+        action = actions.add_parser(name, help=summary)
+        if name in {"show", "set", "delete"}:
+            action.add_argument("name", metavar="NAME")
+        if name in {"set", "check"}:
+            action.add_argument("file", metavar="FILE", help="TOML" if name == "check" else "TOML; -: input")
 
 
 def _add_recording(command: argparse.ArgumentParser) -> None:

@@ -52,6 +52,12 @@ REQUESTS: Final[tuple[tuple[str, str, Any], ...]] = (
     ("GET", "/api/watchlists?user_id={}", None),
     ("PATCH", "/api/watchlists/{}", {"name": "Mallory's", "position": 1, "user_id": "{}"}),
     ("DELETE", "/api/watchlists/{}", None),
+    ("GET", "/api/keys", None),
+    ("GET", "/api/keys?user_id={}", None),
+    ("POST", "/api/keys", {"name": "mine", "id": "{}", "user_id": "{}", "plan": "anonymous"}),
+    ("PATCH", "/api/keys/{}", {"name": "mine", "scope": {}, "user_id": "{}"}),
+    ("POST", "/api/keys/{}/rotate", {"user_id": "{}"}),
+    ("DELETE", "/api/keys/{}", None),
     ("GET", "/api/terminal/layout", None),
     ("GET", "/api/terminal/layout?user_id={}", None),
     ("PUT", "/api/terminal/layout", {"layout": {}, "user_id": "{}", "id": "{}"}),
@@ -88,6 +94,7 @@ async def victim(service: AccountService, accounts_url: str) -> User:
     for name in (CANARY, "second"):
         symbols = [{"ticker": each, "type": "stock"} for each in ("MSFT", "AAPL")]
         await user.post("/api/watchlists", {"name": name, "symbols": symbols})
+    await user.post("/api/keys", {"name": CANARY})
     await user.ask("PUT", "/api/terminal/layout", json={"layout": {"note": CANARY}})
     await user.post(ALERTS, {"ticker": "MSFT", "condition": "above", "value": 300, "note": CANARY})
     await user.ask("PUT", f"{ALERTS}/webhook", json={"url": "https://127.0.0.1:3250/victim"})
@@ -101,7 +108,7 @@ async def victim(service: AccountService, accounts_url: str) -> User:
 async def visible_data(user: User) -> list[str]:
     """Returns all of a user's data that the service shows to the user."""
     lists = [f"/api/watchlist?list={each['id']}" for each in (await user.get("/api/watchlists")).json()]
-    paths = ("/api/auth/profile", HOLDINGS, "/api/watchlists", *lists, "/api/terminal/layout")
+    paths = ("/api/auth/profile", HOLDINGS, "/api/watchlists", *lists, "/api/terminal/layout", "/api/keys")
     of_alerts = (ALERTS, f"{ALERTS}/events", f"{ALERTS}/webhook", f"{ALERTS}/push")
     return [(await user.get(path)).text for path in (*paths, *of_alerts)]
 
@@ -120,7 +127,9 @@ async def test_users_cannot_reach_data_of_others(service: AccountService, victim
     browser = (await victim.get(f"{ALERTS}/push")).json()["subscriptions"][0]["id"]
     mallory = await service.register("mallory@example.com", name="Mallory")
     watchlist = (await victim.get("/api/watchlists")).json()[1]["id"]
-    for identity in (victim.id, holding, watchlist, alert, browser, victim.id.upper(), f"{holding}%00"):
+    key = (await victim.get("/api/keys")).json()[0]["id"]
+    items = (holding, watchlist, alert, browser, key)
+    for identity in (victim.id, *items, victim.id.upper(), f"{holding}%00"):
         for method, path, body in REQUESTS:
             answer = await mallory.ask(method, fill_ids(path, identity), json=fill_ids(body, identity))
             assert answer.status_code in {200, 201, 204, 404, 405, 422}, (method, path, answer.text)

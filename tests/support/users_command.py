@@ -1,4 +1,4 @@
-"""The `quotecast users` command runs as a process, with the settings of a test."""
+"""The commands on accounts run as processes, with the settings of a test."""
 
 import asyncio
 import os
@@ -7,18 +7,18 @@ from asyncio.subprocess import PIPE, Process
 from typing import Any
 
 
-async def start(*arguments: str | bytes, settings: dict[str, str], **more: Any) -> Process:
+async def start(*arguments: str | bytes, settings: dict[str, str], of: str = "users", **more: Any) -> Process:
     return await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "quotecast", "users", *arguments),
+        *(sys.executable, "-m", "quotecast", of, *arguments),
         env={**os.environ, **{f"QUOTECAST_{name.upper()}": value for name, value in settings.items()}},
         **{"stdin": PIPE, "stdout": PIPE, "stderr": PIPE, **more},
     )
 
 
 async def command(
-    *arguments: str | bytes, typed: bytes = b"", **settings: str
+    *arguments: str | bytes, typed: bytes = b"", of: str = "users", **settings: str
 ) -> tuple[int | None, str, str]:
-    """Runs the command; returns its exit code, its output and its error output."""
-    process = await start(*arguments, settings=settings)
+    """Runs the command `of`; returns its exit code, its output and its error output."""
+    process = await start(*arguments, settings=settings, of=of)
     printed, said = await process.communicate(typed)
     return process.returncode, printed.decode(), said.decode()

@@ -7,8 +7,10 @@ import re
 import subprocess
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from importlib.metadata import version
+from pathlib import Path
 from typing import Final
 
+from quotecast.access.plans import read_plans
 from quotecast.alerts.push import Vapid
 from quotecast.bus.base import Snapshot
 from quotecast.bus.relay import RelayBus
@@ -41,6 +43,7 @@ def run(settings: Settings) -> int:
         _check("redis", lambda: _redis(settings)),
         _check("web push", lambda: _push(settings)),
         _check("mcp", lambda: _mcp(settings)),
+        _check("plans", lambda: _plans(settings)),
     ]
     if settings.origin:
         checks.append(_check("origin", lambda: _origin(settings)))
@@ -130,6 +133,13 @@ def _mcp(settings: Settings) -> str:
     if mcp.serves_mcp(settings, settings.mode):
         return f"workers serve tools for language models on http://{settings.host}:{settings.port}/mcp"
     return "off" if mcp.has_sdk() else f"off; it needs an extra: {mcp.REMEDY}"
+
+
+def _plans(settings: Settings) -> str:
+    if not settings.plans:
+        return "no file; the limits of the settings bound everybody"
+    names = ", ".join(read_plans(Path(settings.plans)))
+    return f"{settings.plans} has {names or 'no plan'}"
 
 
 def _version(command: list[str]) -> str:

@@ -239,6 +239,11 @@ class Settings(McpSettings, frozen=True, kw_only=True):
     limit_alerts: Annotated[PerMinute, Meta(description="Requests per minute and path: alerts")] = 60
     limit_terminal: Annotated[PerMinute, Meta(description="Requests per minute and path: terminal")] = 60
 
+    plans: Annotated[
+        str,
+        Meta(description="TOML file of plans for API keys, users and requests without a key; empty: none"),
+    ] = ""
+
     sockets_per_worker: Annotated[
         int,
         Meta(

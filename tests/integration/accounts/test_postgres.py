@@ -30,6 +30,7 @@ MADE = {
     ],
     "2026-11-22T14:00:00:000000": ["listed_symbols", "watchlists"],
     "2026-11-22T15:00:00:000000": ["sessions"],
+    "2026-11-23T12:00:00:000000": ["api_keys", "key_changes", "plans"],
 }
 MIGRATIONS = [*MADE]
 USER = {

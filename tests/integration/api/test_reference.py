@@ -17,7 +17,19 @@ from quotecast.api.edge.middleware import Edge
 from quotecast.market.instruments import CATEGORIES
 from support.factories import client_to, edge_of, full_mirrors, services
 
-VERBS = ("get", "list", "create", "update", "delete", "search", "stream", "export", "import", "test", "rotate")
+VERBS = (
+    "get",
+    "list",
+    "create",
+    "update",
+    "delete",
+    "search",
+    "stream",
+    "export",
+    "import",
+    "test",
+    "rotate",
+)
 #: Calls without a verb of a resource.
 CALLS = {"register", "login"}
 

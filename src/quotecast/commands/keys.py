@@ -1,0 +1,209 @@
+"""`quotecast keys`: makes, lists and revokes API keys, and gives them plans."""
+
+import asyncio
+import json
+import re
+import sys
+import time
+from argparse import Namespace
+from collections.abc import AsyncIterator, Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import Any, Final
+
+import msgspec
+
+from quotecast.access import key_text, storage
+from quotecast.access.keys import Key, Scope, normalise, shown_text
+from quotecast.access.plans import USER
+from quotecast.accounts import rules
+from quotecast.accounts.database import Database, Run
+from quotecast.accounts.ids import ID_PATTERN, new_id
+from quotecast.commands.account_database import (
+    answering_url,
+    as_failures_of,
+    in_transaction,
+    open_database,
+    plain,
+)
+from quotecast.commands.plans import plans_of_file
+from quotecast.complaints import complaint
+from quotecast.errors import InvalidValue, NotFound, QuotecastError
+from quotecast.observe.logs import configure_logs
+from quotecast.settings.model import Settings
+
+_PAGE: Final = 500
+_DAYS: Final = re.compile(r"([1-9][0-9]{0,3})d")
+
+
+class KeysFailed(QuotecastError):
+    """The command failed."""
+
+    code = "keys"
+
+
+def run(settings: Settings, arguments: Namespace) -> int:
+    """Runs the action that the arguments name. Raises QuotecastError if it fails."""
+    # One line reports an outage; the log would repeat it.
+    configure_logs(level="error", as_json=False)
+    with as_failures_of(KeysFailed):
+        try:
+            _run_action(settings, arguments)
+        except NotFound as error:
+            raise KeysFailed(str(error)) from error
+    return 0
+
+
+def _run_action(settings: Settings, arguments: Namespace) -> None:
+    now = datetime.now(UTC)
+    match arguments.action:
+        case "create":
+            _create(settings, arguments, now)
+        case "list":
+            lines_of = _json_lines if arguments.json else partial(_table_lines, now=now)
+            asyncio.run(_list(answering_url(settings), lines_of))
+        case "plan":
+            _set_plan(settings, arguments.id, arguments.plan)
+        case _:
+            key_id = _id_of(arguments.id)
+            in_transaction(answering_url(settings), partial(storage.revoke_any, key_id=key_id, now=now))
+            _say(f"{key_text.PREFIX}{key_id} is revoked, and ends within a second on every worker")
+
+
+def _create(settings: Settings, arguments: Namespace, now: datetime) -> None:
+    """Makes a key, and prints it alone on standard output."""
+    name, scope = rules.name(arguments.name), _scope(arguments)
+    email = None if arguments.user is None else rules.lower_email(arguments.user)
+    until = None if arguments.expires is None else _end(arguments.expires, now)
+    key_id, secret = new_id(time.time), key_text.new_secret()
+
+    async def write(run: Run) -> Key:
+        plan = await _checked_plan(settings, run, arguments.plan)
+        return await storage.add_for_operator(
+            run, key_id, secret, name=name, plan=plan, scope=scope, now=now, until=until, email=email
+        )
+
+    key = in_transaction(answering_url(settings), write)
+    _say(f"API key {key.id}, plan {key.plan or USER}; this is the only time that its secret is shown:")
+    sys.stdout.write(f"{key_text.key_text(key.id, secret)}\n")
+    sys.stdout.flush()
+
+
+def _set_plan(settings: Settings, text: str, plan: str) -> None:
+    key_id = _id_of(text)
+
+    async def write(run: Run) -> None:
+        await storage.set_plan(run, key_id, await _checked_plan(settings, run, plan))
+
+    in_transaction(answering_url(settings), write)
+    _say(f"{key_text.PREFIX}{key_id} has the plan {plan}; its clients connect again within a second")
+
+
+async def _checked_plan(settings: Settings, run: Run, name: str) -> str:
+    """Returns the plan of a key as it is stored: empty for that of users. Raises KeysFailed."""
+    if name == USER:
+        return ""
+    known = {*plans_of_file(settings), *await storage.stored_plans(run)}
+    if name not in known:
+        choices = ", ".join(sorted({*known, USER}))
+        raise KeysFailed(f"There is no plan {plain(name)!r}: one of {choices}")
+    return name
+
+
+def _scope(arguments: Namespace) -> Scope:
+    """Returns the scope of the options. Raises InvalidValue."""
+    given = {
+        name: [part for part in map(str.strip, getattr(arguments, name).split(",")) if part]
+        for name in Scope.__struct_fields__
+        if getattr(arguments, name) is not None
+    }
+    for name, values in given.items():
+        if not values:
+            raise InvalidValue(f"--{name}", "Name at least one, or leave the option out")
+    try:
+        return normalise(msgspec.convert(given, Scope))
+    except msgspec.ValidationError as error:
+        problem = complaint(str(error))
+        raise InvalidValue(f"--{problem.field}", problem.message) from error
+
+
+def _end(text: str, now: datetime) -> datetime:
+    """Returns the time at which a key ends. Raises InvalidValue."""
+    if days := _DAYS.fullmatch(text):
+        return now + timedelta(days=int(days[1]))
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise InvalidValue("--expires", "A number of days such as 90d, or a time in ISO 8601") from None
+    until = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    if until <= now:
+        raise InvalidValue("--expires", "Must be in the future")
+    return until
+
+
+def _id_of(text: str) -> str:
+    """Returns the id in a key's text, its beginning or the id itself. Raises NotFound for any other text."""
+    key_id = text.removeprefix(key_text.PREFIX).partition("_")[0]
+    if not ID_PATTERN.fullmatch(key_id):
+        raise NotFound(storage.KEY)
+    return key_id
+
+
+async def _list(url: str, lines_of: Callable[[list[Key]], Iterator[str]]) -> None:
+    async with open_database(url) as database:
+        async for page in _pages(database):
+            sys.stdout.writelines(f"{line}\n" for line in lines_of(page))
+    sys.stdout.flush()
+
+
+async def _pages(database: Database) -> AsyncIterator[list[Key]]:
+    """Yields pages of all keys, in the order in which they were made."""
+    after = ""
+    while page := await database.transaction(partial(storage.page, after=after, limit=_PAGE)):
+        yield page
+        after = page[-1].id
+
+
+def _table_lines(page: list[Key], now: datetime) -> Iterator[str]:
+    # Names come last, because their width on a terminal is unknown.
+    width = max(len(key.plan or USER) for key in page)
+    for key in page:
+        owner = key.user_id or "operator"
+        made = f"{key.created_at:%Y-%m-%d %H:%M:%SZ}"
+        yield (
+            f"{key.id}  {made}  {_state(key, now):<7}  {key.plan or USER:<{width}}  {owner:<24}"
+            f"  {plain(key.name)}"
+        )
+
+
+def _state(key: Key, now: datetime) -> str:
+    if key.revoked_at is not None:
+        return "revoked"
+    return "active" if key.is_good(now) else "expired"
+
+
+def _json_lines(page: list[Key]) -> Iterator[str]:
+    for key in page:
+        # json.dumps escapes everything beyond ASCII, but not DEL, which terminals interpret.
+        yield json.dumps(msgspec.to_builtins(_shown(key))).replace("\x7f", "\\u007f")
+
+
+def _shown(key: Key) -> dict[str, Any]:
+    """Returns the fields of a key without its digests."""
+    return {
+        "id": key.id,
+        "name": key.name,
+        "key": shown_text(key),
+        "plan": key.plan or USER,
+        "user_id": key.user_id,
+        "scope": key.scope,
+        "created_at": key.created_at,
+        "expires_at": key.expires_at,
+        "revoked_at": key.revoked_at,
+        "previous_until": key.previous_until,
+    }
+
+
+def _say(line: str) -> None:
+    """Writes a line to standard error: standard output has keys and lists only."""
+    sys.stderr.write(f"{line}\n")

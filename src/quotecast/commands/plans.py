@@ -1,0 +1,129 @@
+"""`quotecast plans`: lists, shows, stores, deletes and checks the plans of API keys."""
+
+import json
+import sys
+from argparse import Namespace
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from quotecast.access import storage
+from quotecast.access.plans import RESERVED, Plan, check_name, parse_plan, read_plans
+from quotecast.accounts.database import Run
+from quotecast.commands.account_database import answering_url, as_failures_of, in_transaction
+from quotecast.errors import NotFound, QuotecastError
+from quotecast.local import console
+from quotecast.observe.logs import configure_logs
+from quotecast.settings.model import Settings
+
+
+class PlansFailed(QuotecastError):
+    """The command failed."""
+
+    code = "plans"
+
+
+def run(settings: Settings, arguments: Namespace) -> int:
+    """Runs the action that the arguments name. Raises QuotecastError if it fails."""
+    # One line reports an outage; the log would repeat it.
+    configure_logs(level="error", as_json=False)
+    with as_failures_of(PlansFailed):
+        _run_action(settings, arguments)
+    return 0
+
+
+def plans_of_file(settings: Settings) -> dict[str, Plan]:
+    """Returns the plans of the file that the settings name."""
+    return read_plans(Path(settings.plans)) if settings.plans else {}
+
+
+def _run_action(settings: Settings, arguments: Namespace) -> None:
+    match arguments.action:
+        case "check":
+            names = ", ".join(read_plans(Path(arguments.file)))
+            console.say(f"{arguments.file} is good: it has {names or 'no plan'}")
+        case "list":
+            _print(_lines(plans_of_file(settings), _stored(settings)))
+        case "show":
+            _print(toml_lines(arguments.name, _find(settings, arguments.name)))
+        case "set":
+            _store(settings, arguments.name, _text(arguments.file))
+        case _:
+            _delete(settings, check_name(arguments.name))
+
+
+def _lines(given: Mapping[str, Plan], stored: Mapping[str, Plan]) -> Iterator[str]:
+    """Yields a line for each plan; a file goes before the database."""
+    names = sorted({*given, *stored, *RESERVED})
+    width = max(map(len, names))
+    for name in names:
+        place = "file" if name in given else "stored" if name in stored else "unbounded"
+        hidden = ", hides a stored one" if name in given and name in stored else ""
+        yield f"{name:<{width}}  {place}{hidden}"
+
+
+def toml_lines(name: str, plan: Plan) -> Iterator[str]:
+    """Yields the lines of a plan's table as `quotecast plans set` reads it."""
+    yield f"[plans.{name}]"
+    for field, value in msgspec.to_builtins(plan).items():
+        if value is not None and value != {}:
+            yield f"{field} = {_toml(value)}"
+
+
+def _toml(value: Any) -> str:
+    """Returns a number, a list of plain words or a table of numbers in TOML."""
+    if isinstance(value, dict):
+        return f"{{ {', '.join(f'{name} = {number}' for name, number in value.items())} }}"
+    return json.dumps(value)
+
+
+def _print(lines: Iterator[str]) -> None:
+    sys.stdout.writelines(f"{line}\n" for line in lines)
+    sys.stdout.flush()
+
+
+def _stored(settings: Settings) -> dict[str, Plan]:
+    return in_transaction(answering_url(settings), storage.stored_plans)
+
+
+def _find(settings: Settings, name: str) -> Plan:
+    given = plans_of_file(settings)
+    if name in given:
+        return given[name]
+    stored = _stored(settings)
+    if name not in stored:
+        raise PlansFailed(f"There is no plan {name!r}: `quotecast plans list` shows all")
+    return stored[name]
+
+
+def _text(file: str) -> str:
+    try:
+        return sys.stdin.read() if file == "-" else Path(file).read_text("utf-8")
+    except OSError as error:
+        raise PlansFailed(f"{file} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise PlansFailed(f"{file} is not UTF-8") from error
+
+
+def _store(settings: Settings, name: str, text: str) -> None:
+    plan = parse_plan(text, check_name(name))
+
+    async def write(run: Run) -> None:
+        await storage.store_plan(run, name, plan, datetime.now(UTC))
+
+    in_transaction(answering_url(settings), write)
+    console.say(f"Plan {name} is stored; workers follow within a second")
+    if name in plans_of_file(settings):
+        console.say(f"{settings.plans} has a plan of this name, which goes before the stored one")
+
+
+def _delete(settings: Settings, name: str) -> None:
+    try:
+        in_transaction(answering_url(settings), partial(storage.delete_plan, name=name))
+    except NotFound as error:
+        raise PlansFailed(f"No plan {name!r} is stored") from error
+    console.say(f"Plan {name} is deleted; keys with it get no data until a plan of that name exists")
