@@ -4,11 +4,9 @@ import difflib
 import ipaddress
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-from quotecast.access.plans import PlanFileError, read_plans
 from quotecast.environment import PREFIX
 from quotecast.market.feeds import Feed
 from quotecast.providers import plugins
@@ -48,7 +46,6 @@ def contradictions(settings: Settings) -> Iterator[str]:
     yield from _wrong_edge(settings)
     yield from _wrong_receivers(settings)
     yield from _wrong_mcp(settings)
-    yield from _wrong_plans(settings)
     yield from _wrong_origin(settings)
     yield from wrong_plans(settings)
     for group in GROUPS:
@@ -96,14 +93,6 @@ def _wrong_mcp(settings: Settings) -> Iterator[str]:
     for host in settings.mcp_hosts:
         if not _HOST.fullmatch(host):
             yield f"{PREFIX}MCP_HOSTS: {host!r} is no host name; leave out scheme, port and path"
-
-
-def _wrong_plans(settings: Settings) -> Iterator[str]:
-    if settings.plans:
-        try:
-            read_plans(Path(settings.plans))
-        except PlanFileError as error:
-            yield f"{PREFIX}PLANS: {error}"
 
 
 def _unreadable(redis_url: str) -> Iterator[str]:

@@ -254,13 +254,6 @@ class Settings(McpSettings, frozen=True, kw_only=True):
     sockets_per_address: Annotated[
         int, Meta(ge=0, description="WebSockets per client address and worker; 0: no limit")
     ] = 1000
-    plans: Annotated[
-        str,
-        Meta(
-            description="File of plans (TOML): what clients may have, with and without an API key; "
-            "see `docs/keys.md`"
-        ),
-    ] = ""
     replays_per_worker: Annotated[
         int, Meta(ge=0, le=1000, description="Replays of recorded feeds at once per worker; 0: none")
     ] = 20
