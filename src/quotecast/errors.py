@@ -231,13 +231,36 @@ class OutOfScope(QuotecastError):
 
 
 class OutOfPlan(QuotecastError):
-    """The plan of a client excludes a request; the message names plan and bound, `code` the bound."""
+    """The plan of a client excludes a request; the message names plan and bound, the code the bound."""
 
     status = 403
 
-    def __init__(self, plan: str, bound: str, message: str) -> None:
-        super().__init__(f"Plan {plan}: {message}")
-        self.code = f"plan_{bound}"
+    def __init__(self, plan: str, bound: str) -> None:
+        super().__init__(f"Plan {plan}: {bound}")
+
+
+class FeedOutOfPlan(OutOfPlan):
+    """The plan has no quotes of a feed."""
+
+    code = "plan_feeds"
+
+
+class DoorOutOfPlan(OutOfPlan):
+    """The plan has no data in this way, such as event streams or bars."""
+
+    code = "plan_doors"
+
+
+class PastOutOfPlan(OutOfPlan):
+    """The plan does not reach back so far."""
+
+    code = "plan_history"
+
+
+class SocketsInUse(OutOfPlan):
+    """All sockets of the plan are open."""
+
+    code = "plan_sockets"
 
 
 class WrongCredentials(NotAuthenticated):
@@ -360,7 +383,7 @@ class CloseCode(IntEnum):
 def close_code_of(refusal: QuotecastError) -> CloseCode:
     """Returns the close code of a socket that an error refuses."""
     match refusal:
-        case OutOfPlan() if refusal.code == "plan_sockets":
+        case SocketsInUse():
             return CloseCode.PLAN_FULL
         case NotAuthenticated():
             return CloseCode.KEY_ENDED

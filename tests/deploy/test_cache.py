@@ -114,6 +114,15 @@ def test_answers_of_origins_and_codings_do_not_mix(get: Callable[..., httpx.Resp
     assert seen["HIT", "gzip"] >= 3
 
 
+def test_a_request_with_a_key_reaches_a_worker(get: Callable[..., httpx.Response]) -> None:
+    """Plans decide what a key may have: no stored answer serves a key, and a wrong key gets 401."""
+    fresh(get, SEARCH)
+    for headers in ({"X-API-Key": "none"}, {"Authorization": "Bearer qc_live_none"}):
+        answer = get(SEARCH, headers=headers)
+        assert (status(answer), answer.status_code, answer.json()["code"]) == ("", 401, "invalid_key")
+    assert status(get(SEARCH, headers={"Authorization": "Bearer none"})) == "HIT"
+
+
 def test_private_answers_are_never_stored(get: Callable[..., httpx.Response], cache: Cache) -> None:
     """Account routes, health and whatever forbids storing pass; errors are not stored either."""
     for path in (

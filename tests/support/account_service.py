@@ -109,7 +109,10 @@ async def account_service(
     plans: Mapping[str, Plan] = {},
     **other: Any,
 ) -> AsyncIterator[AccountService]:
-    """Yields account routes behind the gate; `other` replaces services of `factories.parts`; mirrors are full by default."""
+    """Yields account routes behind the gate.
+
+    `other` replaces services of `factories.parts`; mirrors are full by default.
+    """
     clock = other.setdefault("clock", lambda: NOW)
     async with (
         Database(database_url, pool_size=4, deadline_seconds=deadline_seconds) as database,

@@ -49,7 +49,7 @@ class Given(Struct, forbid_unknown_fields=True):
         ('{"inner": {"size": 0}}', "inner.size", "Must be at least 1"),
         ('{"inner": {}}', "inner.size", "Missing"),
         ('{"code": "1"}', "code", "Has the wrong form"),
-        ('{"other": 1}', "", "Has the wrong form"),
+        ('{"other": 1}', "other", "There is no such field"),
         ("[]", "", "Must be an object, not a list"),
     ],
 )

@@ -8,7 +8,7 @@ within a second. While PostgreSQL is away nobody can revoke a key, and known key
 import asyncio
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from itertools import islice
@@ -56,7 +56,7 @@ class Holder(Struct, frozen=True):
 
 
 class _Reading(NamedTuple):
-    """Some keys as PostgreSQL has them, and all plans; a missing key is gone."""
+    """Some good keys as PostgreSQL has them, and all plans; a missing key is gone."""
 
     ids: tuple[str, ...]
     keys: dict[str, Key]
@@ -219,7 +219,16 @@ class KeyBook:
         if not ids:
             return number, None
         plans = await storage.known_plans(connection)
-        return number, _Reading(ids, await storage.known_keys(connection, ids), plans)
+        return number, _Reading(ids, await self._good_keys(connection, ids), plans)
+
+    async def _good_keys(self, connection: Any, ids: Collection[str]) -> dict[str, Key]:
+        """Returns those keys that PostgreSQL has, without revoked and expired ones."""
+        keys = await storage.known_keys(connection, ids)
+        return {key_id: key for key_id, key in keys.items() if key.is_good(self._now())}
+
+    async def _read_one(self, connection: Any, *, key_id: str) -> "_Reading":
+        keys = await self._good_keys(connection, [key_id])
+        return _Reading((key_id,), keys, await storage.known_plans(connection))
 
     def _take(self, read: "_Reading") -> None:
         affected = read.ids if read.plans == self._stored else tuple(self._keys)
@@ -235,23 +244,23 @@ class KeyBook:
                 self.on_end(key_id)
 
     async def _look_up(self, key_id: str) -> Key | None:
-        """Returns one key as PostgreSQL has it; an unknown one leaves no trace."""
+        """Returns one good key as PostgreSQL has it; any other leaves no trace."""
         if self._waiting >= MAX_WAITING:
             raise Busy
         self._waiting += 1
         try:
             async with self._turn:
-                keys, plans = await self._database.session(partial(_read_one, key_id=key_id))
+                read = await self._database.session(partial(self._read_one, key_id=key_id))
         finally:
             self._waiting -= 1
-        key = keys.get(key_id)
+        key = read.keys.get(key_id)
         if key is None:
             return None
         if not self._keys:
             self._read_at = self._clock()
         self._new.add(key_id)
         # It may bring changes before the next look does.
-        self._take(_Reading((key_id,), keys, plans))
+        self._take(read)
         self._evict()
         return key
 
@@ -290,7 +299,3 @@ class KeyBook:
 
     def _now(self) -> datetime:
         return datetime.fromtimestamp(self._wall_clock(), UTC)
-
-
-async def _read_one(connection: Any, *, key_id: str) -> tuple[dict[str, Key], dict[str, Plan]]:
-    return await storage.known_keys(connection, [key_id]), await storage.known_plans(connection)

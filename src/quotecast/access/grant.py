@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from quotecast.access.keys import Key
 from quotecast.access.plans import Door, Plan
-from quotecast.errors import OutOfPlan, OutOfScope
+from quotecast.errors import DoorOutOfPlan, FeedOutOfPlan, OutOfScope
 from quotecast.feed.frames import Limits
 from quotecast.market.feeds import Feed
 
@@ -38,20 +38,17 @@ class Grant(Struct, frozen=True):
         return self.plan.has_feed(feed) and (not scope or feed.spec.name in scope)
 
     def require_feed(self, feed: Feed) -> None:
-        """Raises OutOfPlan or OutOfScope for a feed that the client may not have."""
+        """Raises FeedOutOfPlan or OutOfScope for a feed that the client may not have."""
         if not self.plan.has_feed(feed):
-            raise self.refusal("feeds", f"only {', '.join(self.plan.feeds) or 'no feeds'}")
+            feeds = ", ".join(self.plan.feeds)
+            raise FeedOutOfPlan(self.plan_name, f"only {feeds}" if feeds else "no feeds")
         if not self.has_feed(feed):
             raise OutOfScope(f"This API key is not for {feed.spec.name}")
 
     def require_door(self, door: Door) -> None:
-        """Raises OutOfPlan for a way to data that the plan leaves out."""
+        """Raises DoorOutOfPlan for a way to data that the plan leaves out."""
         if door not in self.plan.doors:
-            raise self.refusal("doors", _DOOR_NAMES[door])
-
-    def refusal(self, bound: str, message: str) -> OutOfPlan:
-        """Returns the error for a request beyond a bound of the plan."""
-        return OutOfPlan(self.plan_name, bound, message)
+            raise DoorOutOfPlan(self.plan_name, _DOOR_NAMES[door])
 
     @property
     def only(self) -> tuple[str, ...]:

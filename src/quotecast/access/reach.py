@@ -4,7 +4,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from quotecast.errors import OutOfPlan
+from quotecast.errors import PastOutOfPlan
 
 _DAY: Final = 86_400
 
@@ -20,6 +20,6 @@ class Reach(Struct, frozen=True):
         return (int(now) // _DAY - self.days) * _DAY
 
     def require(self, moment: float, now: float) -> None:
-        """Raises OutOfPlan for a moment before the plan's past."""
+        """Raises PastOutOfPlan for a moment before the plan's past."""
         if moment < self.start(now):
-            raise OutOfPlan(self.plan_name, "history", f"at most {self.days} days of the past")
+            raise PastOutOfPlan(self.plan_name, f"at most {self.days} days of the past")

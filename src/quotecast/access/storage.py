@@ -1,8 +1,10 @@
 """Queries on API keys and plans: of a user's account, of the operator, and of a worker."""
 
-from collections.abc import Collection, Mapping, Sequence
+import contextlib
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Final
+from functools import partial
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -14,6 +16,8 @@ from quotecast.accounts.database import Run
 from quotecast.accounts.key_tables import ApiKey, StoredPlan
 from quotecast.accounts.tables import User
 from quotecast.errors import Full, InvalidValue, NotFound
+
+T = TypeVar("T")
 
 #: Keys of one user that are neither revoked nor expired, and all that a list shows.
 MAX_KEYS: Final = 20
@@ -186,15 +190,25 @@ async def number_of_changes(connection: Any) -> int:
 
 
 async def known_keys(connection: Any, ids: Collection[str]) -> dict[str, Key]:
-    """Returns the keys with these ids; those of disabled users are missing."""
+    """Returns the keys with these ids; those of disabled users are missing.
+
+    A key whose scope only a newer version can read is missing too: without its bounds it would be wider.
+    """
     rows: Sequence[Mapping[str, Any]] = await connection.fetch(_KEYS, [*ids])
-    return {row["id"]: _key(row) for row in rows}
+    return dict(_readable((row["id"], partial(_key, row)) for row in rows))
 
 
 async def known_plans(connection: Any) -> dict[str, Plan]:
-    """Returns the stored plans by name."""
+    """Returns the stored plans by name, without those that only a newer version can read."""
     rows = await connection.fetch("SELECT name, definition FROM plans")
-    return {row["name"]: _plan(row["definition"]) for row in rows}
+    return dict(_readable((row["name"], partial(_plan, row["definition"])) for row in rows))
+
+
+def _readable(reads: Iterable[tuple[str, Callable[[], T]]]) -> Iterator[tuple[str, T]]:
+    """Yields the values that can be read: one bad row must not hide the changes of all others."""
+    for name, read in reads:
+        with contextlib.suppress(msgspec.DecodeError):
+            yield name, read()
 
 
 def _values(

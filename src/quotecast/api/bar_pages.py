@@ -35,7 +35,7 @@ class Page(Struct, frozen=True):
 
 
 async def read_page(source: Source, market: Market, query: BarQuery, most: int = MAX_WINDOWS) -> Page:
-    """Returns a page of bars. Raises SymbolNotFound, NotOffered, UpstreamError or OutOfPlan.
+    """Returns a page of bars. Raises SymbolNotFound, NotOffered, UpstreamError or PastOutOfPlan.
 
     Ascending without a start, the page has the newest bars, and no other page follows. Descending without a
     start, none follows an empty page: an instrument's first trade is behind it.
@@ -59,7 +59,7 @@ async def read_page(source: Source, market: Market, query: BarQuery, most: int =
 
 
 def _within_reach(market: Market, query: BarQuery) -> BarQuery:
-    """Returns the query from the start of the plan's past on. Raises OutOfPlan for an earlier start."""
+    """Returns the query from the start of the plan's past on. Raises PastOutOfPlan for an earlier start."""
     reach, now = market.reach, market.moment.timestamp()
     if reach is None:
         return query

@@ -36,7 +36,7 @@ class Limits(Struct, frozen=True):
     @property
     def is_narrow(self) -> bool:
         """Whether a plan gives fewer symbols than everybody has."""
-        return self.symbols < Limits().symbols
+        return bool(self.plan) and self.symbols < Limits().symbols
 
     def announced(self) -> "Announced":
         """Returns the part that clients need."""

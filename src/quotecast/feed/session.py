@@ -263,7 +263,7 @@ class FeedSession:
             return None
         joined = wanted | added
         limits = self._limits
-        if limits.is_narrow and limits.plan and len(self.mirror.keys_of(joined)) > limits.symbols:
+        if limits.is_narrow and len(self.mirror.keys_of(joined)) > limits.symbols:
             raise CommandError(limits.refusal(f"at most {limits.symbols} symbols per socket"), 403)
         if len(joined) > limits.symbols:
             raise CommandError(f"at most {limits.symbols} symbols per connection")

@@ -45,7 +45,7 @@ class Dialogue:
 async def at_a_terminal(*arguments: str, database_url: str) -> AsyncIterator[Dialogue]:
     keyboard, terminal = os.openpty()
     # In a session of its own it cannot turn to the terminal at which the tests run.
-    apart = {"stdin": terminal, "stderr": STDOUT, "start_new_session": True}
+    apart: dict[str, Any] = {"stdin": terminal, "stderr": STDOUT, "start_new_session": True}
     process = await start(*arguments, settings={"database_url": database_url}, **apart)
     os.close(terminal)
     try:

@@ -28,7 +28,7 @@ from quotecast.api.edge.problems import refuse_request
 from quotecast.api.services import VIEW
 from quotecast.api.views import Views
 from quotecast.asgi import App, Headers, Message, Receive, Scope, Send
-from quotecast.errors import InvalidValue, OutOfScope, QuotecastError
+from quotecast.errors import InvalidValue, OutOfScope, QuotecastError, SocketsInUse
 from quotecast.history.moments import parse_moment
 from quotecast.stream.client import connection_id
 from quotecast.stream.endpoint import refuse_socket
@@ -198,7 +198,7 @@ class Gate:
     ) -> None:
         name = connection_id()
         if not await self._finder.take_place(holder, name):
-            refusal = grant.refusal("sockets", f"at most {grant.plan.sockets} sockets and event streams")
+            refusal = SocketsInUse(grant.plan_name, f"at most {grant.plan.sockets} sockets and event streams")
             await self._refuse(holder, refusal, scope, receive, send)
             return
         key_id, usage = holder.key.id, self._usage

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from http import HTTPStatus
 from typing import Final
 
-from quotecast.errors import QuotecastError, TooManyRequests
+from quotecast.errors import OutOfPlan, QuotecastError, TooManyRequests
 
 #: Statuses of errors without a class: their code is the status in words.
 _STATUSES: Final = (400, 403, 404, 405, 408, 500, 503, 505)
@@ -12,7 +12,7 @@ _STATUSES: Final = (400, 403, 404, 405, 408, 500, 503, 505)
 
 def error_codes() -> list[str]:
     """Returns all codes in alphabetical order. A 429 has none: its body has `detail` alone."""
-    named = {kind.code for kind in _errors(QuotecastError) if kind.status != 500}
+    named = {kind.code for kind in _errors(QuotecastError) if kind.status != 500 and kind is not OutOfPlan}
     codes = named - {TooManyRequests.code} | {code_of_status(status) for status in _STATUSES}
     return sorted(codes)
 

@@ -116,8 +116,33 @@ def add_csv(operation: Operation, responses: Mapping[str, OpenAPIResponse]) -> N
         responses["200"].content = {**(responses["200"].content or {}), "text/csv": table}
 
 
+#: Statuses of refused keys.
+_REFUSALS: Final = frozenset({"401", "403"})
 #: The security requirement of public reads: none, or an API key, whose plan then bounds the client.
 _OPEN: Final = [{}, {"apiKey": list[str]()}, {"apiKeyBearer": list[str]()}]
+
+
+def _key_refusals() -> dict[str, OpenAPIResponse]:
+    """Returns the responses to an API key that is wrong, or that excludes the request."""
+    return {
+        "401": _refusal(
+            "The API key is wrong; without one the route is open",
+            Problem("Invalid, expired or revoked API key", "invalid_key", ID),
+        ),
+        "403": _refusal(
+            "The scope or the plan of the client excludes the request",
+            Problem("Plan free: only crypto", "plan_feeds", ID),
+            Problem("This API key is not for doviz", "key_scope", ID),
+        ),
+    }
+
+
+def _refusal(description: str, *problems: Problem) -> OpenAPIResponse:
+    media = OpenAPIMediaType(
+        schema=Reference("#/components/schemas/Problem"),
+        examples={each.code or each.detail: Example(value=plain(each)) for each in problems},
+    )
+    return OpenAPIResponse(description=description, content={"application/json": media})
 
 
 @dataclass
@@ -128,19 +153,27 @@ class Reading(Operation):
     """
 
     def __post_init__(self) -> None:
-        """Adds headers to the framework's responses."""
+        """Adds the refusals of keys, and headers, to the framework's responses."""
         responses = cast("dict[str, OpenAPIResponse]", self.responses or {})
-        if "429" in responses:
+        if self._takes_key(responses):
             self.security = _OPEN
+            responses |= _key_refusals()
         add_csv(self, responses)
         # The framework documents a 400 for bad parameters; this API answers 422.
         responses.pop("400", None)
         for status, response in responses.items():
-            names = [*self._headers_of(status), *(LIMITED if "429" in responses else ())]
+            # The gate refuses keys before requests count.
+            is_counted = "429" in responses and status not in _REFUSALS
+            names = [*self._headers_of(status), *(LIMITED if is_counted else ())]
             response.headers = {name: Reference(f"#/components/headers/{name}") for name in names}
+
+    def _takes_key(self, responses: Mapping[str, OpenAPIResponse]) -> bool:
+        return "429" in responses
 
     def _headers_of(self, status: str) -> list[str]:
         match status:
+            case "401":
+                return ["X-Request-ID", "WWW-Authenticate"]
             case "200" | "304":
                 return ["X-Request-ID", *_CACHED]
             case "429" | "503":

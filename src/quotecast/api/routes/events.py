@@ -3,12 +3,13 @@
 `quotecast.stream.events` serves the streams in front of the routes.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, NoReturn
 
 from litestar import Router, get
 from litestar.openapi import ResponseSpec
-from litestar.openapi.spec import Example, OpenAPIType
+from litestar.openapi.spec import Example, OpenAPIResponse, OpenAPIType
 from litestar.params import HeaderParameter, QueryParameter
 
 from quotecast.api.reference.openapi import ID, TAG, Reading, refused
@@ -113,6 +114,10 @@ LastEventId = Annotated[
 @dataclass
 class EventReading(Reading):
     """An operation whose answer is an endless stream of events."""
+
+    def _takes_key(self, responses: Mapping[str, OpenAPIResponse]) -> bool:
+        del responses
+        return True
 
     def _headers_of(self, status: str) -> list[str]:
         return ["X-Request-ID"] if status == "200" else super()._headers_of(status)

@@ -1,0 +1,134 @@
+"""A client without a feed asks every route for it: no answer, header or error holds one of its prices."""
+
+import json
+from collections.abc import AsyncIterator, Iterator
+from typing import Any, Final
+
+import httpx
+import pytest
+from msgspec.structs import replace
+
+from quotecast.access.plans import DOORS, FEEDS, FeedName, Plan
+from quotecast.feed.documents import Documents
+from quotecast.market.feeds import Feed
+from support.account_service import AccountService, User, account_service
+from support.documents_made import article, asset, assets_of, news_of
+from support.factories import DOVIZ, doviz, mirror_of
+from support.market_made import pair, stock
+
+#: Prices and names that stand nowhere else.
+POISON: Final = {
+    Feed.STOCKS: ("7777.77", "Poison Industries"),
+    Feed.CRYPTO: ("8888.88", "Poisoncoin"),
+    Feed.DOVIZ: ("9999.99", "Zehir Altın"),
+}
+SYMBOLS: Final = {Feed.STOCKS: "PSN", Feed.CRYPTO: "PSN/USDT", Feed.DOVIZ: "zehir-altin"}
+#: Values of parameters that the document's examples do not poison.
+GIVEN: Final = {"symbols": ",".join(SYMBOLS.values()), "q": "psn", "query": "psn", "include": "quote"}
+
+
+def mirrors() -> dict[Feed, Any]:
+    """Returns mirrors in which one instrument of each feed has a poisoned price and name."""
+    price = {feed: float(poison[0]) for feed, poison in POISON.items()}
+    bitter = pair("PSN/USDT", price[Feed.CRYPTO])
+    gold = doviz("zehir-altin", "gold")
+    return {
+        Feed.STOCKS: mirror_of(
+            Feed.STOCKS, [stock("PSN", price[Feed.STOCKS], POISON[Feed.STOCKS][1]), stock("AAPL")]
+        ),
+        Feed.CRYPTO: mirror_of(Feed.CRYPTO, [replace(bitter, name=POISON[Feed.CRYPTO][1]), pair("BTC/USDT")]),
+        Feed.DOVIZ: mirror_of(
+            Feed.DOVIZ, [replace(gold, price=price[Feed.DOVIZ], name=POISON[Feed.DOVIZ][1]), *DOVIZ]
+        ),
+    }
+
+
+def documents() -> Documents:
+    """Returns assets and news with the poisoned stock."""
+    made = Documents()
+    made.assets.take(assets_of(asset("PSN", POISON[Feed.STOCKS][1])))
+    made.news.take(news_of(article(headline=POISON[Feed.STOCKS][1], symbols=["PSN"])))
+    return made
+
+
+def requests(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yields the path and the query of each GET route, for each instrument that might be in its path."""
+    for path, operations in document["paths"].items():
+        if "get" not in operations:
+            continue
+        parameters = operations["get"].get("parameters", [])
+        query = {each["name"]: GIVEN[each["name"]] for each in parameters if each["name"] in GIVEN}
+        names = [each["name"] for each in parameters if each["in"] == "path"]
+        for symbol in SYMBOLS.values():
+            filled = path
+            for name in names:
+                filled = filled.replace(f"{{{name}}}", symbol.replace("/", "-"))
+            wanted = {"symbol": symbol} if any(each["name"] == "symbol" for each in parameters) else {}
+            yield filled, wanted | query
+            yield filled, wanted | query | {"symbols": "all"} if "symbols" in query else wanted
+            if not names:
+                break
+
+
+async def leaks(client: httpx.AsyncClient, feed: Feed, headers: dict[str, str]) -> list[str]:
+    """Returns what the routes answer of a feed."""
+    document = (await client.get("/api/openapi.json")).json()
+    found = []
+    for path, query in requests(document):
+        answer = await client.get(path, params=query, headers=headers)
+        text = answer.text + json.dumps(dict(answer.headers))
+        found += [f"{path} {query}: {each}" for each in POISON[feed] if each in text]
+    return found
+
+
+async def prepare(service: AccountService) -> User:
+    """Returns a user with a holding and a watchlist of each poisoned instrument."""
+    user = await service.register()
+    for kind, symbol in (("stock", "PSN"), ("crypto", "PSN/USDT"), ("doviz", "zehir-altin")):
+        holding = {"ticker": symbol, "shares": 1, "avg_cost": 1, "currency": "USD", "type": kind}
+        await user.post("/api/portfolio/holdings", holding)
+        await user.post("/api/watchlist", {"ticker": symbol, "type": kind})
+    return user
+
+
+@pytest.fixture(params=[*Feed])
+async def closed(
+    request: pytest.FixtureRequest, accounts_url: str
+) -> AsyncIterator[tuple[AccountService, Feed]]:
+    """Runs the routes with a plan of everybody that excludes one feed."""
+    feed: Feed = request.param
+    others: tuple[FeedName, ...] = tuple(name for name in FEEDS if name != feed.spec.name)
+    plans = {"anonymous": Plan(feeds=others)}
+    async with account_service(
+        accounts_url, plans=plans, mirrors=mirrors(), documents=documents()
+    ) as service:
+        yield service, feed
+
+
+async def test_no_route_answers_with_an_excluded_feed(closed: tuple[AccountService, Feed]) -> None:
+    service, feed = closed
+    user = await prepare(service)
+    headers = {"Authorization": f"Bearer {user.token}"}
+    assert await leaks(service.client, feed, {}) == []
+    assert await leaks(service.client, feed, headers) == []
+
+
+async def test_the_hunt_finds_the_poison_without_a_plan(accounts_url: str) -> None:
+    """Without the plan each feed's poison comes out of several routes: the hunt above can fail."""
+    async with account_service(accounts_url, mirrors=mirrors(), documents=documents()) as service:
+        user = await prepare(service)
+        for feed in Feed:
+            headers = {"Authorization": f"Bearer {user.token}"}
+            found = await leaks(service.client, feed, headers)
+            assert len({each.partition(" ")[0] for each in found}) > 5, feed
+
+
+async def test_a_closed_plan_leaves_accounts_and_the_reference_open(accounts_url: str) -> None:
+    plans = {"anonymous": Plan(feeds=(), doors=()), "user": Plan(feeds=FEEDS, doors=DOORS)}
+    async with account_service(accounts_url, plans=plans, mirrors=mirrors()) as service:
+        user = await service.register()
+        for path in ("/api/health", "/api/openapi.json", "/api/docs"):
+            assert (await service.client.get(path)).status_code == 200
+        refused = await service.client.get("/api/market/quotes/PSN")
+        assert (refused.status_code, refused.json()["detail"]) == (403, "Plan anonymous: no feeds")
+        assert (await user.get("/api/market/quotes/PSN")).json()["price"] == 7777.77
