@@ -141,6 +141,7 @@ async def account_service(
         gate = Gate(
             app,
             finder=accounts.keys,
+            usage=accounts.keys.usage,
             everybody=Everybody.of(plans),
             views=Views(made),
             address_of=accounts.address_of,

@@ -143,6 +143,7 @@ def make_gate(app: App, services: Services, plans: Mapping[str, Plan], settings:
     return Gate(
         app,
         finder=accounts.keys,
+        usage=accounts.keys.usage,
         everybody=Everybody.of(plans),
         views=Views(services),
         address_of=accounts.address_of,

@@ -17,6 +17,7 @@ from litestar import Litestar
 from msgspec.structs import replace
 
 from quotecast.access.book import Holder
+from quotecast.access.usage import Usage
 from quotecast.api.account_services import window_of
 from quotecast.api.app import build_app
 from quotecast.api.composition import capacity_of, limits_of, make_edge, observers_of, with_caches
@@ -201,6 +202,7 @@ def _gate(app: App, services: MarketServices, settings: Settings) -> Gate:
     return Gate(
         app,
         finder=_NoKeys(),
+        usage=Usage(),
         everybody=Everybody.of(plans_of(settings)),
         views=Views(services),
         address_of=identify_by_address(settings.trusted_proxies),

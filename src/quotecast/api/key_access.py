@@ -7,6 +7,7 @@ from quotecast.access.book import Holder, KeyBook
 from quotecast.access.key_text import new_ticket
 from quotecast.access.plans import Plan
 from quotecast.access.shared import SharedAccess
+from quotecast.access.usage import Usage
 from quotecast.accounts.database import Database
 from quotecast.errors import InvalidKey
 
@@ -17,6 +18,7 @@ class KeyAccess:
     def __init__(self, database: Database, shared: SharedAccess, plans: Mapping[str, Plan]) -> None:
         self.book = KeyBook(database, plans, clock=time.monotonic, wall_clock=time.time)
         self.shared = shared
+        self.usage = Usage()
 
     def follow(self, end_key: Callable[..., None]) -> None:
         """Calls `end_key` with the id of each key that ends or whose rights change.

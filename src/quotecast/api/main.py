@@ -12,6 +12,8 @@ from typing import Final
 import uvloop
 from litestar import Litestar
 
+from quotecast.access.reserve import Reserve
+from quotecast.access.rollup import RollUp
 from quotecast.accounts.alert_events import users_after
 from quotecast.accounts.database import Database
 from quotecast.api.account_services import open_accounts, window_of
@@ -52,6 +54,7 @@ from quotecast.settings.model import Settings
 from quotecast.settings.plans import plans_of
 from quotecast.stream import ticker
 from quotecast.stream.capacity import Capacity
+from quotecast.stream.client import connection_id
 from quotecast.stream.hubs import hub_of
 from quotecast.stream.relays import Relays
 from quotecast.stream.room import Room
@@ -122,6 +125,10 @@ async def _serve(settings: Settings) -> None:
         # The relay ignores data on the bus of a feed that no longer has a provider.
         mirrors = {feed: hub.mirror for feed, hub in hubs.items()}
         relay = Relay(bus, mirrors, services.documents, on_message=relays.publish)
+        reserve = await stack.enter_async_context(Reserve(*redis))
+        roll_up = RollUp(accounts.keys.usage, accounts.database, reserve, worker=connection_id())
+        # After the loops and the clients have ended: then nothing counts any more.
+        stack.push_async_callback(roll_up.flush)
         waker = Waker(services.alerts.waits, bus.announcements, partial(_users_after, accounts.database))
         await stack.enter_async_context(
             run_loops(
@@ -132,6 +139,7 @@ async def _serve(settings: Settings) -> None:
                 door.run(),
                 accounts.keys.book.run(),
                 accounts.keys.shared.run(),
+                roll_up.run(),
             )
         )
         counting = ApiWorker(

@@ -36,6 +36,7 @@ class Event(Frame):
 
     def __init__(self, text: bytes) -> None:
         self.binary = False
+        self.items = 0
         self._length = len(text)
         self.plain = chunk(text)
         self._compressed = chunk(stored(text)) if len(text) < LEAST_DEFLATED_BYTES else None

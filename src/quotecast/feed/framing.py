@@ -24,10 +24,12 @@ TAIL: Final = b"\x00\x00\xff\xff"
 class Frame:
     """One frame of the protocol: its payload, and its bytes on the wire as a whole message."""
 
-    __slots__ = ("_compressed", "_is_shared", "_length", "binary", "plain")
+    __slots__ = ("_compressed", "_is_shared", "_length", "binary", "items", "plain")
 
     def __init__(self, payload: bytes, *, binary: bool = False, shared: bool = False) -> None:
         self.binary = binary
+        #: The number of quotes, set by the subscription.
+        self.items = 0
         self._length = len(payload)
         #: The bytes for a client without compression.
         self.plain = _message(_BINARY if binary else _TEXT, payload)
@@ -66,6 +68,7 @@ class Messages(Frame):
 
     def __init__(self, wire: bytes) -> None:
         self.binary = False
+        self.items = 0
         self.plain = self._compressed = wire
         self._length = len(wire)
         self._is_shared = True

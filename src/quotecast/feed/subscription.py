@@ -136,7 +136,9 @@ class Subscription:
         else:
             data = [entry.since(before, projection) for entry in changed if entry.quote is not None]
             removed |= {entry.key for entry in changed if entry.quote is None}
-        return encoding.write(frames.update(label, self.mark, encoding.join(data), sorted(removed)))
+        frame = encoding.write(frames.update(label, self.mark, encoding.join(data), sorted(removed)))
+        frame.items = len(data)
+        return frame
 
     def _advance_bars(
         self, style: BarStyle, before: Mark, changed: list[QuoteEntry], *, is_last: bool
@@ -179,5 +181,8 @@ def _whole_snapshot(mirror: Mirror, reason: str, form: Form) -> Frame:
 
 def _snapshot(mirror: Mirror, reason: str, form: Form, entries: Iterable[QuoteEntry]) -> Frame:
     encoding, projection, label, _ = form
-    data = encoding.join([entry.whole.get(projection) or entry.full(projection) for entry in entries])
-    return encoding.write(frames.snapshot(label, mirror.mark, reason, projection.columns, data))
+    data = [entry.whole.get(projection) or entry.full(projection) for entry in entries]
+    joined = encoding.join(data)
+    frame = encoding.write(frames.snapshot(label, mirror.mark, reason, projection.columns, joined))
+    frame.items = len(data)
+    return frame

@@ -14,10 +14,15 @@ from quotecast.feed.subscription import Key, Subscription
 class Writer(Protocol):
     """A client's socket."""
 
-    #: Whether the socket has taken everything that was written.
-    ready: bool
-    #: Monotonic time since which it is not ready.
-    paused_at: float
+    @property
+    def ready(self) -> bool:
+        """Whether the socket has taken everything that was written."""
+        ...
+
+    @property
+    def paused_at(self) -> float:
+        """Monotonic time since which it is not ready."""
+        ...
 
     def write(self, frame: Frame) -> object:
         """Starts to send a frame and returns at once."""

@@ -23,6 +23,7 @@ from quotecast.market.feeds import Feed
 from quotecast.stream.client import Client, ConnectionEnded, connection_id
 from quotecast.stream.clients import Clients
 from quotecast.stream.events import EVENT_PATHS, Events
+from quotecast.stream.metered import metered
 from quotecast.stream.outlet import WRITER
 from quotecast.stream.queries import Replay, heartbeat_of, queries_of, replay_of
 from quotecast.stream.relays import PATH as RELAY_PATH
@@ -124,7 +125,7 @@ class Streams:
             connection=connection_id(),
             heartbeat_ms=self._heartbeat_ms,
         )
-        writer = scope["extensions"][WRITER]
+        writer = metered(scope, scope["extensions"][WRITER])
         client = Client(feed or ALL, "websocket", session, hubs, end=partial(_close, send), socket=writer)
         client.key_id = grant.key.id if grant and grant.key else None
         await self._run(client, feed, scope, receive)
@@ -153,7 +154,7 @@ class Streams:
             connection=connection_id(),
             heartbeat_ms=self._heartbeat_ms,
         )
-        writer = scope["extensions"][WRITER]
+        writer = metered(scope, scope["extensions"][WRITER])
         client = Client(REPLAY, "websocket", session, [hub], end=partial(_close, send), socket=writer)
         client.key_id = grant.key.id if grant and grant.key else None
 

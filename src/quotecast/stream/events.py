@@ -36,6 +36,7 @@ from quotecast.stream.client import Client, ConnectionEnded, Socket, connection_
 from quotecast.stream.clients import Clients
 from quotecast.stream.event_socket import EVENTS_PATH
 from quotecast.stream.handshakes import FULL
+from quotecast.stream.metered import metered
 from quotecast.stream.outlet import WRITER
 from quotecast.stream.queries import heartbeat_of, queries_of, replay_of
 from quotecast.stream.waiting import wait_for_data
@@ -108,9 +109,10 @@ class Events:
             writer.compresses = True
             await send({"type": "http.response.body", "body": GZIP_HEADER, "more_body": True})
         grant: Grant | None = scope.get(GRANT)
+        socket = metered(scope, writer)
         scope.clear()  # servers and middleware hold it, with all headers, as long as the connection lasts
         end = partial(_end, send, writer)
-        client = Client(feed, "sse", session, [self._hubs[feed]], end=end, socket=writer)
+        client = Client(feed, "sse", session, [self._hubs[feed]], end=end, socket=socket)
         client.key_id = grant.key.id if grant and grant.key else None
         await self._clients.run(client, partial(self._begin, client, frames), partial(_until_gone, receive))
 

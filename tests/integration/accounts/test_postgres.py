@@ -31,6 +31,7 @@ MADE = {
     "2026-11-22T14:00:00:000000": ["listed_symbols", "watchlists"],
     "2026-11-22T15:00:00:000000": ["sessions"],
     "2026-11-23T12:00:00:000000": ["api_keys", "key_changes", "plans"],
+    "2026-11-23T13:00:00:000000": ["api_key_usage", "api_key_usage_batches"],
 }
 MIGRATIONS = [*MADE]
 USER = {

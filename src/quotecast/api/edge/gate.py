@@ -19,8 +19,10 @@ from quotecast.access.key_text import PREFIX, is_ticket
 from quotecast.access.keys import Key
 from quotecast.access.plans import ANONYMOUS, UNLIMITED, USER, Plan
 from quotecast.access.reach import Reach
+from quotecast.access.usage import REFUSED, Usage
 from quotecast.api.edge.addresses import Address, networks
 from quotecast.api.edge.identity import bearer
+from quotecast.api.edge.key_counting import counting
 from quotecast.api.edge.needs import needs_of, require_names
 from quotecast.api.edge.problems import refuse_request
 from quotecast.api.services import VIEW
@@ -30,8 +32,11 @@ from quotecast.errors import InvalidValue, OutOfScope, QuotecastError, SocketsIn
 from quotecast.history.moments import parse_moment
 from quotecast.stream.client import connection_id
 from quotecast.stream.endpoint import refuse_socket
+from quotecast.stream.metered import COUNTS
 
 _KEY_HEADER: Final = b"x-api-key"
+#: The status of a handshake that opens a socket.
+_SWITCHING: Final = 101
 _PRIVATE: Final = b"private"
 _PUBLIC: Final = b"public"
 
@@ -77,7 +82,7 @@ class Gate:
     """ASGI application before routes and feeds.
 
     `address_of` returns a client's name for limits, `client_of` its address. `is_user` says whether a request
-    has a valid token of a user. `clock` is Unix time.
+    has a valid token of a user. `clock` is Unix time. `usage` counts the requests and sockets of keys.
     """
 
     def __init__(
@@ -85,6 +90,7 @@ class Gate:
         app: App,
         *,
         finder: Finder,
+        usage: Usage,
         everybody: Everybody,
         views: Views,
         address_of: Callable[[Any], str],
@@ -94,6 +100,7 @@ class Gate:
     ) -> None:
         self._app = app
         self._finder = finder
+        self._usage = usage
         self._everybody = everybody
         self._is_open = everybody == Everybody(None, None)
         self._views = views
@@ -112,13 +119,16 @@ class Gate:
         return self._pass(text, scope, receive, send)
 
     async def _pass(self, text: str | None, scope: Scope, receive: Receive, send: Send) -> None:
+        holder = None
         try:
-            holder = None if text is None else await self._holder(text, scope)
+            if text is not None:
+                holder = await self._holder(text, scope)
+                self._check_place_of_use(holder.key, scope)
             grant = self._everybodys(scope) if holder is None else _grant_of(holder)
             if grant is not None:
                 self._check(grant, scope)
         except QuotecastError as refusal:
-            await _refuse(refusal, scope, receive, send)
+            await self._refuse(holder, refusal, scope, receive, send)
             return
         if grant is None:
             await self._app(scope, receive, send)
@@ -127,18 +137,17 @@ class Gate:
         view = self._views.of(self._views.key_of(grant))
         if view is not None:
             scope[VIEW] = view
-        if holder is not None and _is_feed(scope):
+        if holder is None:
+            await self._app(scope, receive, send)
+        elif _is_feed(scope):
             await self._with_place(holder, grant, scope, receive, send)
         else:
-            await self._app(scope, receive, _with_plan(grant, send) if scope["type"] == "http" else send)
+            await self._app(scope, receive, _with_plan(grant, counting(self._usage, holder.key.id, send)))
 
     async def _holder(self, text: str, scope: Scope) -> Holder:
         if is_ticket(text):
-            holder = await self._finder.use_ticket(text)
-        else:
-            holder = await self._finder.find(text, self._address_of(scope))
-        self._check_place_of_use(holder.key, scope)
-        return holder
+            return await self._finder.use_ticket(text)
+        return await self._finder.find(text, self._address_of(scope))
 
     def _everybodys(self, scope: Scope) -> Grant | None:
         """Returns the grant of a request without a key."""
@@ -190,12 +199,31 @@ class Gate:
         name = connection_id()
         if not await self._finder.take_place(holder, name):
             refusal = SocketsInUse(grant.plan_name, f"at most {grant.plan.sockets} sockets and event streams")
-            await _refuse(refusal, scope, receive, send)
+            await self._refuse(holder, refusal, scope, receive, send)
             return
+        key_id, usage = holder.key.id, self._usage
+        if scope["type"] == "http":
+            send = counting(usage, key_id, send, is_stream=True)
+        else:
+            usage.add_request(key_id, _SWITCHING)
+        scope[COUNTS] = usage.open_socket(key_id)
         try:
             await self._app(scope, receive, send)
         finally:
+            usage.close_socket(key_id)
             await self._finder.leave_place(holder, name)
+
+    async def _refuse(
+        self, holder: Holder | None, refusal: QuotecastError, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        """Answers a request with an error, which counts for a known key."""
+        if holder is None:
+            self._usage.refusals[refusal.status] += refusal.status in REFUSED
+        elif scope["type"] == "http":
+            send = counting(self._usage, holder.key.id, send)
+        else:
+            self._usage.add_request(holder.key.id, refusal.status)
+        await _refuse(refusal, scope, receive, send)
 
 
 def credential_of(scope: Scope) -> str | None:
@@ -243,7 +271,7 @@ def _with_plan(grant: Grant, send: Send) -> Send:
             message["headers"] = [*map(_as_private, message["headers"]), plan]
         return send(message)
 
-    return answer if grant.key else send
+    return answer
 
 
 def _as_private(header: tuple[bytes, bytes]) -> tuple[bytes, bytes]:

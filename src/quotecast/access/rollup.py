@@ -1,0 +1,166 @@
+"""The roll-up of usage: every ten seconds a worker adds its counts to PostgreSQL.
+
+A batch counts once: PostgreSQL knows the number of each worker's newest batch, so a retry after a commit
+without an answer adds nothing. During an outage of PostgreSQL the counts add up in the worker, one row for
+each key and day, and the worker copies them to Redis every ten seconds.
+
+A killed worker loses its counts since its last roll-up or copy: those of ROLL_UP_SECONDS and one attempt, at
+most 15 seconds together. A longer loss needs an outage of PostgreSQL and Redis at once: a killed worker then
+loses its counts since that outage began. A worker that lives through it loses them only if the outage of
+Redis outlasts its lease, and another worker reads its old copy first. A stopping worker rolls up first.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from datetime import UTC, date, datetime, timedelta
+from functools import partial
+from typing import Final
+
+import structlog
+
+from quotecast.access import usage_storage
+from quotecast.access.reserve import Reserve
+from quotecast.access.usage import Usage
+from quotecast.access.usage_storage import KEEP_DAYS, Batch, Used, merged
+from quotecast.accounts.database import Database
+from quotecast.errors import DatabaseAway
+from quotecast.observe.outages import OutageLog
+
+ROLL_UP_SECONDS: Final = 10.0
+#: Seconds between two looks for the counts of dead workers.
+LOOK_SECONDS: Final = 60.0
+#: Clocks of timers may differ by this much: the sleep until midnight never ends before it for long.
+_LEAST_SECONDS: Final = 0.01
+
+log = structlog.get_logger()
+
+
+class RollUp:
+    """Moves a worker's counts to PostgreSQL. `worker` is the name of this process, which no other has had.
+
+    `wall_clock` is Unix time.
+    """
+
+    def __init__(
+        self,
+        usage: Usage,
+        database: Database,
+        reserve: Reserve,
+        *,
+        worker: str,
+        wall_clock: Callable[[], float] = time.time,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._usage = usage
+        self._database = database
+        self._reserve = reserve
+        self._worker = worker
+        self._wall_clock = wall_clock
+        self._clock = clock
+        self._sleep = sleep
+        #: The day to which the present counts belong.
+        self._day = self._today()
+        self._number = 0
+        #: The batch that PostgreSQL may or may not have; it never changes.
+        self._sent: Batch | None = None
+        self._pending: list[Used] = []
+        self._is_reserved = False
+        self._look_at = 0.0
+        self._deleted_on: date | None = None
+        self._outage = OutageLog(clock)
+
+    async def run(self) -> None:
+        """Rolls up without end, and at each midnight, so that no counts cross it."""
+        while True:
+            await self._sleep(self.pause())
+            await self.step()
+
+    def pause(self) -> float:
+        """Returns the seconds until the next roll-up."""
+        midnight = 86_400 - self._wall_clock() % 86_400
+        return max(_LEAST_SECONDS, min(ROLL_UP_SECONDS, midnight))
+
+    async def step(self) -> bool:
+        """Rolls up once. Returns whether PostgreSQL has everything."""
+        self._take()
+        try:
+            await self._send()
+            await self._delete_old()
+        except Exception as error:  # noqa: BLE001 - a bug here must not end the worker
+            self._outage.log_failure(
+                "usage of API keys not stored",
+                error=str(error),
+                exc_info=None if isinstance(error, DatabaseAway) else error,
+            )
+            await self._copy()
+            return False
+        self._outage.log_end("usage of API keys is stored again")
+        await self._clear()
+        return True
+
+    async def flush(self) -> None:
+        """Rolls up for the last time. During an outage other workers find the counts in Redis."""
+        if not await self.step():
+            await self._copy(alive=False)
+
+    def _take(self) -> None:
+        taken = self._usage.take()
+        if taken:
+            self._pending += (Used(key_id, self._day, counts) for key_id, counts in taken.items())
+            self._pending = merged(self._pending)
+        self._day = self._today()
+
+    async def _send(self) -> None:
+        """Adds the batch without an answer again, then a new one. Raises DatabaseAway."""
+        while self._sent is not None or self._pending:
+            if self._sent is None:
+                self._sent, self._pending = self._next(), []
+                self._number = self._sent.number
+            await self._add(self._sent)
+            self._sent = None
+
+    def _next(self) -> Batch:
+        return Batch(self._worker, self._number + 1, self._pending)
+
+    async def _add(self, batch: Batch) -> None:
+        await self._database.session(partial(usage_storage.add, batch=batch))
+
+    async def _delete_old(self) -> None:
+        """Deletes what is older than KEEP_DAYS, a part at each roll-up of a new day."""
+        if self._deleted_on == self._day:
+            return
+        first = self._day - timedelta(days=KEEP_DAYS)
+        more = await self._database.session(partial(usage_storage.delete_before, day=first))
+        self._deleted_on = None if more else self._day
+
+    async def _copy(self, *, alive: bool = True) -> None:
+        """Copies the counts to Redis; without it they are in this worker only."""
+        batches = [each for each in (self._sent, self._next()) if each is not None and each.rows]
+        if not batches:
+            return
+        try:
+            await self._reserve.store(self._worker, batches, alive=alive)
+            self._is_reserved = True
+        except Exception as error:  # noqa: BLE001 - the counts stay in this worker
+            log.debug("no copy of usage in Redis", error=str(error))
+
+    async def _clear(self) -> None:
+        """Removes the own copy, and adds the counts of dead workers."""
+        if not self._is_reserved and self._clock() < self._look_at:
+            return
+        self._look_at = self._clock() + LOOK_SECONDS
+        try:
+            if self._is_reserved:
+                await self._reserve.remove(self._worker)
+                self._is_reserved = False
+            for name, batches in (await self._reserve.orphans(self._worker)).items():
+                for batch in batches:
+                    await self._add(batch)
+                await self._reserve.remove(name)
+        except Exception as error:  # noqa: BLE001 - the next look finds them
+            log.debug("no look at copies of usage in Redis", error=str(error))
+
+    def _today(self) -> date:
+        return datetime.fromtimestamp(self._wall_clock(), UTC).date()

@@ -1,0 +1,101 @@
+"""Queries on the usage of API keys: a worker's batches, the rows of a user's keys, and those of all keys."""
+
+from collections.abc import Sequence
+from datetime import date
+from typing import Any, Final
+
+from msgspec import Struct
+
+from quotecast.access.usage import Taken
+
+#: Days for which usage stays.
+KEEP_DAYS: Final = 400
+#: Rows that one transaction deletes.
+PART: Final = 5000
+#: Days after which a worker that added nothing is gone, with its number.
+_WORKER_DAYS: Final = 30
+
+
+class Used(Struct, frozen=True):
+    """The usage of one key on one day, in UTC."""
+
+    key_id: str
+    day: date
+    counts: Taken
+
+
+class Batch(Struct, frozen=True):
+    """Rows that a worker adds in one transaction; the numbers of a worker's batches rise."""
+
+    worker: str
+    number: int
+    rows: list[Used]
+
+
+#: A batch with a number that is not new adds nothing. Workers lock rows in one order, so that none deadlocks.
+_ADD: Final = """
+WITH fresh AS (
+  INSERT INTO api_key_usage_batches AS known (worker, number) VALUES ($1, $2)
+  ON CONFLICT (worker) DO UPDATE SET number = EXCLUDED.number, added_at = now()
+  WHERE known.number < EXCLUDED.number
+  RETURNING number
+)
+INSERT INTO api_key_usage AS used (key_id, day, requests, refused, socket_ms, quotes, bytes)
+SELECT given.* FROM unnest($3::text[], $4::date[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[],
+  $9::bigint[]) AS given (key_id, day, requests, refused, socket_ms, quotes, bytes)
+JOIN api_keys ON api_keys.id = given.key_id
+WHERE EXISTS (SELECT 1 FROM fresh)
+ORDER BY given.key_id, given.day
+ON CONFLICT (key_id, day) DO UPDATE SET
+  requests = used.requests + EXCLUDED.requests,
+  refused = used.refused + EXCLUDED.refused,
+  socket_ms = used.socket_ms + EXCLUDED.socket_ms,
+  quotes = used.quotes + EXCLUDED.quotes,
+  bytes = used.bytes + EXCLUDED.bytes
+"""
+#: One worker deletes a row; the others skip it.
+_DELETE_OLD: Final = """
+DELETE FROM api_key_usage WHERE ctid = ANY(ARRAY(
+  SELECT ctid FROM api_key_usage WHERE day < $1 LIMIT $2 FOR UPDATE SKIP LOCKED
+))
+"""
+_DELETE_WORKERS: Final = (
+    "DELETE FROM api_key_usage_batches WHERE added_at < now() - make_interval(days => $1)"
+)
+
+
+async def add(connection: Any, batch: Batch) -> None:
+    """Adds a batch once: a repeated one adds nothing. Rows of keys that were deleted go with them."""
+    counts = [row.counts for row in batch.rows]
+    await connection.execute(
+        _ADD,
+        batch.worker,
+        batch.number,
+        [row.key_id for row in batch.rows],
+        [row.day for row in batch.rows],
+        [each.requests for each in counts],
+        [each.refused for each in counts],
+        [each.milliseconds for each in counts],
+        [each.quotes for each in counts],
+        [each.bytes for each in counts],
+    )
+
+
+async def delete_before(connection: Any, day: date) -> bool:
+    """Deletes some rows of days before a day. Returns whether there may be more."""
+    status: str = await connection.execute(_DELETE_OLD, day, PART)
+    await connection.execute(_DELETE_WORKERS, _WORKER_DAYS)
+    return status == f"DELETE {PART}"
+
+
+def merged(batches: Sequence[Used]) -> list[Used]:
+    """Returns one row for each key and day."""
+    sums: dict[tuple[str, date], Taken] = {}
+    for row in batches:
+        before = sums.get((row.key_id, row.day))
+        sums[row.key_id, row.day] = row.counts if before is None else _sum(before, row.counts)
+    return [Used(key_id, day, counts) for (key_id, day), counts in sums.items()]
+
+
+def _sum(one: Taken, other: Taken) -> Taken:
+    return Taken(*(getattr(one, name) + getattr(other, name) for name in Taken.__struct_fields__))
