@@ -27,6 +27,15 @@ class KeyAccess:
         """
         self.book.on_end = lambda key_id: end_key(key_id, is_good=self.book.named(key_id) is not None)
 
+    @property
+    def generation(self) -> int:
+        """Changes with each change of a known key's rights or secrets."""
+        return self.book.generation
+
+    def is_fresh(self) -> bool:
+        """Whether known keys are good without another look."""
+        return self.book.is_fresh()
+
     async def find(self, text: str, address: str) -> Holder:
         """Returns the holder of a key. Raises InvalidKey, DatabaseAway, Busy or TooManyRequests."""
         return self.book.known(text) or await self.book.find(text, address)
