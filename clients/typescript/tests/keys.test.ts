@@ -10,7 +10,7 @@ const KEY = "qc_live_0123456789abcdef01234567_CANARY-secret-of-43-characters-012
 const TICKET = "/api/keys/ticket";
 /** Longer than the first wait before a reconnection. */
 const RETRY_MS = 1000;
-const FULL = { type: "error", code: 503, detail: "Plan free: at most 2 sockets" };
+const FULL = { type: "error", code: 403, detail: "Plan free: at most 2 sockets" };
 
 /** Returns a source of tickets, which fails in turn with each of the failures. */
 function countTickets(...failures: Error[]) {

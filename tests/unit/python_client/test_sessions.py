@@ -74,8 +74,8 @@ def test_a_refused_key_ends_the_stream_with_the_reason(code: int, close_code: in
     assert (caught.value.code, caught.value.message) == (close_code, detail)
 
 
-@pytest.mark.parametrize(("code", "close_code"), [(403, 4452), (503, 4453)])
-def test_changed_rights_and_a_full_plan_are_waits_that_grow(code: int, close_code: int) -> None:
+@pytest.mark.parametrize(("code", "close_code"), [(403, 4452), (403, 4453), (503, 4451)])
+def test_changed_rights_and_full_plans_are_waits_that_grow(code: int, close_code: int) -> None:
     each = session()
     for wait in (0.5, 1.0, 2.0):
         give(each, {"type": "error", "code": code, "detail": "later"})
@@ -111,7 +111,7 @@ def test_a_feed_without_data_is_asked_again_at_its_first_heartbeat() -> None:
 
 
 def test_a_service_without_the_feed_is_an_error() -> None:
-    with pytest.raises(StreamRefused, match="no provider"):
+    with pytest.raises(StreamRefused, match="has no feed market"):
         give(session(), {**WELCOME, "feeds": {}})
 
 

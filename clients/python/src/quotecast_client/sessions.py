@@ -108,7 +108,7 @@ class Session:
             if feed in frame["feeds"]:
                 self._subscribe(feed)
             else:
-                self._refuse(feed, f"this service has no provider for the feed {feed}")
+                self._refuse(feed, f"the service or the plan of the API key has no feed {feed}")
 
     def _take_of_feed(self, feed: Feed, frame: dict[str, Any]) -> Changes:
         kind = frame["type"]
