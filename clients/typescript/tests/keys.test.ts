@@ -192,6 +192,20 @@ test("the reason of one connection does not stay for the next", async (context) 
   assert.deepEqual(stateOf(feed), ["refused", 4401, ""]);
 });
 
+test("a plan with a least interval gets that one, also after a change of the list", (context) => {
+  const feed = openFake(context).feed("market", { interval: 100 });
+  feed.follow(["AAPL"]);
+  newest().receive({ ...welcome("market"), limits: { symbols: 2, interval: 600 } });
+  feed.select(["price"]);
+  const asked = newest()
+    .commands()
+    .filter(({ action }) => action === "subscribe");
+  assert.deepEqual(
+    asked.map(({ interval }) => interval),
+    [1000, 1000],
+  );
+});
+
 test("no object and no error shows the key", async (context) => {
   const { client } = openClient(context, { [TICKET]: [new TypeError("fetch failed")] }, { apiKey: KEY });
   const connection = client.connect();

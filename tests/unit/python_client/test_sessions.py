@@ -120,6 +120,15 @@ def test_a_command_that_the_service_rejects_is_an_error() -> None:
         give(session(), {"type": "error", "feed": "market", "code": 400, "detail": "at most 1000 symbols"})
 
 
+@pytest.mark.parametrize(
+    ("wanted", "least", "asked"),
+    [(250, 0, 250), (250, 1000, 1000), (5000, 1000, 5000), (100, 600, 1000), (100, 9000, 5000)],
+)
+def test_a_plan_with_a_least_interval_gets_that_one(wanted: int, least: int, asked: int) -> None:
+    (command,) = give(session(interval=wanted), {**WELCOME, "limits": {"symbols": 2, "interval": least}})
+    assert command["interval"] == asked
+
+
 def test_bars_are_asked_for_with_the_time_of_the_last_marker() -> None:
     each = session(bars="1m")
     give(each, WELCOME)
