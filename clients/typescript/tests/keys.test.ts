@@ -10,7 +10,7 @@ const KEY = "qc_live_0123456789abcdef01234567_CANARY-secret-of-43-characters-012
 const TICKET = "/api/keys/ticket";
 /** Longer than the first wait before a reconnection. */
 const RETRY_MS = 1000;
-const FULL = { type: "error", code: 503, detail: "Plan free: at most 2 sockets" };
+const FULL = { type: "error", code: 403, detail: "Plan free: at most 2 sockets" };
 
 /** Returns a source of tickets, which fails in turn with each of the failures. */
 function countTickets(...failures: Error[]) {
@@ -190,6 +190,20 @@ test("the reason of one connection does not stay for the next", async (context) 
   await pass(context, RETRY_MS);
   newest().break(4401);
   assert.deepEqual(stateOf(feed), ["refused", 4401, ""]);
+});
+
+test("a plan with a least interval gets that one, also after a change of the list", (context) => {
+  const feed = openFake(context).feed("market", { interval: 100 });
+  feed.follow(["AAPL"]);
+  newest().receive({ ...welcome("market"), limits: { symbols: 2, interval: 600 } });
+  feed.select(["price"]);
+  const asked = newest()
+    .commands()
+    .filter(({ action }) => action === "subscribe");
+  assert.deepEqual(
+    asked.map(({ interval }) => interval),
+    [1000, 1000],
+  );
 });
 
 test("no object and no error shows the key", async (context) => {

@@ -102,6 +102,7 @@ class Client(Market, Account):
     ) -> Stream:
         """Returns the changes of quotes; a symbol has at most one per `interval` milliseconds.
 
+        A plan of the API key may make the interval longer.
         Names are those of `quotes`, and groups such as `sector:Energy`. `fields` selects from those that
         move. The stream survives disconnections.
         """
