@@ -1,13 +1,14 @@
 """`python -m benchmarks.keys`: what API keys and plans cost, and how soon a revocation reaches open sockets.
 
-One worker serves the same requests and the same feed in turn, to clients without a key and to clients of a key
-with a plan; CPU time of the worker counts. Then two workers hold a socket for each of 1,000 keys, which are
+One worker serves the same requests and the same feed in turn, to clients without a key and to clients of a
+key with a plan; CPU time of the worker counts. Then two workers hold a socket for each of 1,000 keys, which are
 revoked one after the other. About four minutes.
 """
 
 import asyncio
 import json
 import random
+import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -169,16 +170,21 @@ async def _end(socket: ClientConnection) -> tuple[float, int | None]:
         return time.monotonic(), socket.close_code
 
 
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
 async def run() -> None:
     """Prints the figures."""
     async with stage() as (database_url, settings):
         ((_, key),) = await make_keys(database_url, 1)
         for line in await asyncio.to_thread(lambda: list(costs(settings, key))):
-            print(line)
+            _say(line)
         with quotecast(settings, 2, core=None) as server:
             waits = await revocations(server, database_url)
     cuts = quantiles(waits, n=100)
-    print(
+    _say(
         f"revocation of {len(waits):,} keys, from the commit to the close of a socket on one of two workers: "
         f"p50 {cuts[49]:.2f} s, p99 {cuts[98]:.2f} s, worst {max(waits):.2f} s"
     )

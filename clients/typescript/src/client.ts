@@ -139,8 +139,8 @@ export class Client {
    * A server gives it to a page. Throws as `call`.
    */
   async newTicket(): Promise<string> {
-    const answer: unknown = await this.call("POST /api/keys/ticket" as Route);
-    return (answer as { ticket: string }).ticket;
+    const { ticket } = await this.call("POST /api/keys/ticket");
+    return ticket;
   }
 
   /** Creates a user, whose token later calls have. */

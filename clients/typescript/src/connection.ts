@@ -178,7 +178,7 @@ export class Connection {
 
   /** Subscribes a feed, if the service has a provider for it. */
   #open(name: FeedName, feed: AnyFeed, welcome: WelcomeToAll): void {
-    const { interval = 0 }: { symbols?: number; interval?: number } = welcome.limits;
+    const { interval = 0 } = welcome.limits;
     if (welcome.feeds[name]) feed.open(interval);
     else feed.end("refused", NO_PROVIDER);
   }

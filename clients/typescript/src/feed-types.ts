@@ -94,7 +94,7 @@ export type Pong = {
 export type Error = {
   type: "error";
   feed?: "market" | "crypto" | "doviz";
-  code: 400 | 404 | 422 | 503;
+  code: 400 | 401 | 403 | 404 | 422 | 503;
   detail: string;
   id?: number | string;
 };
