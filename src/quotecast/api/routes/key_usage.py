@@ -9,6 +9,7 @@ from msgspec.structs import fields
 
 from quotecast.access.storage import KEY
 from quotecast.accounts.account import Account
+from quotecast.accounts.ids import ID_PATTERN
 from quotecast.accounts.key_tables import ApiKey
 from quotecast.accounts.key_usage import UsageRow
 from quotecast.api.answers import Answer
@@ -76,6 +77,8 @@ async def usage(
     429 count as refused too. Bytes are those of HTTP bodies as sent, and of messages on feeds before
     permessage-deflate or gzip.
     """
+    if key_id and not ID_PATTERN.fullmatch(key_id):
+        raise NotFound(KEY)
     days = _days(first, last, datetime.fromtimestamp(services_of(request).clock(), UTC).date())
 
     async def read(account: Account) -> list[UsageRow]:
