@@ -86,7 +86,8 @@ def declaration(name: str, schema: dict[str, Any]) -> str:
 
 def _class(name: str, bases: str, text: str, fields: list[str], properties: dict[str, Any]) -> str:
     lines = [line for field in fields for line in _field(field, properties[field])]
-    return "\n".join([f"class {name}({bases}):", f'    """{text}"""', "", *lines])
+    end = "\n    " if "\n" in text else ""
+    return "\n".join([f"class {name}({bases}):", f'    """{text}{end}"""', "", *lines])
 
 
 def _field(name: str, schema: dict[str, Any]) -> list[str]:

@@ -4,6 +4,7 @@ import { UnknownSymbols } from "./errors.ts";
 import type { FeedOptions } from "./feed.ts";
 import type { FeedName, Quote, QuoteOf } from "./frames.ts";
 import { type BarsOptions, type HistoryBar, readBars } from "./history.ts";
+import { checkedKey } from "./keys.ts";
 import type { LiveInterval } from "./live-bars.ts";
 import { LiveQuotes } from "./live-quotes.ts";
 import { findPlaces, findQuotes } from "./lookup.ts";
@@ -18,6 +19,8 @@ export interface ClientOptions
     Omit<ConnectionOptions, "address" | "backoff"> {
   /** The token of a user who has logged in. */
   readonly token?: string | null;
+  /** An API key, for servers and programs. A page has `ticket` instead, so that the key never reaches the browser. */
+  readonly apiKey?: string;
   /** Origin of the feeds, if it is another than that of the routes. */
   readonly feeds?: string;
 }
@@ -37,19 +40,28 @@ export class Client {
   /** Origin of the service, such as `https://quotes.example.com`. */
   readonly address: string;
   readonly #live: LiveQuotes;
+  readonly #connection: ConnectionOptions;
 
-  constructor(
-    address: string,
-    private readonly options: ClientOptions = {},
-  ) {
+  constructor(address: string, options: ClientOptions = {}) {
     this.address = new URL(address).href.replace(/\/$/, "");
     this.token = options.token ?? null;
+    const { apiKey, feeds = this.address, encoding, WebSocket } = options;
+    if (apiKey !== undefined && options.ticket) throw new TypeError("A client has an API key or tickets, not both");
+    const key = apiKey === undefined ? null : checkedKey(apiKey);
     this.rest = new Rest({
       address: this.address,
       token: () => this.token,
+      apiKey: () => key,
       fetch: fetchWithRetries(options.fetch ?? fetch, options),
       ...(options.onLimit ? { onLimit: options.onLimit } : {}),
     });
+    const ticket = key === null ? options.ticket : () => this.newTicket();
+    this.#connection = {
+      address: feeds,
+      ...(encoding ? { encoding } : {}),
+      ...(WebSocket ? { WebSocket } : {}),
+      ...(ticket ? { ticket } : {}),
+    };
     this.#live = new LiveQuotes(this);
   }
 
@@ -118,8 +130,17 @@ export class Client {
 
   /** Opens a socket for all feeds. */
   connect(): Connection {
-    const { feeds: address = this.address, encoding, WebSocket } = this.options;
-    return new Connection({ address, ...(encoding ? { encoding } : {}), ...(WebSocket ? { WebSocket } : {}) });
+    return new Connection(this.#connection);
+  }
+
+  /**
+   * Returns a ticket of the API key, which opens one socket or event stream within 30 seconds.
+   *
+   * A server gives it to a page. Throws as `call`.
+   */
+  async newTicket(): Promise<string> {
+    const { ticket } = await this.call("POST /api/keys/ticket");
+    return ticket;
   }
 
   /** Creates a user, whose token later calls have. */

@@ -1,8 +1,10 @@
 import { Backoff } from "./backoff.ts";
 import { type Encoding, ROWS } from "./encodings.ts";
+import { ApiError, StreamRefused } from "./errors.ts";
 import { Feed, type FeedOptions } from "./feed.ts";
 import type { Pong, WelcomeToAll } from "./feed-types.ts";
 import type { Command, FeedFrame, FeedName, Frame } from "./frames.ts";
+import { addressWith, type TicketSource } from "./keys.ts";
 
 /** The class of a WebSocket: that of browsers, Node 22, Bun and Deno, or of the package `ws`. */
 export type SocketConstructor = new (url: string, protocols: string[]) => object;
@@ -12,6 +14,8 @@ export interface ConnectionOptions {
   readonly address: string;
   readonly encoding?: Encoding;
   readonly backoff?: Backoff;
+  /** Asked before each connection, for a ticket that opens it; without a source the service must need none. */
+  readonly ticket?: TicketSource;
   /** The runtime's own by default; Node before 22 has none. */
   readonly WebSocket?: SocketConstructor;
 }
@@ -26,6 +30,8 @@ const PONG_MS = 3000;
 const NO_PROVIDER = 404;
 /** Close codes in this range are final: the client does not reconnect. */
 const [HOPELESS_FROM, HOPELESS_BEFORE] = [4400, 4450];
+/** HTTP statuses by which the service refuses to make a ticket for a key. */
+const TICKET_REFUSALS = new Set([401, 403]);
 
 /**
  * One WebSocket for all feeds of a service.
@@ -39,6 +45,10 @@ export class Connection {
 
   readonly #feeds = new Map<FeedName, AnyFeed>();
   #socket: WebSocket | null = null;
+  /** The question for a ticket that has no answer yet. */
+  #asking: object | null = null;
+  /** Why the service refuses the connection; the close code says whether another one may help. */
+  #refusal = "";
   /** The greeting of the present connection. */
   #welcome: WelcomeToAll | null = null;
   #heartbeatMs = DEFAULT_HEARTBEAT_MS;
@@ -84,10 +94,10 @@ export class Connection {
   check(): void {
     const socket = this.#socket;
     if (!this.#welcome) {
-      if (socket || this.#retry !== undefined) this.#reconnect(0);
+      if (socket || this.#asking || this.#retry !== undefined) this.#reconnect(0);
     } else if (socket && this.#pongTimer === undefined) {
       this.#ping();
-      this.#pongTimer = setTimeout(() => this.#handleLoss(socket, 0), PONG_MS);
+      this.#pongTimer = setTimeout(() => this.#handleLoss(), PONG_MS);
     }
   }
 
@@ -96,15 +106,38 @@ export class Connection {
   }
 
   #connect(): void {
+    this.#retry = undefined;
     const url = `${this.options.address.replace(/^http/, "ws").replace(/\/+$/, "")}/api/ws`;
+    const { ticket } = this.options;
+    if (ticket) void this.#openWithTicket(url, ticket);
+    else this.#openSocket(url);
+  }
+
+  /** The watchdog ends a question that nobody answers. */
+  async #openWithTicket(url: string, source: TicketSource): Promise<void> {
+    const asking = {};
+    this.#asking = asking;
+    this.#restartWatchdog();
+    try {
+      const ticket = await source();
+      if (asking === this.#asking) this.#openSocket(addressWith(ticket, url));
+    } catch (error) {
+      if (asking !== this.#asking) return;
+      const refusal = refusalOf(error);
+      if (refusal) this.#refuse(refusal.code, refusal.message);
+      else this.#handleLoss();
+    }
+  }
+
+  #openSocket(url: string): void {
+    this.#asking = null;
     const socket = new this.#Socket(url, [this.#encoding.subprotocol]) as WebSocket;
     socket.binaryType = "arraybuffer";
     socket.onmessage = ({ data }) => this.#read(data);
-    socket.onclose = ({ code }) => this.#handleLoss(socket, code);
+    socket.onclose = ({ code, reason }) => this.#handleLoss(code, reason);
     // After a refused handshake Node 20 reports no close.
-    socket.onerror = () => this.#handleLoss(socket, 0);
+    socket.onerror = () => this.#handleLoss();
     this.#socket = socket;
-    this.#retry = undefined;
     this.#restartWatchdog();
   }
 
@@ -121,10 +154,18 @@ export class Connection {
       case "shutdown":
         this.#retryAfterMs = frame.retryAfterMs;
         break;
+      case "error":
+        if (frame.feed) this.#passOn(frame as FeedFrame);
+        else this.#refusal = frame.detail;
+        break;
       default:
-        this.#feeds.get(frame.feed as FeedName)?.take(frame as FeedFrame);
+        this.#passOn(frame as FeedFrame);
         if (frame.type === "heartbeat") this.#ping();
     }
+  }
+
+  #passOn(frame: FeedFrame): void {
+    this.#feeds.get(frame.feed)?.take(frame);
   }
 
   #handleWelcome(welcome: WelcomeToAll): void {
@@ -137,7 +178,8 @@ export class Connection {
 
   /** Subscribes a feed, if the service has a provider for it. */
   #open(name: FeedName, feed: AnyFeed, welcome: WelcomeToAll): void {
-    if (welcome.feeds[name]) feed.open();
+    const { interval = 0 } = welcome.limits;
+    if (welcome.feeds[name]) feed.open(interval);
     else feed.end("refused", NO_PROVIDER);
   }
 
@@ -161,23 +203,29 @@ export class Connection {
 
   #restartWatchdog(): void {
     clearTimeout(this.#watchdog);
-    const socket = this.#socket;
-    this.#watchdog = setTimeout(() => socket && this.#handleLoss(socket, 0), 2 * this.#heartbeatMs);
+    this.#watchdog = setTimeout(() => this.#handleLoss(), 2 * this.#heartbeatMs);
   }
 
-  #handleLoss(socket: WebSocket, code: number): void {
-    if (socket !== this.#socket) return;
+  #handleLoss(code = 0, reason = ""): void {
+    if (code >= HOPELESS_FROM && code < HOPELESS_BEFORE) {
+      this.#refuse(code, this.#refusal || reason);
+      return;
+    }
     this.#dropSocket();
-    const isFinal = code >= HOPELESS_FROM && code < HOPELESS_BEFORE;
-    this.#endFeeds(isFinal ? "refused" : "connecting", isFinal ? code : 0);
-    if (isFinal) return;
+    this.#endFeeds("connecting");
     const retryAfterMs = this.#retryAfterMs;
     this.#retryAfterMs = null;
     this.#reconnect(retryAfterMs === null ? this.#backoff.wait() : this.#backoff.waitAsTold(retryAfterMs));
   }
 
-  #endFeeds(state: "connecting" | "refused", code = 0): void {
-    for (const feed of this.#feeds.values()) feed.end(state, code);
+  /** Ends the connection for good. */
+  #refuse(code: number, detail: string): void {
+    this.#dropSocket();
+    this.#endFeeds("refused", code, detail);
+  }
+
+  #endFeeds(state: "connecting" | "refused", code = 0, detail = ""): void {
+    for (const feed of this.#feeds.values()) feed.end(state, code, detail);
   }
 
   #reconnect(milliseconds: number): void {
@@ -192,6 +240,8 @@ export class Connection {
     this.#endPing();
     const socket = this.#socket;
     this.#socket = null;
+    this.#asking = null;
+    this.#refusal = "";
     this.#welcome = null;
     if (!socket) return;
     socket.onmessage = null;
@@ -200,6 +250,13 @@ export class Connection {
     socket.onerror = () => {};
     socket.close();
   }
+}
+
+/** Returns why a question for a ticket needs no repetition; null if a later one may succeed. */
+function refusalOf(error: unknown): StreamRefused | null {
+  if (error instanceof ApiError && TICKET_REFUSALS.has(error.status))
+    return new StreamRefused(error.message, error.status);
+  return error instanceof StreamRefused ? error : null;
 }
 
 function socketOfRuntime(): SocketConstructor {

@@ -45,7 +45,10 @@ export class StreamRefused extends Error {
 
   constructor(
     message: string,
-    /** A close code, or the code of an `error` frame. */
+    /**
+     * A close code, such as 4401 (the API key or its ticket is not valid) and 4403 (the key's plan or scope excludes the
+     * stream), the code of an `error` frame, or the HTTP status of a refused ticket.
+     */
     readonly code: number,
   ) {
     super(message);

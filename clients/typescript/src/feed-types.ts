@@ -24,21 +24,22 @@ export type Welcome = {
   epoch: string;
   seq: number;
   heartbeatMs: number;
-  limits: Limits;
+  limits: Announced;
   connection: string;
   replayed?: boolean;
   at?: string;
 };
 
-export type Limits = {
-  symbols?: number;
+export type Announced = {
+  symbols: number;
+  interval?: number;
 };
 
 export type WelcomeToAll = {
   type: "welcome";
   feeds: Record<string, Place>;
   heartbeatMs: number;
-  limits: Limits;
+  limits: Announced;
   connection: string;
 };
 
@@ -93,7 +94,7 @@ export type Pong = {
 export type Error = {
   type: "error";
   feed?: "market" | "crypto" | "doviz";
-  code: 400 | 404 | 422 | 503;
+  code: 400 | 401 | 403 | 404 | 422 | 503;
   detail: string;
   id?: number | string;
 };

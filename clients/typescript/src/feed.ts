@@ -17,9 +17,12 @@ import type { BarsChange, LiveBars, LiveInterval } from "./live-bars.ts";
  */
 export type FeedState = "connecting" | "live" | "stale" | "down" | "refused";
 
+const INTERVALS = [100, 250, 500, 1000, 5000] as const;
+type Interval = (typeof INTERVALS)[number];
+
 export interface FeedOptions<N extends FeedName> {
-  /** Minimum milliseconds between two updates. */
-  readonly interval?: 100 | 250 | 500 | 1000 | 5000;
+  /** Minimum milliseconds between two updates; more if the plan of the API key says so. */
+  readonly interval?: Interval;
   /** The moving fields that quotes have; all by default. */
   readonly fields?: readonly MovingField<N>[] | "all";
   /** The interval of live bars; none by default. */
@@ -51,7 +54,11 @@ export class Feed<N extends FeedName> {
 
   /** The code by which the service refused the feed; 0 if it did not. */
   refusal = 0;
+  /** The reason that the service gave for it; empty without one. */
+  refusalDetail = "";
 
+  /** Milliseconds between two updates that the plan of the API key allows; 0 without such a bound. */
+  #leastInterval = 0;
   #symbols: Symbols = new Set();
   #fields: string[] | "all";
   /** Whether the copy holds the whole list, as of its cursor. */
@@ -108,19 +115,24 @@ export class Feed<N extends FeedName> {
     if (this.#subscription !== "none") this.#command({ action: "subscribe", bars: interval });
   }
 
-  /** Subscribes to the whole list on a connection without a subscription; the connection calls it. */
-  open(): void {
+  /**
+   * Subscribes to the whole list on a connection without a subscription; the connection calls it, with the least interval
+   * of the plan.
+   */
+  open(leastInterval = this.#leastInterval): void {
+    this.#leastInterval = leastInterval;
     clearTimeout(this.#retry);
     this.#hasUnknown = false;
-    const { interval = 250 } = this.options;
+    const interval = allowedInterval(this.options.interval ?? 250, leastInterval);
     const since = this.#isComplete ? this.copy.since : "none";
     const symbols = copyOf(this.#symbols);
     this.#command({ action: "subscribe", symbols, since, interval, fields: this.#fields, ...this.#barsWanted() });
   }
 
   /** Notes that the connection ended, for good if it was `refused`; the connection calls it. */
-  end(state: "connecting" | "refused", code = 0): void {
+  end(state: "connecting" | "refused", code = 0, detail = ""): void {
     this.refusal = code;
+    this.refusalDetail = detail;
     clearTimeout(this.#retry);
     this.#subscription = "none";
     this.#setState(state);
@@ -209,7 +221,7 @@ export class Feed<N extends FeedName> {
   }
 
   #takeError({ code, detail }: CommandError): void {
-    if (code === NO_PROVIDER) this.end("refused", code);
+    if (code === NO_PROVIDER) this.end("refused", code, detail);
     else if (code === NO_DATA) this.#retryLater();
     else this.options.onError?.(detail, code);
   }
@@ -228,5 +240,9 @@ export class Feed<N extends FeedName> {
     this.options.onState?.(state);
   }
 }
+
+/** Returns the wanted interval, or the next one that a plan with a least interval allows. */
+const allowedInterval = (wanted: Interval, least: number): Interval =>
+  wanted >= least ? wanted : (INTERVALS.find((each) => each >= least) ?? 5000);
 
 const copyOf = (list: Iterable<string> | "all"): string[] | "all" => (list === "all" ? "all" : [...list]);

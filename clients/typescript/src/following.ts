@@ -112,8 +112,9 @@ export abstract class Following<T> implements AsyncIterableIterator<T> {
 
   #endIfRefused(): void {
     const feeds = [...this.#feeds.values()];
-    if (feeds.every(({ state }) => state === "refused"))
-      this.#end(new StreamRefused("the service refuses the stream", feeds[0]?.refusal ?? 0));
+    const [first] = feeds;
+    if (first && feeds.every(({ state }) => state === "refused"))
+      this.#end(new StreamRefused(first.refusalDetail || "the service refuses the stream", first.refusal));
   }
 
   #end(error?: unknown): void {

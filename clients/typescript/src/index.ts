@@ -10,6 +10,7 @@ export type { Feed, FeedOptions, FeedState } from "./feed.ts";
 export type { Service } from "./following.ts";
 export type { FeedName, MovingField, Quote, QuoteOf } from "./frames.ts";
 export type { BarsOptions, HistoryBar } from "./history.ts";
+export type { TicketSource } from "./keys.ts";
 export { type BarsChange, type ClosedBar, type LiveBar, LiveBars, type LiveInterval } from "./live-bars.ts";
 export type { LiveQuotes } from "./live-quotes.ts";
 export { Replay, type ReplayOptions } from "./replay.ts";

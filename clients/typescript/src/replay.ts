@@ -2,6 +2,7 @@ import { type Change, Copy } from "./copy.ts";
 import { ROWS } from "./encodings.ts";
 import type { AnySnapshot, AnyUpdate, Error as CommandError, Heartbeat, Welcome } from "./feed-types.ts";
 import type { FeedName } from "./frames.ts";
+import { addressWith } from "./keys.ts";
 
 export interface ReplayOptions<N extends FeedName> {
   /** Origin of the service, such as `https://quotes.example.com`. */
@@ -12,6 +13,8 @@ export interface ReplayOptions<N extends FeedName> {
   readonly at: string;
   /** Seconds of the recording per second. */
   readonly speed: number;
+  /** A new ticket, if the service needs one. */
+  readonly ticket?: string;
   readonly onChange: (change: Change, copy: Copy<N>) => void;
   /** Takes the moment that the replay has reached, ISO 8601. */
   readonly onMoment: (at: string) => void;
@@ -29,10 +32,11 @@ export class Replay<N extends FeedName> {
   #reason: string | null = null;
 
   constructor(private readonly options: ReplayOptions<N>) {
-    const { address, feed, symbols, at, speed } = options;
+    const { address, feed, symbols, at, speed, ticket } = options;
     this.copy = new Copy(feed);
     const query = new URLSearchParams({ symbols: symbols.join(), at, speed: String(speed) });
-    this.#socket = new WebSocket(`${address.replace(/^http/, "ws")}/api/ws/${feed}?${query}`, [ROWS.subprotocol]);
+    const url = `${address.replace(/^http/, "ws")}/api/ws/${feed}?${query}`;
+    this.#socket = new WebSocket(ticket ? addressWith(ticket, url) : url, [ROWS.subprotocol]);
     this.#socket.onmessage = ({ data }) => this.#take(ROWS.decode(data));
     this.#socket.onclose = ({ code }) => options.onEnd({ isWhole: code === ENDED, reason: this.#reason });
   }

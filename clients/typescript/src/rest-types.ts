@@ -338,6 +338,31 @@ export type Imported = {
   rows?: RowShown[];
 };
 
+export type KeySecret = {
+  id: string;
+  name: string;
+  key: string;
+  plan: string;
+  scope: Scope;
+  created_at: string;
+  expires_at: string | null;
+  revoked_at: string | null;
+  previous_until: string | null;
+  secret_key: string;
+};
+
+export type KeyShown = {
+  id: string;
+  name: string;
+  key: string;
+  plan: string;
+  scope: Scope;
+  created_at: string;
+  expires_at: string | null;
+  revoked_at: string | null;
+  previous_until: string | null;
+};
+
 export type KnownQuote = {
   n: string;
   v: QuoteValues;
@@ -427,7 +452,7 @@ export type PortfolioValue = {
 
 export type Problem = {
   detail: string;
-  code?: "bad_request" | "busy" | "database" | "email_taken" | "forbidden" | "full" | "history" | "history_off" | "http_version_not_supported" | "idempotency_key_reused" | "internal_server_error" | "invalid" | "invalid_token" | "malformed_json" | "method_not_allowed" | "name_taken" | "no_data" | "no_provider" | "not_authenticated" | "not_found" | "not_offered" | "not_recorded" | "push_off" | "request_timeout" | "service_unavailable" | "stale_version" | "symbol_not_found" | "too_large" | "upgrade_required" | "upstream" | "wrong_credentials" | "wrong_password";
+  code?: "bad_request" | "busy" | "database" | "email_taken" | "forbidden" | "full" | "history" | "history_off" | "http_version_not_supported" | "idempotency_key_reused" | "internal_server_error" | "invalid" | "invalid_key" | "invalid_token" | "key_not_enough" | "key_scope" | "malformed_json" | "method_not_allowed" | "name_taken" | "no_data" | "no_provider" | "not_authenticated" | "not_found" | "not_offered" | "not_recorded" | "plan_doors" | "plan_feeds" | "plan_history" | "plan_sockets" | "push_off" | "request_timeout" | "service_unavailable" | "stale_version" | "symbol_not_found" | "tickets_away" | "too_large" | "upgrade_required" | "upstream" | "wrong_credentials" | "wrong_password";
   request_id?: string;
   errors?: FieldProblem[];
 };
@@ -513,6 +538,13 @@ export type RowShown = {
   bought_at: string;
   currency: string;
   type?: "stock" | "crypto" | "doviz" | null;
+};
+
+export type Scope = {
+  feeds?: ("crypto" | "doviz" | "market")[];
+  symbols?: string[];
+  origins?: string[];
+  addresses?: string[];
 };
 
 export type SearchResult = {
@@ -601,6 +633,11 @@ export type SymbolInfo = {
   data_status: "streaming" | "delayed_streaming";
   delay?: number;
   currency_code: string;
+};
+
+export type Ticket = {
+  ticket: string;
+  expires_in: number;
 };
 
 export type Trial = {
@@ -759,6 +796,21 @@ export type NewLayout = {
   version?: number | null;
 };
 
+export type NewKey = {
+  name: string;
+  scope?: Scope;
+  expires_at?: string | null;
+};
+
+export type KeyChange = {
+  name?: string | null;
+  scope?: Scope | null;
+};
+
+export type KeyRotation = {
+  overlap_seconds?: number;
+};
+
 export interface Operations {
   "GET /api/market/quotes": { answer: Record<string, StockQuote>; query?: { symbols?: string; limit?: number; after?: string; at?: string; format?: "json" | "csv"; }; };
   "GET /api/market/quotes/{symbol}": { answer: StockQuote; path: { symbol: string; }; query?: { format?: "json" | "csv"; }; };
@@ -862,6 +914,12 @@ export interface Operations {
   "DELETE /api/watchlists/{list_id}": { answer: null; path: { list_id: string; }; };
   "GET /api/terminal/layout": { answer: LayoutShown; };
   "PUT /api/terminal/layout": { answer: LayoutShown; body: NewLayout; };
+  "POST /api/keys/ticket": { answer: Ticket; };
+  "GET /api/keys": { answer: KeyShown[]; };
+  "POST /api/keys": { answer: KeySecret; body: NewKey; };
+  "PATCH /api/keys/{key_id}": { answer: KeyShown; path: { key_id: string; }; body: KeyChange; };
+  "DELETE /api/keys/{key_id}": { answer: null; path: { key_id: string; }; };
+  "POST /api/keys/{key_id}/rotate": { answer: KeySecret; path: { key_id: string; }; body: KeyRotation; };
   "GET /api/sse/market": { answer: string; query?: { symbols?: string; interval?: 100 | 250 | 500 | 1000 | 5000; fields?: string; bars?: "1m" | "5m" | "15m" | "1h" | "D" | "none"; bars_since?: string; since?: string; snapshot?: boolean; heartbeat?: number; }; };
   "GET /api/sse/crypto": { answer: string; query?: { symbols?: string; interval?: 100 | 250 | 500 | 1000 | 5000; fields?: string; bars?: "1m" | "5m" | "15m" | "1h" | "D" | "none"; bars_since?: string; since?: string; snapshot?: boolean; heartbeat?: number; }; };
   "GET /api/sse/doviz": { answer: string; query?: { symbols?: string; interval?: 100 | 250 | 500 | 1000 | 5000; fields?: string; bars?: "1m" | "5m" | "15m" | "1h" | "D" | "none"; bars_since?: string; since?: string; snapshot?: boolean; heartbeat?: number; }; };

@@ -22,6 +22,8 @@ export interface RestOptions {
   readonly address: string;
   /** Returns the token of the session; null without one. */
   readonly token?: () => string | null;
+  /** Returns the API key, for the header `X-API-Key`: a function, so that no log of these options shows the key. */
+  readonly apiKey?: () => string | null;
   /** Called after every answer with rate limit headers. */
   readonly onLimit?: (limit: RateLimit) => void;
   /** Called with a token that the service refused as expired or void. */
@@ -82,7 +84,7 @@ export class Rest {
     const token = this.options.token?.() ?? null;
     const response = await (this.options.fetch ?? fetch)(
       this.options.address + filled + queryString(query),
-      request(method, sent, token),
+      request(method, sent, token, this.options.apiKey?.() ?? null),
     );
     this.#reportLimit(response.headers);
     if (response.status === 401 && token) this.options.onVoidToken?.(token);
@@ -120,14 +122,27 @@ function bodyOf(response: Response): Promise<unknown> {
   return response.headers.get("Content-Type")?.startsWith("text/csv") ? response.text() : response.json();
 }
 
-function request(method: string, { body, csv, key, signal }: Sent, token: string | null): RequestInit {
+function request(
+  method: string,
+  { body, csv, key, signal }: Sent,
+  token: string | null,
+  apiKey: string | null,
+): RequestInit {
   const type = csv !== undefined ? "text/csv" : body !== undefined ? "application/json" : null;
   const headers: Record<string, string> = {
     ...(token ? { Authorization: `Bearer ${token}` } : {}),
+    ...(apiKey ? { "X-API-Key": apiKey } : {}),
     ...(type ? { "Content-Type": type } : {}),
     ...(key ? { "Idempotency-Key": key } : {}),
   };
-  return { method, headers, ...(signal ? { signal } : {}), ...(type ? { body: csv ?? JSON.stringify(body) } : {}) };
+  return {
+    method,
+    headers,
+    // `fetch` would send the key to another origin, too.
+    ...(apiKey ? { redirect: "error" } : {}),
+    ...(signal ? { signal } : {}),
+    ...(type ? { body: csv ?? JSON.stringify(body) } : {}),
+  };
 }
 
 function queryString(query: Record<string, unknown>): string {

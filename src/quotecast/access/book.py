@@ -101,6 +101,8 @@ class KeyBook:
         self._failures = LocalWindow(60, clock=lambda: int(clock() * 1_000_000_000))
         self._backoff = Backoff(last=RETRY_SECONDS)
         self._outage = OutageLog(clock)
+        #: Changes with each change of a known key's rights or secrets.
+        self.generation = 0
         #: Called for each key whose sockets must end: it is no longer good, or has other rights.
         self.on_end: OnEnd = lambda _key_id: None
 
@@ -119,7 +121,7 @@ class KeyBook:
         if given is None or key is None:
             return None
         self._keys.move_to_end(given.id)
-        return self._holder(key, given) if self._is_fresh() else None
+        return self._holder(key, given) if self.is_fresh() else None
 
     async def find(self, text: str, address: str) -> Holder:
         """Returns the holder of a key. Raises InvalidKey, DatabaseAway, Busy or TooManyRequests.
@@ -154,7 +156,7 @@ class KeyBook:
 
     async def find_named(self, key_id: str) -> Holder:
         """Returns the holder of a key by its id. Raises InvalidKey, DatabaseAway or Busy."""
-        holder = self.named(key_id) if self._is_fresh() else None
+        holder = self.named(key_id) if self.is_fresh() else None
         if holder is None:
             key = await self._look_up(key_id)
             holder = self._of_plan(key) if key else None
@@ -233,6 +235,10 @@ class KeyBook:
     def _take(self, read: "_Reading") -> None:
         affected = read.ids if read.plans == self._stored else tuple(self._keys)
         before = {key_id: self._rights(key_id) for key_id in affected if key_id in self._keys}
+        changed = any(
+            self._keys[key_id] != read.keys.get(key_id) for key_id in read.ids if key_id in self._keys
+        )
+        self.generation += changed or read.plans != self._stored
         self._stored = read.plans
         for key_id in read.ids:
             if key_id in read.keys:
@@ -270,12 +276,14 @@ class KeyBook:
         for key_id in list(islice(idle, max(len(self._keys) - MAX_KEYS, 0))):
             del self._keys[key_id]
             self._new.discard(key_id)
+            self.generation += 1
 
     def _end_expired(self) -> None:
         now = self._now()
         ended = [key_id for key_id, key in self._keys.items() if not key.is_good(now)]
         for key_id in ended:
             del self._keys[key_id]
+            self.generation += 1
             self.on_end(key_id)
 
     def _holder(self, key: Key, given: KeyText) -> Holder | None:
@@ -293,7 +301,7 @@ class KeyBook:
         holder = self.named(key_id)
         return () if holder is None else (holder.plan_name, holder.plan, holder.key.scope)
 
-    def _is_fresh(self) -> bool:
+    def is_fresh(self) -> bool:
         """Whether PostgreSQL answered recently enough for known keys to be good."""
         return self._clock() < self._read_at + GRACE_SECONDS
 

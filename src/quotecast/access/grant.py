@@ -32,6 +32,11 @@ class Grant(Struct, frozen=True):
     plan: Plan
     key: Key | None = None
 
+    def equals(self, other: "Grant") -> bool:
+        """Whether two grants allow the same; the name and the secrets of a key do not count."""
+        mine, others = (each.key.scope if each.key else None for each in (self, other))
+        return (self.plan_name, self.plan, mine) == (other.plan_name, other.plan, others)
+
     def has_feed(self, feed: Feed) -> bool:
         """Whether the client may have quotes of a feed."""
         scope = self.key.scope.feeds if self.key else ()

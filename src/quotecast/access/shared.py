@@ -82,12 +82,18 @@ class SharedAccess:
         if len(own) >= limit:
             return False
         own.add(name)
-        with contextlib.suppress(TicketsAway):
-            arguments: list[str | int] = [name, limit, LEASE_SECONDS * 1000]
-            if not await self._ask(partial(self._take, [self._places_name(key_id)], arguments)):
-                self._forget(key_id, name)
-                return False
-        return True
+        arguments: list[str | int] = [name, limit, LEASE_SECONDS * 1000]
+        try:
+            taken = bool(await self._ask(partial(self._take, [self._places_name(key_id)], arguments)))
+        except TicketsAway:
+            return True
+        except asyncio.CancelledError:
+            # The client left: nobody will free the place, and a renewal would keep it.
+            self._forget(key_id, name)
+            raise
+        if not taken:
+            self._forget(key_id, name)
+        return taken
 
     async def leave_place(self, key_id: str, name: str) -> None:
         """Frees the place of a socket. Never raises."""

@@ -160,7 +160,7 @@ async def store_plan(run: Run, name: str, plan: Plan, now: datetime) -> None:
     """Stores a plan in place of one of that name. Raises InvalidValue for a reserved name."""
     if name in RESERVED:
         raise InvalidValue(
-            "plan", f"{name} stands in a file of plans only: workers must know it before PostgreSQL answers"
+            "plan", f"{name} belongs in the file of plans: workers need it before PostgreSQL answers"
         )
     definition = msgspec.json.encode(plan).decode()
     insert: Any = StoredPlan.insert

@@ -10,8 +10,9 @@ import zstandard
 from litestar.response.base import ASGIResponse
 from litestar.types import Receive, Scope, Send
 
+from quotecast.access.grant import GRANT, Grant
 from quotecast.api.negotiation import VARY, content_tag, matches, negotiation_headers
-from quotecast.asgi import Header, content_length, respond
+from quotecast.asgi import Header, Headers, content_length, respond
 from quotecast.codings import best_coding
 from quotecast.feed.entry import QuoteEntry
 from quotecast.feed.mirror import FeedState, Mirror
@@ -105,7 +106,7 @@ class Answer(ASGIResponse):
     compression get a document compressed. `is_current` says whether a later request may get the same answer.
     """
 
-    __slots__ = ("_document", "_headers", "_tag", "is_current")
+    __slots__ = ("_document", "_headers", "_private", "_tag", "is_current")
 
     def __init__(
         self,
@@ -121,6 +122,8 @@ class Answer(ASGIResponse):
         self.body = body if isinstance(body, bytes) else body.body
         self.status_code = status
         self._headers = [*headers]
+        #: A plan, and the headers for its clients.
+        self._private: tuple[str, Headers] = ("", [])
         self._tag = tag
         self.is_current = is_current
 
@@ -143,7 +146,10 @@ class Answer(ASGIResponse):
     def send(self, scope: Any, send: Any, *more: Header) -> Awaitable[None]:
         """Sends the form that fits the request, with more headers."""
         condition, encodings = negotiation_headers(scope["headers"])
-        headers, body, status = [*self._headers, *more], self.body, self.status_code
+        body, status = self.body, self.status_code
+        grant: Grant | None = scope.get(GRANT)
+        ours = self._headers if grant is None or grant.key is None else self._headers_for(grant.plan_name)
+        headers = [*ours, *more]
         document = self._document if len(body) >= _COMPRESSED_FROM else None
         if document is not None:
             headers.append(VARY)
@@ -158,12 +164,27 @@ class Answer(ASGIResponse):
             headers.append(content_length(body))
         return respond(send, status, headers, body)
 
+    def _headers_for(self, plan: str) -> Headers:
+        """Returns the headers for a client with a key: no shared cache may store the answer."""
+        named, headers = self._private
+        if named != plan:
+            headers = [*map(_as_private, self._headers), (b"x-plan", plan.encode())]
+            self._private = plan, headers
+        return headers
+
     async def _send_apart(
         self, document: SharedBody, encodings: bytes, scope: Any, send: Any, *more: Header
     ) -> None:
         """Compresses the body in a thread, then sends it."""
         await asyncio.to_thread(document.encoded_for, encodings)
         await self.send(scope, send, *more)
+
+
+def _as_private(header: Header) -> Header:
+    name, value = header
+    if name != b"cache-control":
+        return header
+    return name, value.partition(b", s-maxage")[0].replace(b"public", b"private")
 
 
 def document_answer(document: SharedBody, cache: bytes, *, tag: bytes | None = None) -> Answer:

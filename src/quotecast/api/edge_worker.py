@@ -22,8 +22,9 @@ from quotecast.api.account_services import window_of
 from quotecast.api.app import build_app
 from quotecast.api.composition import capacity_of, limits_of, make_edge, observers_of, with_caches
 from quotecast.api.edge.addresses import client_address, identify_by_address, networks
+from quotecast.api.edge.admissions import credential_of
 from quotecast.api.edge.ambiguity import is_ambiguous
-from quotecast.api.edge.gate import Everybody, Gate, credential_of
+from quotecast.api.edge.gate import Everybody, Gate
 from quotecast.api.edge.repeats import Repeats
 from quotecast.api.edge.requests import Requests, span_attributes
 from quotecast.api.edge.throttle import Throttle
@@ -179,6 +180,12 @@ def _routes(
 
 class _NoKeys:
     """Refuses keys and tickets, which only the origin knows."""
+
+    generation = 0
+
+    def is_fresh(self) -> bool:
+        """Returns False."""
+        return False
 
     async def find(self, _text: str, _address: str) -> Holder:
         """Raises OutOfScope."""

@@ -1,15 +1,17 @@
 """API keys as a worker serves them: its book, and what all workers share."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from quotecast.access.book import Holder, KeyBook
+from quotecast.access.grant import Grant
 from quotecast.access.key_text import new_ticket
 from quotecast.access.plans import Plan
 from quotecast.access.shared import SharedAccess
 from quotecast.access.usage import Usage
 from quotecast.accounts.database import Database
 from quotecast.errors import InvalidKey
+from quotecast.stream.clients import Clients
 
 
 class KeyAccess:
@@ -20,12 +22,23 @@ class KeyAccess:
         self.shared = shared
         self.usage = Usage()
 
-    def follow(self, end_key: Callable[..., None]) -> None:
-        """Calls `end_key` with the id of each key that ends or whose rights change.
+    def follow(self, clients: Clients) -> None:
+        """Ends the sockets of keys that end or whose rights change."""
+        self.book.on_end = clients.end_key
+        clients.present_grant = self._present_grant
 
-        Its argument `is_good` says whether the key is good for anything.
-        """
-        self.book.on_end = lambda key_id: end_key(key_id, is_good=self.book.named(key_id) is not None)
+    def _present_grant(self, grant: Grant) -> Grant | None:
+        holder = self.book.named(grant.key.id) if grant.key else None
+        return None if holder is None else Grant(holder.plan_name, holder.plan, holder.key)
+
+    @property
+    def generation(self) -> int:
+        """Changes with each change of a known key's rights or secrets."""
+        return self.book.generation
+
+    def is_fresh(self) -> bool:
+        """Whether known keys are good without another look."""
+        return self.book.is_fresh()
 
     async def find(self, text: str, address: str) -> Holder:
         """Returns the holder of a key. Raises InvalidKey, DatabaseAway, Busy or TooManyRequests."""

@@ -118,7 +118,7 @@ async def _serve(settings: Settings) -> None:
         routed, http = _routes(services, window, door, settings)
         relays = Relays(bus, settings.relay_secret)
         streams = make_streams(http, hubs, settings, relays)
-        accounts.keys.follow(streams.clients.end_key)
+        accounts.keys.follow(streams.clients)
         gate = make_gate(streams, services, plans, settings)
         requests = Requests()
         edge = traced(make_edge(gate, private_prefixes(routed), requests, settings), span_attributes)

@@ -15,7 +15,7 @@ import msgspec
 
 from quotecast.access import key_text, storage
 from quotecast.access.keys import Key, Scope, normalise, shown_text
-from quotecast.access.plans import USER
+from quotecast.access.plans import FEEDS, USER
 from quotecast.accounts import rules
 from quotecast.accounts.database import Database, Run
 from quotecast.accounts.ids import ID_PATTERN, new_id
@@ -132,7 +132,7 @@ def _scope(arguments: Namespace) -> Scope:
     try:
         return normalise(msgspec.convert(given, Scope))
     except msgspec.ValidationError as error:
-        problem = complaint(str(error))
+        problem = complaint(str(error), FEEDS)
         raise InvalidValue(f"--{problem.field}", problem.message) from error
 
 

@@ -10,6 +10,7 @@ from typing import Any, Final, Literal, Protocol
 
 from msgspec import Struct
 
+from quotecast.access.grant import Grant
 from quotecast.errors import CloseCode
 from quotecast.feed.client import ClientSession
 from quotecast.feed.framing import Frame
@@ -46,7 +47,7 @@ class Client:
     """
 
     __slots__ = (
-        "_end", "_socket", "_turn", "code", "connections", "key_id", "name", "session", "task", "transport",
+        "_end", "_socket", "_turn", "code", "connections", "grant", "name", "session", "task", "transport",
     )  # fmt: skip
 
     def __init__(
@@ -62,8 +63,8 @@ class Client:
         self.name = name
         self.transport = transport
         self.session = session
-        #: The API key that opened the connection.
-        self.key_id: str | None = None
+        #: The rights of the API key that opened the connection.
+        self.grant: Grant | None = None
         self._end = end
         self._socket = socket
         self._turn = asyncio.Lock()
@@ -78,6 +79,11 @@ class Client:
     def kind(self) -> tuple[str, str]:
         """The name and the transport, by which metrics count."""
         return self.name, self.transport
+
+    @property
+    def key_id(self) -> str | None:
+        """The id of the API key that opened the connection."""
+        return self.grant.key.id if self.grant and self.grant.key else None
 
     def disconnect(self, code: CloseCode) -> bool:
         """Cancels the connection's task, which then closes the socket; returns False if it does already."""

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import structlog
 
+from quotecast.access.grant import Grant
 from quotecast.errors import CloseCode, InvalidKey
 from quotecast.feed import frames
 from quotecast.feed.framing import Frame
@@ -33,6 +34,8 @@ class Clients:
         self._per_address = per_address
         self._by_address: Counter[str] = Counter()
         self._clients: set[Client] = set()
+        #: Returns the present rights of the key of a grant; None for a key that ended.
+        self.present_grant: Callable[[Grant], Grant | None] = lambda grant: grant
         self._by_key: defaultdict[str, set[Client]] = defaultdict(set)
         #: Open connections.
         self.sockets: Counter[Kind] = Counter()
@@ -75,6 +78,7 @@ class Clients:
             self._by_key[client.key_id].add(client)
         self.sockets[client.kind] += 1
         try:
+            self._check_rights(client)
             await greet()
             del greet  # it holds what the address asked for
             client.join()
@@ -92,12 +96,20 @@ class Clients:
             self._forget_key(client)
             self.sockets[client.kind] -= 1
 
-    def end_key(self, key_id: str, *, is_good: bool) -> None:
-        """Disconnects the clients of an API key that ended, or is good for other things than before."""
-        code = CloseCode.RIGHTS_CHANGED if is_good else CloseCode.KEY_ENDED
-        said = frames.error(403, _CHANGED) if is_good else frames.error(401, str(InvalidKey()))
+    def end_key(self, key_id: str) -> None:
+        """Disconnects the clients of an API key that ended, or whose rights changed."""
         for client in [*self._by_key.get(key_id, ())]:
-            client.expel(code, said)
+            self._check_rights(client)
+
+    def _check_rights(self, client: Client) -> None:
+        """Disconnects a client whose rights are no longer those with which it came."""
+        if client.grant is None or client.grant.key is None:
+            return
+        present = self.present_grant(client.grant)
+        if present is None:
+            client.expel(CloseCode.KEY_ENDED, frames.error(401, str(InvalidKey())))
+        elif not present.equals(client.grant):
+            client.expel(CloseCode.RIGHTS_CHANGED, frames.error(403, _CHANGED))
 
     def _forget_key(self, client: Client) -> None:
         if client.key_id is not None:

@@ -127,7 +127,7 @@ class Streams:
         )
         writer = metered(scope, scope["extensions"][WRITER])
         client = Client(feed or ALL, "websocket", session, hubs, end=partial(_close, send), socket=writer)
-        client.key_id = grant.key.id if grant and grant.key else None
+        client.grant = grant
         await self._run(client, feed, scope, receive)
 
     def _hubs_of(self, grant: Grant | None) -> list[Hub]:
@@ -156,7 +156,7 @@ class Streams:
         )
         writer = metered(scope, scope["extensions"][WRITER])
         client = Client(REPLAY, "websocket", session, [hub], end=partial(_close, send), socket=writer)
-        client.key_id = grant.key.id if grant and grant.key else None
+        client.grant = grant
 
         async def end() -> None:
             # The hub sends the last changes first.

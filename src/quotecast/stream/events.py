@@ -113,7 +113,7 @@ class Events:
         scope.clear()  # servers and middleware hold it, with all headers, as long as the connection lasts
         end = partial(_end, send, writer)
         client = Client(feed, "sse", session, [self._hubs[feed]], end=end, socket=socket)
-        client.key_id = grant.key.id if grant and grant.key else None
+        client.grant = grant
         await self._clients.run(client, partial(self._begin, client, frames), partial(_until_gone, receive))
 
     async def _greet(self, feed: Feed, scope: Any) -> tuple[ClientSession, list[Frame]]:

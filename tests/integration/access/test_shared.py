@@ -84,6 +84,20 @@ async def test_refused_socket_leaves_nothing_behind(
     assert await client.keys("*") == []
 
 
+async def test_client_that_leaves_while_it_waits_keeps_no_place(
+    workers: list[SharedAccess], client: aioredis.Redis
+) -> None:
+    """What Redis counted ends with its lease: no renewal prolongs it."""
+    waiting = asyncio.create_task(workers[0].take_place(KEY, "a", 1))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    await client.delete(PLACES)
+    await workers[0].renew()
+    assert await workers[0].take_place(KEY, "b", 1)
+
+
 async def test_places_of_a_crashed_worker_end(workers: list[SharedAccess], client: aioredis.Redis) -> None:
     """A lease outlasts two missed renewals; the next socket of the key removes the leases that ended."""
     crashed, living = workers

@@ -216,6 +216,9 @@ async def test_bad_scope_is_invalid(user: User, scope: object, field: str) -> No
 async def test_misspelt_bound_is_named(user: User) -> None:
     refused = await user.post(KEYS, {"name": "Ticker", "scope": {"symbol": ["AAPL"]}})
     assert refused.json()["errors"] == [{"field": "scope.symbol", "message": "There is no such field"}]
+    refused = await user.post(KEYS, {"name": "Ticker", "scope": {"feeds": ["stocks"]}})
+    message = "Must be one of market, crypto, doviz"
+    assert refused.json()["errors"] == [{"field": "scope.feeds[0]", "message": message}]
     assert (await make(user, colour="red"))["name"] == "Ticker"
 
 
@@ -365,7 +368,7 @@ async def test_keys_of_others_are_not_found(service: AccountService, user: User)
     assert [[key["id"] for key in keys] for keys in before] == [[mine["id"]], [theirs["id"]]]
 
 
-@pytest.mark.parametrize("key_id", [UNKNOWN, "x", "A" * 24, "0" * 25, "%C3%BC", "ticket"])
+@pytest.mark.parametrize("key_id", [UNKNOWN, "x", "A" * 24, "0" * 25, "%C3%BC"])
 async def test_unknown_id_is_not_found(user: User, key_id: str) -> None:
     answers = [
         await change(user, key_id, name="Other"),

@@ -9,6 +9,7 @@ from urllib.parse import quote
 import pytest
 import redis
 
+from quotecast.access.shared import SharedAccess
 from quotecast.bus import base
 from quotecast.bus.base import Batch, Beat, Memory, StoredQuote
 from quotecast.bus.redis import RedisBus
@@ -125,7 +126,7 @@ def reads(bus: RedisBus) -> Mapping[str, Any]:
 
 @pytest.mark.parametrize(("ingest", "api"), [(INGEST, API), (BOTH, BOTH)])
 async def test_the_documented_rules_are_enough(users: Users, ingest: str, api: str) -> None:
-    """Every call to the bus, the limiter and the cache succeeds, and Redis refuses nothing."""
+    """Every call to the bus, the limiter, the cache and the access succeeds, and Redis refuses nothing."""
     async with users.bus(ingest) as writer, users.bus(api) as reader:
         assert {*writes(writer)} == public(base.BusWriter)
         assert {*reads(reader)} == public(base.BusReader)
@@ -138,6 +139,7 @@ async def test_the_documented_rules_are_enough(users: Users, ingest: str, api: s
     await use_limits(users.url(api), f"{PREFIX}:logins")
     await use_limits(users.url(ingest), f"{PREFIX}:budgets")
     await use_cache(users.url(api))
+    await use_keys(users.url(api))
     assert refusals(users.admin) == []
 
 
@@ -164,6 +166,17 @@ async def use_cache(url: str) -> None:
         assert (await first.read("upstream:1", policy, fetch)).status == "MISS"
         assert (await second.read("upstream:1", policy, fetch)).status == "HIT"
         assert first.statistics().openings == second.statistics().openings == 0
+
+
+async def use_keys(url: str) -> None:
+    """Uses every call of the tickets and of the places of sockets."""
+    async with SharedAccess(url, PREFIX, budget=10) as access:
+        await access.add_ticket("ticket", "key")
+        assert await access.use_ticket("ticket") == "key"
+        assert await access.take_place("key", "socket", 1)
+        assert not await access.take_place("key", "second", 1)
+        await access.renew()
+        await access.leave_place("key", "socket")
 
 
 async def test_a_worker_cannot_change_a_price(users: Users) -> None:

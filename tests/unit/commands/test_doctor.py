@@ -8,7 +8,9 @@ import pytest
 import structlog
 
 from quotecast.commands import doctor
+from quotecast.errors import SettingsError
 from quotecast.local import folder
+from quotecast.settings.loading import load
 from quotecast.settings.model import Settings, variable_names
 from support.reserved import port_number, reserve_port
 
@@ -119,3 +121,20 @@ def test_settings_are_shown_without_their_secrets(
 def test_secrets_are_masked(name: str, value: str, shown: str) -> None:
     """It masks passwords within URLs, and whole values of settings with a secret's name."""
     assert doctor.mask_secrets(name, value) == shown
+
+
+def test_file_of_plans_is_named(tmp_path: Path, free_port: int, capsys: pytest.CaptureFixture[str]) -> None:
+    """A bad one fails with its place; the settings refuse it before any command runs."""
+    path = tmp_path / "plans.toml"
+    path.write_text("[plans.user]\n[plans.partner]\nsockets = 9\n", "utf-8")
+    doctor.run(Settings(data_dir=tmp_path, port=free_port))
+    assert "ok      plans: no file" in capsys.readouterr().out
+    doctor.run(Settings(data_dir=tmp_path, port=free_port, plans=str(path)))
+    assert f"ok      plans: {path} has user, partner\n" in capsys.readouterr().out
+    path.write_text("[plans.partner]\nsockts = 9\n", "utf-8")
+    problem = f"{path}: plans.partner.sockts: There is no such field"
+    assert doctor.run(Settings(data_dir=tmp_path, port=free_port, plans=str(path))) == 1
+    assert f"FAILS   plans: {problem}\n" in capsys.readouterr().out
+    with pytest.raises(SettingsError) as refused:
+        load({"QUOTECAST_PLANS": str(path)})
+    assert str(refused.value) == f"QUOTECAST_PLANS: {problem}"

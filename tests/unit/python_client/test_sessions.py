@@ -59,6 +59,32 @@ def test_a_final_end_is_an_error() -> None:
     assert each.states == {"market": "refused"}
 
 
+@pytest.mark.parametrize(
+    ("code", "close_code", "detail"),
+    [
+        (401, 4401, "The API key has expired"),
+        (403, 4403, "Plan free: the feed crypto is not part of it"),
+    ],
+)
+def test_a_refused_key_ends_the_stream_with_the_reason(code: int, close_code: int, detail: str) -> None:
+    each = session()
+    assert not give(each, {"type": "error", "code": code, "detail": detail})
+    with pytest.raises(StreamRefused) as caught:
+        each.lost(Ending(close_code, is_final=True))
+    assert (caught.value.code, caught.value.message) == (close_code, detail)
+
+
+@pytest.mark.parametrize(("code", "close_code"), [(403, 4452), (403, 4453), (503, 4451)])
+def test_changed_rights_and_full_plans_are_waits_that_grow(code: int, close_code: int) -> None:
+    each = session()
+    for wait in (0.5, 1.0, 2.0):
+        give(each, {"type": "error", "code": code, "detail": "later"})
+        assert each.lost(Ending(close_code)) == wait
+    give(each, WELCOME)
+    with pytest.raises(StreamRefused, match="bad commands"):
+        each.lost(Ending(4400, "bad commands", is_final=True))
+
+
 def test_symbols_that_the_service_does_not_know_have_names() -> None:
     each = session()
     give(each, WELCOME)
@@ -85,13 +111,22 @@ def test_a_feed_without_data_is_asked_again_at_its_first_heartbeat() -> None:
 
 
 def test_a_service_without_the_feed_is_an_error() -> None:
-    with pytest.raises(StreamRefused, match="no provider"):
+    with pytest.raises(StreamRefused, match="has no feed market"):
         give(session(), {**WELCOME, "feeds": {}})
 
 
 def test_a_command_that_the_service_rejects_is_an_error() -> None:
     with pytest.raises(StreamRefused, match="at most 1000"):
         give(session(), {"type": "error", "feed": "market", "code": 400, "detail": "at most 1000 symbols"})
+
+
+@pytest.mark.parametrize(
+    ("wanted", "least", "asked"),
+    [(250, 0, 250), (250, 1000, 1000), (5000, 1000, 5000), (100, 600, 1000), (100, 9000, 5000)],
+)
+def test_a_plan_with_a_least_interval_gets_that_one(wanted: int, least: int, asked: int) -> None:
+    (command,) = give(session(interval=wanted), {**WELCOME, "limits": {"symbols": 2, "interval": least}})
+    assert command["interval"] == asked
 
 
 def test_bars_are_asked_for_with_the_time_of_the_last_marker() -> None:

@@ -8,6 +8,7 @@ from quotecast_client.copies import BarChange, Copy, QuoteChange
 from quotecast_client.errors import (
     ApiError,
     ConnectionFailed,
+    Forbidden,
     InvalidWebhook,
     NotFound,
     QuotecastError,
@@ -36,6 +37,7 @@ __all__ = [
     "ConnectionFailed",
     "Copy",
     "Feed",
+    "Forbidden",
     "InvalidWebhook",
     "LiveBar",
     "LiveInterval",

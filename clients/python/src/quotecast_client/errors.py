@@ -47,7 +47,11 @@ class ApiError(QuotecastError):
 
 
 class Unauthorized(ApiError):
-    """The token is missing, expired or void, or the password is wrong."""
+    """The token or the API key is missing, expired or void, or the password is wrong."""
+
+
+class Forbidden(ApiError):
+    """The plan or the scope of the API key excludes the request; `code` names the bound."""
 
 
 class NotFound(ApiError):
@@ -63,12 +67,20 @@ class Unavailable(ApiError):
 
 
 class StreamRefused(QuotecastError):
-    """The service refuses a stream for good: connecting again does not help."""
+    """The service refuses a stream for good: connecting again does not help.
+
+    `code` is a close code such as 4401 (the API key is invalid or its ticket used) or 4403 (the key's plan or
+    scope excludes the stream), the code of an error frame, or the HTTP status of the handshake.
+    """
 
     def __init__(self, code: int, message: str) -> None:
         super().__init__(f"{message} ({code})")
         self.code = code
         self.message = message
+
+
+class TicketMissing(QuotecastError):
+    """The source of tickets failed; a stream asks it again."""
 
 
 class UnknownSymbols(QuotecastError):
@@ -85,6 +97,7 @@ class InvalidWebhook(QuotecastError):
 
 _BY_STATUS: dict[int, type[ApiError]] = {
     401: Unauthorized,
+    403: Forbidden,
     404: NotFound,
     429: RateLimited,
     502: Unavailable,

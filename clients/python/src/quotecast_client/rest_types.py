@@ -759,6 +759,70 @@ class Imported(_Imported, total=False):
     rows: list[RowShown]
 
 
+class KeyChange(TypedDict, total=False):
+    """The body of a request that changes a key; a missing field changes nothing."""
+
+    #: 1 to 100 characters, by which you recognise the key
+    name: Optional[str]
+    #: What the key is for; a missing or empty list leaves that side open
+    scope: Optional[Scope]
+
+
+class KeyRotation(TypedDict, total=False):
+    """The body of a request that rotates a key."""
+
+    #: Seconds for which the old secret works too
+    overlap_seconds: int
+
+
+class KeySecret(TypedDict):
+    """Schema KeySecret."""
+
+    #: Id
+    id: str
+    #: Name in words
+    name: str
+    #: Beginning of the key, which names it in lists and logs
+    key: str
+    #: Name of the key's plan; `user` for that of all users
+    plan: str
+    #: What the key is for; a missing or empty list leaves that side open
+    scope: Scope
+    #: Time of creation: ISO 8601 in UTC
+    created_at: str
+    #: Time at which the key ends: ISO 8601 in UTC; null for a key without an end
+    expires_at: Optional[str]
+    #: Time of the revocation: ISO 8601 in UTC; null for a key that nobody revoked
+    revoked_at: Optional[str]
+    #: Time until which the secret before the last rotation works; null without a rotation
+    previous_until: Optional[str]
+    #: The whole key, to send as `X-API-Key`; no later answer shows it
+    secret_key: str
+
+
+class KeyShown(TypedDict):
+    """Schema KeyShown."""
+
+    #: Id
+    id: str
+    #: Name in words
+    name: str
+    #: Beginning of the key, which names it in lists and logs
+    key: str
+    #: Name of the key's plan; `user` for that of all users
+    plan: str
+    #: What the key is for; a missing or empty list leaves that side open
+    scope: Scope
+    #: Time of creation: ISO 8601 in UTC
+    created_at: str
+    #: Time at which the key ends: ISO 8601 in UTC; null for a key without an end
+    expires_at: Optional[str]
+    #: Time of the revocation: ISO 8601 in UTC; null for a key that nobody revoked
+    revoked_at: Optional[str]
+    #: Time until which the secret before the last rotation works; null without a rotation
+    previous_until: Optional[str]
+
+
 class Keys(TypedDict):
     """The keys of a subscription, in base64url."""
 
@@ -969,6 +1033,22 @@ class NewHolding(_NewHolding, total=False):
     currency: str
 
 
+class _NewKey(TypedDict):
+    """Fields that each NewKey has."""
+
+    #: 1 to 100 characters, by which you recognise the key
+    name: str
+
+
+class NewKey(_NewKey, total=False):
+    """The body of a request that makes a key."""
+
+    #: What the key is for; a missing or empty list leaves that side open
+    scope: Scope
+    #: Time at which the key ends, within 10 years
+    expires_at: Optional[str]
+
+
 class _NewLayout(TypedDict):
     """Fields that each NewLayout has."""
 
@@ -1096,7 +1176,10 @@ class Problem(_Problem, total=False):
         "idempotency_key_reused",
         "internal_server_error",
         "invalid",
+        "invalid_key",
         "invalid_token",
+        "key_not_enough",
+        "key_scope",
         "malformed_json",
         "method_not_allowed",
         "name_taken",
@@ -1106,11 +1189,16 @@ class Problem(_Problem, total=False):
         "not_found",
         "not_offered",
         "not_recorded",
+        "plan_doors",
+        "plan_feeds",
+        "plan_history",
+        "plan_sockets",
         "push_off",
         "request_timeout",
         "service_unavailable",
         "stale_version",
         "symbol_not_found",
+        "tickets_away",
         "too_large",
         "upgrade_required",
         "upstream",
@@ -1312,6 +1400,23 @@ class RowShown(_RowShown, total=False):
     type: Optional[Literal["stock", "crypto", "doviz"]]
 
 
+class Scope(TypedDict, total=False):
+    """What a key is for; an empty list leaves a side open.
+
+    `symbols` are names and groups such as `sector:Energy`. `origins` are those of pages whose browsers may
+    use the key; `addresses` are addresses and networks of clients.
+    """
+
+    #: Feeds that the key may read
+    feeds: list[Literal["crypto", "doviz", "market"]]
+    #: Symbols, and groups such as `sector:Energy`
+    symbols: list[str]
+    #: Web origins whose pages may use the key
+    origins: list[str]
+    #: Addresses and networks of clients
+    addresses: list[str]
+
+
 class _SearchResult(TypedDict):
     """Fields that each SearchResult has."""
 
@@ -1487,6 +1592,15 @@ class SymbolInfo(_SymbolInfo, total=False):
 
     #: Seconds by which the provider delays its prices; absent for real-time prices
     delay: int
+
+
+class Ticket(TypedDict):
+    """Schema Ticket."""
+
+    #: For the parameter `ticket` of a feed's address, once
+    ticket: str
+    #: Seconds until the ticket ends
+    expires_in: int
 
 
 class Trial(TypedDict):

@@ -21,7 +21,11 @@ State = Literal["connecting", "live", "stale", "down", "refused"]
 
 SUBPROTOCOL = "quotecast.v1.rows"
 DEFAULT_HEARTBEAT_SECONDS = 15.0
+#: Milliseconds between two updates that the service offers.
+INTERVALS = (100, 250, 500, 1000, 5000)
 _NO_PROVIDER, _NO_DATA = 404, 503
+#: Codes of an error that names no feed: the service refuses the connection, and closes it.
+_REFUSALS = frozenset({401, 403, 503})
 
 
 class Wishes(NamedTuple):
@@ -46,6 +50,9 @@ class Session:
         self._wishes = wishes
         self._backoff = backoff
         self._retry_after: float | None = None
+        self._interval = wishes.interval
+        #: Why the service refuses the connection; its close code says whether another one may help.
+        self._refusal = ""
         #: Feeds with a subscription on this connection.
         self._subscribed: set[Feed] = set()
         self._commands: list[str] = []
@@ -81,9 +88,11 @@ class Session:
         Raises StreamRefused after an end that is final.
         """
         self._commands.clear()
+        refusal, self._refusal = self._refusal, ""
         if ending.is_final:
             self._set_states("refused")
-            raise StreamRefused(ending.code or 0, ending.reason or "the service refuses the stream")
+            reason = refusal or ending.reason or "the service refuses the stream"
+            raise StreamRefused(ending.code or 0, reason)
         self._set_states("connecting")
         asked, self._retry_after = self._retry_after, None
         if asked is None:
@@ -95,6 +104,7 @@ class Session:
 
     def _welcome(self, frame: dict[str, Any]) -> None:
         self.silence = 2 * frame["heartbeatMs"] / 1000
+        self._interval = allowed_interval(self._wishes.interval, frame.get("limits", {}).get("interval", 0))
         self._subscribed.clear()
         self.rejected.clear()
         for feed, copy in self.copies.items():
@@ -102,7 +112,7 @@ class Session:
             if feed in frame["feeds"]:
                 self._subscribe(feed)
             else:
-                self._refuse(feed, f"this service has no provider for the feed {feed}")
+                self._refuse(feed, f"the service or the plan of the API key has no feed {feed}")
 
     def _take_of_feed(self, feed: Feed, frame: dict[str, Any]) -> Changes:
         kind = frame["type"]
@@ -122,9 +132,11 @@ class Session:
 
     def _take_error(self, frame: dict[str, Any]) -> None:
         feed, code, detail = frame.get("feed"), frame["code"], frame["detail"]
-        if feed not in self.copies:
+        if feed is None and code in _REFUSALS:
+            self._refusal = detail
+        elif feed not in self.copies:
             raise StreamRefused(code, detail)
-        if code == _NO_DATA:
+        elif code == _NO_DATA:
             self._subscribed.discard(feed)
             self.states[feed] = "down"
         elif code == _NO_PROVIDER:
@@ -150,8 +162,11 @@ class Session:
             self._command(feed, rest, None)
 
     def _options(self, copy: Copy) -> dict[str, Any]:
-        interval, fields, bars = self._wishes
-        options: dict[str, Any] = {"interval": interval, "fields": "all" if fields is None else list(fields)}
+        _, fields, bars = self._wishes
+        options: dict[str, Any] = {
+            "interval": self._interval,
+            "fields": "all" if fields is None else list(fields),
+        }
         if bars is not None:
             options["bars"] = bars
             if copy.cursor is not None and copy.bars.since is not None:
@@ -164,3 +179,10 @@ class Session:
         if since is not None:
             command["since"] = since
         self._commands.append(json.dumps(command))
+
+
+def allowed_interval(wanted: int, least: int) -> int:
+    """Returns the wanted interval, or the next one that a plan with a least interval allows."""
+    if wanted >= least:
+        return wanted
+    return next((each for each in INTERVALS if each >= least), INTERVALS[-1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from importlib.metadata import PackageNotFoundError, version
 
 try:
@@ -12,6 +13,9 @@ except PackageNotFoundError:  # from its source, without an installation
 USER_AGENT = f"quotecast-client/{VERSION}"
 #: Seconds to connect a socket, or to receive an answer.
 SOCKET_SECONDS = 10.0
+#: The debug messages of websockets show the API key or the ticket of a handshake: this logger has none.
+SOCKET_LOGGER = logging.getLogger("quotecast_client.socket")
+SOCKET_LOGGER.setLevel(logging.INFO)
 
 
 def feeds_address(address: str) -> str:

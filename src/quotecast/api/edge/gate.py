@@ -8,57 +8,40 @@ which find the client's grant in the request's scope.
 import contextlib
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Final, Protocol
+from typing import Any, Final
 from urllib.parse import parse_qsl
 
 from msgspec import Struct
 
 from quotecast.access.book import Holder
-from quotecast.access.grant import GRANT, Grant
-from quotecast.access.key_text import PREFIX, is_ticket
+from quotecast.access.grant import Grant
+from quotecast.access.key_text import is_ticket
 from quotecast.access.keys import Key
 from quotecast.access.plans import ANONYMOUS, UNLIMITED, USER, Plan
 from quotecast.access.reach import Reach
 from quotecast.access.usage import REFUSED, Usage
 from quotecast.api.edge.addresses import Address, networks
-from quotecast.api.edge.identity import bearer
+from quotecast.api.edge.admissions import (
+    Admission,
+    Admissions,
+    Finder,
+    credential_of,
+    is_feed,
+    text_of,
+)
 from quotecast.api.edge.key_counting import counting
 from quotecast.api.edge.needs import needs_of, require_names
 from quotecast.api.edge.problems import refuse_request
-from quotecast.api.services import VIEW
 from quotecast.api.views import Views
-from quotecast.asgi import App, Headers, Message, Receive, Scope, Send
+from quotecast.asgi import App, Receive, Scope, Send
 from quotecast.errors import InvalidValue, OutOfScope, QuotecastError, SocketsInUse
 from quotecast.history.moments import parse_moment
 from quotecast.stream.client import connection_id
 from quotecast.stream.endpoint import refuse_socket
 from quotecast.stream.metered import COUNTS
 
-_KEY_HEADER: Final = b"x-api-key"
 #: The status of a handshake that opens a socket.
 _SWITCHING: Final = 101
-_PRIVATE: Final = b"private"
-_PUBLIC: Final = b"public"
-
-
-class Finder(Protocol):
-    """Finds the holders of keys and of tickets."""
-
-    async def find(self, text: str, address: str) -> Holder:
-        """Returns the holder of a key. Raises a QuotecastError."""
-        ...
-
-    async def use_ticket(self, ticket: str) -> Holder:
-        """Returns the holder of a ticket, once. Raises a QuotecastError."""
-        ...
-
-    async def take_place(self, holder: Holder, name: str) -> bool:
-        """Counts a socket of a key; returns False if its plan has no more."""
-        ...
-
-    async def leave_place(self, holder: Holder, name: str) -> None:
-        """Frees the place of a socket."""
-        ...
 
 
 class Everybody(Struct, frozen=True):
@@ -108,21 +91,26 @@ class Gate:
         self._client_of = client_of
         self._is_user = is_user
         self._clock = clock
+        self._admissions = Admissions(finder, clock)
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Serves one connection. No coroutine: an idle feed holds the frame of each."""
         if scope["type"] not in {"http", "websocket"}:
             return self._app(scope, receive, send)
-        text = credential_of(scope)
-        if text is None and self._is_open:
+        given = credential_of(scope)
+        if given is None and self._is_open:
             return self._app(scope, receive, send)
-        return self._pass(text, scope, receive, send)
+        passed = None if given is None else self._admissions.find(given, scope)
+        if passed is None:
+            return self._pass(given, scope, receive, send)
+        passed.enter(scope)
+        return self._app(scope, receive, counting(self._usage, passed.key_id, send))
 
-    async def _pass(self, text: str | None, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _pass(self, given: bytes | None, scope: Scope, receive: Receive, send: Send) -> None:
         holder = None
         try:
-            if text is not None:
-                holder = await self._holder(text, scope)
+            if given is not None:
+                holder = await self._holder(text_of(given), scope)
                 self._check_place_of_use(holder.key, scope)
             grant = self._everybodys(scope) if holder is None else _grant_of(holder)
             if grant is not None:
@@ -133,16 +121,17 @@ class Gate:
         if grant is None:
             await self._app(scope, receive, send)
             return
-        scope[GRANT] = grant
         view = self._views.of(self._views.key_of(grant))
-        if view is not None:
-            scope[VIEW] = view
-        if holder is None:
+        if holder is None or given is None:
+            Admission.of(grant, view).enter(scope)
             await self._app(scope, receive, send)
-        elif _is_feed(scope):
+            return
+        admission = self._admissions.add(given, holder, grant, view, scope)
+        admission.enter(scope)
+        if is_feed(scope):
             await self._with_place(holder, grant, scope, receive, send)
         else:
-            await self._app(scope, receive, _with_plan(grant, counting(self._usage, holder.key.id, send)))
+            await self._app(scope, receive, counting(self._usage, holder.key.id, send))
 
     async def _holder(self, text: str, scope: Scope) -> Holder:
         if is_ticket(text):
@@ -226,30 +215,8 @@ class Gate:
         await _refuse(refusal, scope, receive, send)
 
 
-def credential_of(scope: Scope) -> str | None:
-    """Returns a request's API key or ticket; None without one.
-
-    A key is in `X-API-Key` or in `Authorization: Bearer`. A ticket is a parameter of a feed's address.
-    """
-    headers: Headers = scope["headers"]
-    for name, value in headers:
-        if name == _KEY_HEADER:
-            return value.decode("latin-1").strip()
-        if name == b"authorization" and PREFIX.encode() in value:
-            return bearer(scope) or ""
-    query: bytes = scope["query_string"]
-    if b"ticket=" in query and _is_feed(scope):
-        return next(iter(_names(query, "ticket")), None)
-    return None
-
-
 def _grant_of(holder: Holder) -> Grant:
     return Grant(holder.plan_name, holder.plan, holder.key)
-
-
-def _is_feed(scope: Scope) -> bool:
-    path: str = scope["path"]
-    return scope["type"] == "websocket" or path.startswith("/api/sse/")
 
 
 def _names(query: bytes, wanted: str) -> list[str]:
@@ -260,23 +227,6 @@ def _names(query: bytes, wanted: str) -> list[str]:
 
 def _header(scope: Scope, wanted: bytes) -> bytes | None:
     return next((value for name, value in scope["headers"] if name == wanted), None)
-
-
-def _with_plan(grant: Grant, send: Send) -> Send:
-    """Names the plan in an answer, and keeps shared caches from storing it."""
-    plan = (b"x-plan", grant.plan_name.encode())
-
-    def answer(message: Message) -> Awaitable[Any]:
-        if message["type"] == "http.response.start":
-            message["headers"] = [*map(_as_private, message["headers"]), plan]
-        return send(message)
-
-    return answer
-
-
-def _as_private(header: tuple[bytes, bytes]) -> tuple[bytes, bytes]:
-    name, value = header
-    return (name, value.replace(_PUBLIC, _PRIVATE)) if name == b"cache-control" else header
 
 
 async def _refuse(refusal: QuotecastError, scope: Scope, receive: Receive, send: Send) -> None:

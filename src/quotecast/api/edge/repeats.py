@@ -155,7 +155,7 @@ class Repeats:
         if scope["type"] != "http" or scope["method"] != "GET":
             await self._route(scope, receive, send)
             return
-        view = scope.get(VIEW)
+        view: Services | None = scope.get(VIEW)
         url = scope["path"], scope["query_string"], "" if view is None else view.view
         read = self._reads.get(url)
         if read is None:
@@ -184,7 +184,7 @@ class Repeats:
                     decision = await decision
                 scope[DECISION] = decision
                 if not decision.admitted:
-                    await refuse(send, decision)
+                    await refuse(scope, send, decision)
                     return True
             headers = limit_headers(scope[DECISION]) if DECISION in scope else []
         try:

@@ -103,7 +103,7 @@ class Throttle:
                 return False
         decision = await self._decision(scope, path)
         if not decision.admitted:
-            await refuse(send, decision)
+            await refuse(scope, send, decision)
         return decision.admitted
 
     async def _admit_for_cache(self, scope: Scope, send: Send, path: LimitedPath, step: caches.Step) -> bool:
@@ -209,7 +209,10 @@ def _with_headers(send: Send, scope: Scope) -> Send:
     return answer
 
 
-async def refuse(send: Send, decision: Decision) -> None:
-    """Answers 429."""
+async def refuse(scope: Scope, send: Send, decision: Decision) -> None:
+    """Answers 429; names the plan of a key."""
+    grant: Grant | None = scope.get(GRANT)
+    plan = [(b"x-plan", grant.plan_name.encode())] if grant and grant.key else []
     retry = (b"retry-after", b"%d" % decision.reset)
-    await respond(send, 429, [*limit_headers(decision), retry, _JSON, content_length(_BODY)], _BODY)
+    headers = [*limit_headers(decision), *plan, retry, _JSON, content_length(_BODY)]
+    await respond(send, 429, headers, _BODY)

@@ -29,7 +29,7 @@ _FEEDS: Final = [feed.spec.name for feed in Feed]
 _VALUES: Final[dict[str, list[Any]]] = {
     "Command.feed": [*_FEEDS, None],
     "Command.interval": [*INTERVALS, None],
-    "Error.code": [400, 404, 422, 503],
+    "Error.code": [400, 401, 403, 404, 422, 503],
     "Error.feed": _FEEDS,
     "FeedHeartbeat.feed": _FEEDS,
     "FeedHeartbeat.market": ["open", "closed"],

@@ -1,8 +1,10 @@
 """Request bodies: JSON into structs, with errors that name the field."""
 
-from typing import Final, TypeVar, get_type_hints
+from collections.abc import Iterator
+from typing import Any, Final, TypeVar, get_args, get_type_hints
 
 import msgspec
+from msgspec import Struct
 
 from quotecast.api.services import HttpRequest
 from quotecast.complaints import choices_of, complaint
@@ -35,5 +37,22 @@ def _check_json(body: bytes) -> None:
 
 def _invalid(text: str, kind: type) -> InvalidValue:
     field = complaint(text).field
-    annotation = get_type_hints(kind, include_extras=True).get(field)
-    return InvalidValue(field or "body", complaint(text, choices_of(annotation)).message)
+    return InvalidValue(field or "body", complaint(text, choices_of(_annotation(kind, field))).message)
+
+
+def _annotation(kind: type, field: str) -> Any:
+    """Returns the annotation of a field such as `scope.feeds[0]`; None for one that no struct has."""
+    name, _, rest = field.partition(".")
+    annotation = get_type_hints(kind, include_extras=True).get(name.partition("[")[0])
+    if not rest:
+        return annotation
+    inner = next(_structs(annotation), None)
+    return inner and _annotation(inner, rest)
+
+
+def _structs(annotation: Any) -> Iterator[type]:
+    """Yields the structs in an annotation."""
+    if isinstance(annotation, type) and issubclass(annotation, Struct):
+        yield annotation
+    for part in get_args(annotation):
+        yield from _structs(part)

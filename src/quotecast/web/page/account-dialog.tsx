@@ -1,11 +1,12 @@
-import type { ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 
 import type { SessionShown } from "quotecast-client";
+import { Form } from "./account-form.tsx";
 import { accountIsOpen } from "./account-state.ts";
+import { ApiKeys } from "./api-keys/section.tsx";
 import { moment } from "./formats.ts";
 import { AnswerView } from "./pane.tsx";
-import { explain, rest, showError, useAnswer } from "./service.ts";
+import { rest, showError, useAnswer } from "./service.ts";
 import { session } from "./session.ts";
 import { say } from "./words.ts";
 
@@ -28,6 +29,7 @@ export function AccountDialog() {
       <NameForm />
       <PasswordForm />
       <Sessions />
+      <ApiKeys />
       <DeletionForm email={user.email} />
       <div class="row">
         <button type="button" onClick={close}>
@@ -35,47 +37,6 @@ export function AccountDialog() {
         </button>
       </div>
     </dialog>
-  );
-}
-
-interface FormProps {
-  readonly label: string;
-  /** Sends the form; returns what to say then. */
-  readonly send: (given: Record<string, string>) => Promise<string>;
-  readonly button: string;
-  readonly children: ComponentChildren;
-}
-
-/** A form that says whether the service took it. */
-function Form({ label, send, button, children }: FormProps) {
-  const [outcome, setOutcome] = useState("");
-  const [error, setError] = useState<unknown>(null);
-  const submit = async (event: SubmitEvent) => {
-    event.preventDefault();
-    const form = event.currentTarget as HTMLFormElement;
-    const given = Object.fromEntries(new FormData(form)) as Record<string, string>;
-    try {
-      setOutcome(await send(given));
-      setError(null);
-      form.reset();
-    } catch (refusal) {
-      setOutcome("");
-      setError(refusal);
-    }
-  };
-  return (
-    <form aria-label={label} onSubmit={submit}>
-      {children}
-      <div class="row">
-        <span role="status">{outcome}</span>
-        <button type="submit">{button}</button>
-      </div>
-      {error !== null && (
-        <p class="notice" role="alert">
-          {explain(error)}
-        </p>
-      )}
-    </form>
   );
 }
 

@@ -1,5 +1,6 @@
 import { isOneOf, storedSignal } from "./stored.ts";
 import * as alerts from "./words/alerts.ts";
+import * as apiKeys from "./words/api-keys.ts";
 import * as chart from "./words/chart.ts";
 import * as lists from "./words/lists.ts";
 import * as market from "./words/market.ts";
@@ -11,7 +12,7 @@ import { english } from "./words-en.ts";
 import { turkish } from "./words-tr.ts";
 
 /** The words of the page's areas; each has a file of its own. */
-const AREAS = [alerts, chart, lists, market, panes, portfolio, search, shell] as const;
+const AREAS = [alerts, apiKeys, chart, lists, market, panes, portfolio, search, shell] as const;
 type Area = (typeof AREAS)[number];
 type KeysOf<T> = T extends unknown ? keyof T : never;
 export type Word = keyof typeof english | KeysOf<Area["english"]>;

@@ -10,6 +10,7 @@ from quotecast_client._async import io
 from quotecast_client.answers import body_of, error_in
 from quotecast_client.calls import Call, Page
 from quotecast_client.errors import ConnectionFailed
+from quotecast_client.keys import key_headers
 from quotecast_client.retries import Retries
 from quotecast_client.settings import SOCKET_SECONDS, USER_AGENT
 
@@ -20,16 +21,18 @@ T = TypeVar("T")
 
 
 class AsyncHttp:
-    """Sends calls to one service, with the token of the user who has logged in."""
+    """Sends calls to one service, with the token of the user who has logged in, and the API key."""
 
-    def __init__(self, address: str, token: str | None, limits: Limits) -> None:
+    def __init__(self, address: str, token: str | None, api_key: str | None, limits: Limits) -> None:
         self.token = token
+        self._api_key = api_key
         self._limits = limits
         self._client = io.Http(
             base_url=address,
             timeout=SOCKET_SECONDS,
             headers={"User-Agent": USER_AGENT},
-            follow_redirects=True,
+            # httpx would send the key to another origin, too.
+            follow_redirects=api_key is None,
         )
 
     async def close(self) -> None:
@@ -65,7 +68,7 @@ class AsyncHttp:
             await io.sleep(wait)
 
     async def _request(self, call: Call[Any]) -> httpx.Response:
-        headers = dict(call.headers)
+        headers = {**call.headers, **key_headers(self._api_key)}
         if self.token is not None:
             headers["Authorization"] = f"Bearer {self.token}"
         return await self._client.request(

@@ -4,16 +4,34 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Awaitable
+from typing import TYPE_CHECKING, Callable
 
 import httpx
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.typing import Subprotocol
 
-from quotecast_client.settings import SOCKET_SECONDS, USER_AGENT
+from quotecast_client.settings import SOCKET_LOGGER, SOCKET_SECONDS, USER_AGENT
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 Http = httpx.AsyncClient
+#: A connection as a context.
+Opening = connect
+#: Returns a new ticket for each connection.
+TicketSource = Callable[[], Awaitable[str]]
 
-__all__ = ["ClientConnection", "Ending", "Http", "open_socket", "receive", "sleep"]
+__all__ = [
+    "ClientConnection",
+    "Ending",
+    "Http",
+    "Opening",
+    "TicketSource",
+    "open_socket",
+    "receive",
+    "sleep",
+]
 
 
 class Ending:
@@ -39,15 +57,17 @@ class Ending:
             await asyncio.wait_for(self._event.wait(), seconds)
 
 
-def open_socket(url: str, subprotocol: str) -> connect:
+def open_socket(url: str, subprotocol: str, headers: Mapping[str, str]) -> connect:
     """Returns a connection as a context."""
     return connect(
         url,
         subprotocols=[Subprotocol(subprotocol)],
+        additional_headers=headers,
         user_agent_header=USER_AGENT,
         open_timeout=SOCKET_SECONDS,
         close_timeout=1,
         max_size=None,
+        logger=SOCKET_LOGGER,
     )
 
 

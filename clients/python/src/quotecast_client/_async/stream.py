@@ -12,15 +12,16 @@ from quotecast_client._async import io
 from quotecast_client.backoff import Backoff
 from quotecast_client.copies import NOTHING, BarChange, Changes, Copy, QuoteChange
 from quotecast_client.endings import ending_of
-from quotecast_client.errors import ApiError, ConnectionFailed, UnknownSymbols
+from quotecast_client.errors import ApiError, ConnectionFailed, TicketMissing, UnknownSymbols
 from quotecast_client.names import by_feed, listed
-from quotecast_client.sessions import SUBPROTOCOL, Session, State, Wishes
+from quotecast_client.sessions import Session, State, Wishes
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Iterable
 
     from typing_extensions import Self
 
+    from quotecast_client._async.feeds import AsyncFeeds
     from quotecast_client._async.market import AsyncMarket
     from quotecast_client.names import Feed
     from quotecast_client.quotes import Quote
@@ -36,10 +37,12 @@ class AsyncFollowing(Generic[T]):
     It reconnects for ever and resumes by the cursors of its copies. Raises StreamRefused if that cannot help.
     """
 
-    def __init__(self, url: str, names: str | Iterable[str], market: AsyncMarket, wishes: Wishes) -> None:
+    def __init__(
+        self, feeds: AsyncFeeds, names: str | Iterable[str], market: AsyncMarket, wishes: Wishes
+    ) -> None:
         #: The copy of each feed, for its `quotes`, `bars` and `cursor`.
         self.copies: dict[Feed, Copy] = {}
-        self._url = url
+        self._feeds = feeds
         self._names = listed(names)
         self._market = market
         self._wishes = wishes
@@ -95,7 +98,7 @@ class AsyncFollowing(Generic[T]):
         session = await self._begin()
         while not self._ending.is_set:
             try:
-                async with io.open_socket(self._url, SUBPROTOCOL) as socket:
+                async with await self._feeds.open() as socket:
                     self._socket = socket
                     while not self._ending.is_set:
                         changes = session.take(await io.receive(socket, session.silence))
@@ -106,9 +109,10 @@ class AsyncFollowing(Generic[T]):
                         for feed in session.feeds_without_bars():
                             for change in self._pick(await self._fill_bars(self.copies[feed])):
                                 yield change
-            except (OSError, WebSocketException) as error:  # noqa: PERF203 - one a connection
+            except (OSError, WebSocketException, TicketMissing) as error:  # noqa: PERF203 - one a connection
                 wait = session.lost(ending_of(error))
-                _log.info("lost the connection to %s: %r; connecting again in %.1f s", self._url, error, wait)
+                address = self._feeds.address
+                _log.info("lost the connection to %s: %r; connecting again in %.1f s", address, error, wait)
                 await self._ending.wait(wait)
 
     async def _begin(self) -> Session:

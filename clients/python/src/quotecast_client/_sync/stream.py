@@ -13,15 +13,16 @@ from quotecast_client._sync import io
 from quotecast_client.backoff import Backoff
 from quotecast_client.copies import NOTHING, BarChange, Changes, Copy, QuoteChange
 from quotecast_client.endings import ending_of
-from quotecast_client.errors import ApiError, ConnectionFailed, UnknownSymbols
+from quotecast_client.errors import ApiError, ConnectionFailed, TicketMissing, UnknownSymbols
 from quotecast_client.names import by_feed, listed
-from quotecast_client.sessions import SUBPROTOCOL, Session, State, Wishes
+from quotecast_client.sessions import Session, State, Wishes
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator
 
     from typing_extensions import Self
 
+    from quotecast_client._sync.feeds import Feeds
     from quotecast_client._sync.market import Market
     from quotecast_client.names import Feed
     from quotecast_client.quotes import Quote
@@ -37,10 +38,10 @@ class Following(Generic[T]):
     It reconnects for ever and resumes by the cursors of its copies. Raises StreamRefused if that cannot help.
     """
 
-    def __init__(self, url: str, names: str | Iterable[str], market: Market, wishes: Wishes) -> None:
+    def __init__(self, feeds: Feeds, names: str | Iterable[str], market: Market, wishes: Wishes) -> None:
         #: The copy of each feed, for its `quotes`, `bars` and `cursor`.
         self.copies: dict[Feed, Copy] = {}
-        self._url = url
+        self._feeds = feeds
         self._names = listed(names)
         self._market = market
         self._wishes = wishes
@@ -96,7 +97,7 @@ class Following(Generic[T]):
         session = self._begin()
         while not self._ending.is_set:
             try:
-                with io.open_socket(self._url, SUBPROTOCOL) as socket:
+                with self._feeds.open() as socket:
                     self._socket = socket
                     while not self._ending.is_set:
                         changes = session.take(io.receive(socket, session.silence))
@@ -107,9 +108,10 @@ class Following(Generic[T]):
                         for feed in session.feeds_without_bars():
                             for change in self._pick(self._fill_bars(self.copies[feed])):
                                 yield change
-            except (OSError, WebSocketException) as error:  # noqa: PERF203 - one a connection
+            except (OSError, WebSocketException, TicketMissing) as error:  # noqa: PERF203 - one a connection
                 wait = session.lost(ending_of(error))
-                _log.info("lost the connection to %s: %r; connecting again in %.1f s", self._url, error, wait)
+                address = self._feeds.address
+                _log.info("lost the connection to %s: %r; connecting again in %.1f s", address, error, wait)
                 self._ending.wait(wait)
 
     def _begin(self) -> Session:

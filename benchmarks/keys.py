@@ -1,0 +1,194 @@
+"""`python -m benchmarks.keys`: what API keys and plans cost, and how soon a revocation reaches open sockets.
+
+One worker serves the same requests and the same feed in turn, to clients without a key and to clients of a
+key with a plan; CPU time of the worker counts. Then two workers hold a socket for each of 1,000 keys, which are
+revoked one after the other. About four minutes.
+"""
+
+import asyncio
+import json
+import random
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from statistics import median, quantiles
+from typing import Final
+
+import httpx
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed
+
+from benchmarks.contenders import Server, quotecast
+from benchmarks.load import ask, listen
+from quotecast.access import storage
+from quotecast.access.key_text import key_text, new_secret
+from quotecast.access.keys import Scope
+from quotecast.accounts import migrations
+from quotecast.accounts.database import Database, Run
+from quotecast.accounts.ids import new_id
+from quotecast.errors import CloseCode
+from quotecast.local import folder, servers
+
+ROUNDS: Final = 5
+SECONDS: Final = 4.0
+LISTENERS: Final = 500
+KEYS: Final = 1000
+#: Revocations a second.
+PACE: Final = 20.0
+READ: Final = "/api/crypto/quotes/BTC-USDT"
+FEED: Final = "/api/ws/crypto?symbols=BTC-USDT,ETH-USDT,SOL-USDT&interval=100"
+PLAN: Final = """
+[plans.paying]
+requests = { market = 1000000, crypto = 1000000 }
+sockets = 100000
+feeds = ["market", "crypto"]
+"""
+_HEADER: Final = """
+wrk.headers["X-API-Key"] = "%s"
+"""
+
+
+@asynccontextmanager
+async def stage() -> AsyncIterator[tuple[str, Mapping[str, str]]]:
+    """Runs a PostgreSQL with tables; yields its URL, and settings for workers."""
+    with (
+        tempfile.TemporaryDirectory(prefix="quotecast-bench-") as name,
+        folder.hold_folder(Path(name)) as data,
+        folder.socket_folder(data) as sockets,
+    ):
+        plans = data / "plans.toml"
+        plans.write_text(PLAN)
+        async with servers.database("", data, sockets) as url:
+            await migrations.apply(url)
+            settings = {"QUOTECAST_DATABASE_URL": url, "QUOTECAST_PLANS": str(plans)}
+            yield (
+                url,
+                {**settings, "QUOTECAST_LIMIT_CRYPTO": "1000000", "QUOTECAST_LIMIT_TERMINAL": "1000000"},
+            )
+
+
+async def make_keys(database_url: str, count: int) -> list[tuple[str, str]]:
+    """Returns ids and texts of new keys."""
+    made = []
+
+    async def work(run: Run) -> None:
+        for _ in range(count):
+            key_id, secret = new_id(time.time), new_secret()
+            await storage.add_for_operator(
+                run,
+                key_id,
+                secret,
+                name="bench",
+                plan="paying",
+                scope=Scope(),
+                now=datetime.now(UTC),
+                until=None,
+            )
+            made.append((key_id, key_text(key_id, secret)))
+
+    async with Database(database_url, pool_size=1, deadline_seconds=60) as database:
+        await database.transaction(work)
+    return made
+
+
+def costs(settings: Mapping[str, str], key: str) -> Iterator[str]:
+    """Yields the costs of a key for requests and for frames."""
+    with quotecast(settings) as server, tempfile.TemporaryDirectory() as name:
+        script = Path(name) / "key.lua"
+        script.write_text(_HEADER % key)
+        url = f"http://127.0.0.1:{server.port}"
+        requests: list[tuple[float, float]] = []
+        frames: list[tuple[float, float]] = []
+        for _ in range(ROUNDS):
+            plain = ask(url + READ, server.pids, SECONDS).per_cpu_second
+            requests.append((plain, ask(url + READ, server.pids, SECONDS, script=script).per_cpu_second))
+            frames.append((_frames(server, [FEED]), _frames(server, _paths_of(url, key))))
+        yield _line("requests per CPU second", requests)
+        yield _line(f"frames per CPU second to {LISTENERS} sockets", frames)
+
+
+def _frames(server: Server, paths: list[str]) -> float:
+    return listen(server.feed_port, paths, LISTENERS, server.pids, seconds=SECONDS).frames_per_cpu_second
+
+
+def _paths_of(url: str, key: str) -> list[str]:
+    """Returns the feed's path with a ticket for each listener."""
+    with httpx.Client(base_url=url, headers={"X-API-Key": key}) as client:
+        return [f"{FEED}&ticket={_ticket(client)}" for _ in range(LISTENERS)]
+
+
+def _ticket(client: httpx.Client) -> str:
+    ticket: str = client.post("/api/keys/ticket").raise_for_status().json()["ticket"]
+    return ticket
+
+
+def _line(what: str, pairs: list[tuple[float, float]]) -> str:
+    without, with_key = (median(each) for each in zip(*pairs, strict=True))
+    ratio = median(plain / keyed for plain, keyed in pairs)
+    return f"{what}: {without:,.0f} without a key, {with_key:,.0f} with one; {100 * (ratio - 1):+.1f} % CPU"
+
+
+async def revocations(server: Server, database_url: str) -> list[float]:
+    """Returns the seconds from each revocation's commit to the close of its socket."""
+    keys = await make_keys(database_url, KEYS)
+    sockets = [await _open(server, key) for _, key in keys]
+    ended = {
+        key_id: asyncio.create_task(_end(socket)) for (key_id, _), socket in zip(keys, sockets, strict=True)
+    }
+    committed: dict[str, float] = {}
+    async with Database(database_url, pool_size=1) as database:
+        for key_id, _ in random.sample(keys, KEYS):
+            await asyncio.sleep(random.expovariate(PACE))
+            await database.transaction(partial(_revoke, key_id=key_id))
+            committed[key_id] = time.monotonic()
+    ends = {key_id: await task for key_id, task in ended.items()}
+    assert {code for _, code in ends.values()} == {CloseCode.KEY_ENDED}
+    return [ends[key_id][0] - at for key_id, at in committed.items()]
+
+
+async def _revoke(run: Run, *, key_id: str) -> None:
+    await storage.revoke_any(run, key_id, datetime.now(UTC))
+
+
+async def _open(server: Server, key: str) -> ClientConnection:
+    url = f"ws://127.0.0.1:{server.feed_port}/api/ws/crypto?symbols=BTC-USDT&interval=5000"
+    socket = await connect(url, additional_headers={"X-API-Key": key}, ping_interval=None)
+    assert json.loads(await socket.recv())["type"] == "welcome"
+    return socket
+
+
+async def _end(socket: ClientConnection) -> tuple[float, int | None]:
+    try:
+        while True:
+            await socket.recv()
+    except ConnectionClosed:
+        return time.monotonic(), socket.close_code
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+async def run() -> None:
+    """Prints the figures."""
+    async with stage() as (database_url, settings):
+        ((_, key),) = await make_keys(database_url, 1)
+        for line in await asyncio.to_thread(lambda: list(costs(settings, key))):
+            _say(line)
+        with quotecast(settings, 2, core=None) as server:
+            waits = await revocations(server, database_url)
+    cuts = quantiles(waits, n=100)
+    _say(
+        f"revocation of {len(waits):,} keys, from the commit to the close of a socket on one of two workers: "
+        f"p50 {cuts[49]:.2f} s, p99 {cuts[98]:.2f} s, worst {max(waits):.2f} s"
+    )
+
+
+if __name__ == "__main__":
+    asyncio.run(run())

@@ -1,0 +1,150 @@
+"""Requests of keys that were admitted before: the gate admits the same again without another look.
+
+A frontend sends the same key with each request. To recognise it takes as long as half of a small answer, so a
+worker remembers what it found, until any key or plan changes.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final, Protocol
+from urllib.parse import parse_qsl
+
+from msgspec import Struct, field
+
+from quotecast.access.book import Holder
+from quotecast.access.grant import GRANT, Grant
+from quotecast.access.key_text import PREFIX, digest, parse
+from quotecast.api.services import VIEW, MarketServices
+from quotecast.asgi import Headers, Scope
+
+#: Credentials, and paths of each, that a worker remembers.
+MAX_CREDENTIALS: Final = 10_000
+MAX_PATHS: Final = 256
+
+_KEY_HEADER: Final = b"x-api-key"
+_BEARER: Final = b"authorization"
+_PREFIX: Final = PREFIX.encode()
+
+
+class Finder(Protocol):
+    """Finds the holders of keys and of tickets."""
+
+    @property
+    def generation(self) -> int:
+        """Changes with each change of a known key's rights or secrets."""
+        ...
+
+    def is_fresh(self) -> bool:
+        """Whether known keys are good without another look."""
+        ...
+
+    async def find(self, text: str, address: str) -> Holder:
+        """Returns the holder of a key. Raises a QuotecastError."""
+        ...
+
+    async def use_ticket(self, ticket: str) -> Holder:
+        """Returns the holder of a ticket, once. Raises a QuotecastError."""
+        ...
+
+    async def take_place(self, holder: Holder, name: str) -> bool:
+        """Counts a socket of a key; returns False if its plan has no more."""
+        ...
+
+    async def leave_place(self, holder: Holder, name: str) -> None:
+        """Frees the place of a socket."""
+        ...
+
+
+class Admission(Struct):
+    """What the gate found: the grant of a client, its view of the market, and until when it holds."""
+
+    grant: Grant
+    view: MarketServices | None
+    key_id: str = ""
+    until: float = 0.0
+    paths: set[str] = field(default_factory=set)
+
+    @classmethod
+    def of(cls, grant: Grant, view: MarketServices | None) -> "Admission":
+        """Returns the admission of a single request."""
+        return cls(grant, view)
+
+    def enter(self, scope: Scope) -> None:
+        """Leaves grant and view in a request's scope."""
+        scope[GRANT] = self.grant
+        if self.view is not None:
+            scope[VIEW] = self.view
+
+
+class Admissions:
+    """The admissions of a worker, by the value of the header. `clock` is Unix time."""
+
+    def __init__(self, finder: Finder, clock: Callable[[], float]) -> None:
+        self._finder = finder
+        self._clock = clock
+        self._generation = finder.generation
+        self._known: dict[bytes, Admission] = {}
+
+    def find(self, given: bytes, scope: Scope) -> Admission | None:
+        """Returns the admission of a request that needs no other look; None otherwise."""
+        known = self._known.get(given)
+        if known is None or scope["path"] not in known.paths or _asks_more(scope):
+            return None
+        if self._generation != self._finder.generation:
+            self._known.clear()
+            return None
+        return known if self._clock() < known.until and self._finder.is_fresh() else None
+
+    def add(
+        self, given: bytes, holder: Holder, grant: Grant, view: MarketServices | None, scope: Scope
+    ) -> Admission:
+        """Remembers an admitted request, if the next one like it needs no other look."""
+        key, parts = holder.key, parse(text_of(given))
+        if self._generation != self._finder.generation or len(self._known) >= MAX_CREDENTIALS:
+            self._known.clear()
+            self._generation = self._finder.generation
+        known = self._known.get(given)
+        if known is None:
+            until = 0.0 if parts is None else key.good_until(digest(parts.secret))
+            known = Admission(grant, view, key.id, until)
+        narrow = key.scope.origins or key.scope.addresses or key.scope.symbols
+        if parts is not None and not narrow and scope["type"] == "http" and not is_feed(scope):
+            self._known[given] = known
+            if len(known.paths) < MAX_PATHS and not _asks_more(scope):
+                known.paths.add(scope["path"])
+        return known
+
+
+def credential_of(scope: Scope) -> bytes | None:
+    """Returns a request's API key or ticket as it is given; None without one.
+
+    A key is in `X-API-Key` or in `Authorization: Bearer`. A ticket is a parameter of a feed's address.
+    """
+    headers: Headers = scope["headers"]
+    for name, value in headers:
+        if name == _KEY_HEADER or (name == _BEARER and _PREFIX in value):
+            return value
+    query: bytes = scope["query_string"]
+    if b"ticket=" in query and is_feed(scope):
+        pairs = parse_qsl(query.decode("latin-1"), keep_blank_values=True)
+        return next((value.encode() for name, value in pairs if name == "ticket"), None)
+    return None
+
+
+def text_of(given: bytes) -> str:
+    """Returns the text of a key or a ticket; empty under another scheme than Bearer."""
+    scheme, _, text = given.decode("latin-1").strip().partition(" ")
+    if not text:
+        return scheme
+    return text.strip() if scheme.lower() == "bearer" else ""
+
+
+def is_feed(scope: Scope) -> bool:
+    """Whether a request opens a socket or an event stream."""
+    path: str = scope["path"]
+    return scope["type"] == "websocket" or path.startswith("/api/sse/")
+
+
+def _asks_more(scope: Any) -> bool:
+    """Whether the query decides too: it may name a recorded moment."""
+    query: bytes = scope["query_string"]
+    return b"at=" in query or b"%" in query
