@@ -52,6 +52,8 @@ _WITH_ARGUMENTS: Final = {
 }
 
 
+#: Days for which the service has the usage of API keys.
+MAX_DAYS: Final = 400
 #: An edge has the feeds of its origin, and needs neither PostgreSQL nor Redis.
 _WITHOUT_SERVERS: Final = {"quotecast.api.edge_worker:run"}
 
@@ -173,11 +175,24 @@ def _add_keys(command: argparse.ArgumentParser) -> None:
     create.add_argument("--plan", default="user", metavar="PLAN", help="its plan; that of users by default")
     listing = actions.add_parser("list", help="list all keys")
     listing.add_argument("--json", action="store_true", help="a JSON object per line")
+    usage = actions.add_parser("usage", help="show what keys used, by key and day")
+    usage.add_argument("--key", metavar="ID", help="only this key")
+    usage.add_argument(
+        "--days", type=_usage_days, default=30, metavar="N", help="the last N days in UTC; 30 by default"
+    )
+    usage.add_argument("--csv", action="store_true", help="a table for spreadsheets (RFC 4180)")
     plan = actions.add_parser("plan", help="give a key another plan")
     revoke = actions.add_parser("revoke", help="revoke a key")
     for action in (plan, revoke):
         action.add_argument("id", metavar="ID", help="its id, or the beginning of the key that lists show")
     plan.add_argument("plan", metavar="NAME", help="the plan; `user` is that of users")
+
+
+def _usage_days(text: str) -> int:
+    """Returns a number of days. Raises ArgumentTypeError."""
+    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= MAX_DAYS):
+        raise argparse.ArgumentTypeError(f"from 1 to {MAX_DAYS}")
+    return int(text)
 
 
 def _add_plans(command: argparse.ArgumentParser) -> None:

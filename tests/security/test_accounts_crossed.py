@@ -54,6 +54,7 @@ REQUESTS: Final[tuple[tuple[str, str, Any], ...]] = (
     ("DELETE", "/api/watchlists/{}", None),
     ("GET", "/api/keys", None),
     ("GET", "/api/keys?user_id={}", None),
+    ("GET", "/api/keys/usage?key_id={}&user_id={}", None),
     ("POST", "/api/keys", {"name": "mine", "id": "{}", "user_id": "{}", "plan": "anonymous"}),
     ("PATCH", "/api/keys/{}", {"name": "mine", "scope": {}, "user_id": "{}"}),
     ("POST", "/api/keys/{}/rotate", {"user_id": "{}"}),

@@ -4,15 +4,15 @@ A batch counts once: PostgreSQL knows the number of each worker's newest batch, 
 without an answer adds nothing. During an outage of PostgreSQL the counts add up in the worker, one row for
 each key and day, and the worker copies them to Redis every ten seconds.
 
-A killed worker loses its counts since its last roll-up or copy: those of ROLL_UP_SECONDS and one attempt, at
-most 15 seconds together. A longer loss needs an outage of PostgreSQL and Redis at once: a killed worker then
+A killed worker loses its counts since its last roll-up or copy: those of ROLL_UP_SECONDS and two attempts, at
+most 30 seconds together. A longer loss needs an outage of PostgreSQL and Redis at once: a killed worker then
 loses its counts since that outage began. A worker that lives through it loses them only if the outage of
 Redis outlasts its lease, and another worker reads its old copy first. A stopping worker rolls up first.
 """
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from typing import Final
@@ -155,12 +155,18 @@ class RollUp:
             if self._is_reserved:
                 await self._reserve.remove(self._worker)
                 self._is_reserved = False
-            for name, batches in (await self._reserve.orphans(self._worker)).items():
-                for batch in batches:
-                    await self._add(batch)
-                await self._reserve.remove(name)
+            await self._take_over(await self._reserve.orphans(self._worker))
         except Exception as error:  # noqa: BLE001 - the next look finds them
             log.debug("no look at copies of usage in Redis", error=str(error))
+
+    async def _take_over(self, orphans: Mapping[str, list[Batch]]) -> None:
+        """Adds the counts of one dead worker; the next roll-up goes on, so that it is not late itself."""
+        for name, batches in [*orphans.items()][:1]:
+            for batch in batches:
+                await self._add(batch)
+            await self._reserve.remove(name)
+        if len(orphans) > 1:
+            self._look_at = 0.0
 
     def _today(self) -> date:
         return datetime.fromtimestamp(self._wall_clock(), UTC).date()

@@ -153,6 +153,7 @@ async def _serve(settings: Settings) -> None:
             cache=cache,
             database=accounts.database,
             logins=accounts.logins,
+            keys=accounts.keys,
             waits=services.alerts.waits,
             budgets=left,
             calls=door.calls,

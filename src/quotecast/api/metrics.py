@@ -7,9 +7,10 @@ from msgspec import Struct
 from prometheus_client import Metric
 
 from quotecast.accounts.database import Database
-from quotecast.api import account_metrics
+from quotecast.api import account_metrics, key_metrics
 from quotecast.api.alert_waits import Waits
 from quotecast.api.edge.requests import Requests
+from quotecast.api.key_access import KeyAccess
 from quotecast.api.logins import LoginWindow
 from quotecast.cache.redis import RedisCache
 from quotecast.feed.hub import Hub
@@ -49,6 +50,7 @@ class ApiWorker(Worker, frozen=True, kw_only=True):
     cache: RedisCache
     database: Database
     logins: LoginWindow
+    keys: KeyAccess
     waits: Waits
     #: Calls that remain in each upstream's plan, by name.
     budgets: Mapping[str, int]
@@ -73,6 +75,7 @@ def families(worker: ApiWorker) -> Iterator[Metric]:
     yield from feed_families(worker)
     yield from _cache(worker.cache)
     yield from account_metrics.families(worker.database, worker.logins)
+    yield from key_metrics.families(len(worker.keys.book), worker.keys.usage)
     yield from _waits(worker.waits)
     yield from outcomes.families(worker.budgets)
     yield from worker.calls.families()

@@ -1,4 +1,4 @@
-"""`quotecast keys`: makes, lists and revokes API keys, and gives them plans."""
+"""`quotecast keys`: makes, lists and revokes API keys, gives them plans, and shows their usage."""
 
 import asyncio
 import json
@@ -19,6 +19,7 @@ from quotecast.access.plans import FEEDS, USER
 from quotecast.accounts import rules
 from quotecast.accounts.database import Database, Run
 from quotecast.accounts.ids import ID_PATTERN, new_id
+from quotecast.commands import key_usage
 from quotecast.commands.account_database import (
     answering_url,
     as_failures_of,
@@ -64,6 +65,14 @@ def _run_action(settings: Settings, arguments: Namespace) -> None:
             asyncio.run(_list(answering_url(settings), lines_of))
         case "plan":
             _set_plan(settings, arguments.id, arguments.plan)
+        case "usage":
+            key_usage.show(
+                answering_url(settings),
+                key_id=None if arguments.key is None else _id_of(arguments.key),
+                days=arguments.days,
+                today=now.date(),
+                as_csv=arguments.csv,
+            )
         case _:
             key_id = _id_of(arguments.id)
             in_transaction(answering_url(settings), partial(storage.revoke_any, key_id=key_id, now=now))

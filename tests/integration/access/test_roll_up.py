@@ -166,6 +166,19 @@ async def test_worker_killed_in_an_outage_leaves_its_counts_to_another(stage: St
     assert await stage.reserve.orphans("three") == {}
 
 
+async def test_counts_of_many_dead_workers_arrive_one_by_one(stage: Stage) -> None:
+    """A roll-up takes over one worker, so that the next roll-up is not late."""
+    key = await stage.key()
+    for name in ("three", "four", "five"):
+        dead = Worker(name, stage.database, stage.reserve, stage.clocks)
+        dead.database.fails = "before"
+        dead.request(key)
+        await dead.roll_up.flush()
+    for count in (1, 2, 3):
+        assert await stage.two.roll_up.step()
+        assert await stage.requests() == {key: count}
+
+
 async def test_copy_whose_batch_was_committed_adds_nothing(stage: Stage) -> None:
     """A worker died after a commit, whose answer it did not get."""
     key = await stage.key()

@@ -123,6 +123,7 @@ ADDED_ACCOUNT_OPERATIONS = {
     ("delete", "/api/keys/{key_id}"): "terminal",
     ("post", "/api/keys/{key_id}/rotate"): "terminal",
     ("post", "/api/keys/ticket"): "terminal",
+    ("get", "/api/keys/usage"): "terminal",
     ("get", "/api/alerts"): "alerts",
     ("post", "/api/alerts"): "alerts",
     ("get", "/api/alerts/{alert_id}"): "alerts",

@@ -15,7 +15,7 @@ from quotecast.market.instruments import CATEGORIES
 
 # Fields that charts share with other answers are in the other tables.
 _FIELDS: Final = CHART_FIELDS | MARKET_FIELDS | ACCOUNT_FIELDS
-_DATES: Final = ("bought_at", "coveredFrom", "coveredTo", "date", "period", "since")
+_DATES: Final = ("bought_at", "coveredFrom", "coveredTo", "date", "day", "period", "since")
 _TIMES: Final = (
     *("added_at", "armed_at", "created_at", "expires_at", "happened_at", "last_error_at", "last_sent_at"),
     *("previous_until", "revoked_at", "updated_at"),

@@ -1,0 +1,62 @@
+"""`quotecast keys usage`: prints what API keys used, by key and day."""
+
+import asyncio
+import sys
+from collections.abc import Iterator
+from datetime import date, timedelta
+from functools import partial
+from typing import Final
+
+from msgspec.structs import astuple, fields
+
+from quotecast.access.storage import KEY
+from quotecast.accounts.database import Run
+from quotecast.accounts.key_tables import ApiKey
+from quotecast.accounts.key_usage import UsageRow, usage_rows
+from quotecast.api.csv import write_csv
+from quotecast.commands.account_database import open_database, plain
+from quotecast.errors import NotFound
+
+COLUMNS: Final = tuple(field.name for field in fields(UsageRow))
+_HEAD: Final = (
+    "day         key                       requests  refused   minutes       quotes           bytes  name"
+)
+
+
+def show(url: str, *, key_id: str | None, days: int, today: date, as_csv: bool) -> None:
+    """Prints the rows of the last days in UTC, the newest day first: of one key or of all.
+
+    Raises NotFound.
+    """
+    asyncio.run(_show(url, key_id, [today - timedelta(days=number) for number in range(days)], as_csv=as_csv))
+
+
+async def _show(url: str, key_id: str | None, days: list[date], *, as_csv: bool) -> None:
+    """Reads a day at a time: all keys of a year would not fit into one transaction."""
+    async with open_database(url) as database:
+        if key_id is not None:
+            await database.transaction(partial(_require, key_id=key_id))
+        sys.stdout.write(f"{','.join(COLUMNS)}\r\n" if as_csv else f"{_HEAD}\n")
+        for day in days:
+            rows = await database.transaction(partial(usage_rows, first=day, last=day, key_id=key_id))
+            sys.stdout.write(_csv(rows) if as_csv else "".join(f"{line}\n" for line in _lines(rows)))
+        sys.stdout.flush()
+
+
+async def _require(run: Run, key_id: str) -> None:
+    if not await run(ApiKey.select(ApiKey.id).where(ApiKey.id == key_id)):
+        raise NotFound(KEY)
+
+
+def _csv(rows: list[UsageRow]) -> str:
+    """Returns the lines of a table without its header."""
+    return write_csv(COLUMNS, map(astuple, rows)).decode().partition("\r\n")[2]
+
+
+def _lines(rows: list[UsageRow]) -> Iterator[str]:
+    # Names come last, because their width on a terminal is unknown.
+    for row in rows:
+        yield (
+            f"{row.day}  {row.key_id}  {row.requests:>8}  {row.refused:>7}  {row.socket_minutes:>8.1f}"
+            f"  {row.quotes:>11}  {row.bytes:>14}  {plain(row.name)}"
+        )
