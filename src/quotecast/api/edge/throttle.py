@@ -168,8 +168,8 @@ def _limit_of(scope: Scope, path: LimitedPath) -> int:
     grant: Grant | None = scope.get(GRANT)
     if grant is None or path.by_address:
         return path.limit
-    requests: Mapping[str, int] = grant.plan.requests  # type: ignore[assignment]  # by names of some groups
-    return requests.get(path.group, path.limit)
+    limits: Mapping[str, int] = grant.plan.requests  # type: ignore[assignment]  # by names of some groups
+    return limits.get(path.group, path.limit)
 
 
 async def overrule(scope: Any, decision: Decision) -> None:
