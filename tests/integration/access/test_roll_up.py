@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
 from datetime import UTC, date, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -116,7 +117,7 @@ async def test_workers_that_roll_up_together_do_not_deadlock(stage: Stage) -> No
         for key in reversed(keys):
             stage.two.request(key)
         done = await asyncio.gather(stage.one.roll_up.step(), stage.two.roll_up.step())
-        assert done == [True, True]
+        assert [*done] == [True, True]
     assert await stage.requests() == dict.fromkeys(keys, 20)
 
 
@@ -271,7 +272,7 @@ async def test_old_rows_go_at_the_first_roll_up_of_a_day(
     old = Batch("x", 1, [Used(key, day, Taken(1, 0, 0, 0, 0)) for day in days])
     older = [Used(key, DAY - timedelta(days=500 + number), Taken(1, 0, 0, 0, 0)) for number in range(2)]
     for batch in (old, Batch("x", 2, older)):
-        await stage.database.session(lambda connection, batch=batch: usage_storage.add(connection, batch))
+        await stage.database.session(partial(usage_storage.add, batch=batch))
     await stage.one.roll_up.step()
     assert len(await stage.rows()) == 5
     await stage.one.roll_up.step()
