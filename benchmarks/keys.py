@@ -1,8 +1,8 @@
 """`python -m benchmarks.keys`: what API keys and plans cost, and how soon a revocation reaches open sockets.
 
 One worker serves the same requests and the same feed in turn, to clients without a key and to clients of a
-key with a plan; CPU time of the worker counts. Then two workers hold a socket for each of 1,000 keys, which are
-revoked one after the other. About four minutes.
+key with a plan; CPU time of the worker counts. Then two workers hold a socket for each of 1,000 keys, which
+are revoked one after the other. About four minutes.
 """
 
 import asyncio

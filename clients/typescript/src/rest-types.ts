@@ -657,6 +657,17 @@ export type UnknownQuote = {
   s: "error";
 };
 
+export type UsageRow = {
+  key_id: string;
+  name: string;
+  day: string;
+  requests: number;
+  refused: number;
+  socket_minutes: number;
+  quotes: number;
+  bytes: number;
+};
+
 export type ValuePoint = {
   date: string;
   value: number | null;
@@ -915,6 +926,7 @@ export interface Operations {
   "GET /api/terminal/layout": { answer: LayoutShown; };
   "PUT /api/terminal/layout": { answer: LayoutShown; body: NewLayout; };
   "POST /api/keys/ticket": { answer: Ticket; };
+  "GET /api/keys/usage": { answer: UsageRow[]; query?: { key_id?: string; from?: string; to?: string; format?: "json" | "csv"; }; };
   "GET /api/keys": { answer: KeyShown[]; };
   "POST /api/keys": { answer: KeySecret; body: NewKey; };
   "PATCH /api/keys/{key_id}": { answer: KeyShown; path: { key_id: string; }; body: KeyChange; };

@@ -101,8 +101,8 @@ class KeyBook:
         self._failures = LocalWindow(60, clock=lambda: int(clock() * 1_000_000_000))
         self._backoff = Backoff(last=RETRY_SECONDS)
         self._outage = OutageLog(clock)
-        #: Changes with each change of a known key's rights or secrets.
-        self.generation = 0
+        #: Another object after each change of a known key's rights or secrets, and after the grace time.
+        self.state = object()
         #: Called for each key whose sockets must end: it is no longer good, or has other rights.
         self.on_end: OnEnd = lambda _key_id: None
 
@@ -193,6 +193,8 @@ class KeyBook:
                 error=str(error),
                 exc_info=None if isinstance(error, DatabaseAway) else error,
             )
+            if not self.is_fresh():
+                self.state = object()
             return self._backoff.delay()
         self._backoff.reset()
         self._outage.log_end("API keys are read again")
@@ -238,7 +240,8 @@ class KeyBook:
         changed = any(
             self._keys[key_id] != read.keys.get(key_id) for key_id in read.ids if key_id in self._keys
         )
-        self.generation += changed or read.plans != self._stored
+        if changed or read.plans != self._stored:
+            self.state = object()
         self._stored = read.plans
         for key_id in read.ids:
             if key_id in read.keys:
@@ -276,14 +279,14 @@ class KeyBook:
         for key_id in list(islice(idle, max(len(self._keys) - MAX_KEYS, 0))):
             del self._keys[key_id]
             self._new.discard(key_id)
-            self.generation += 1
+            self.state = object()
 
     def _end_expired(self) -> None:
         now = self._now()
         ended = [key_id for key_id, key in self._keys.items() if not key.is_good(now)]
         for key_id in ended:
             del self._keys[key_id]
-            self.generation += 1
+            self.state = object()
             self.on_end(key_id)
 
     def _holder(self, key: Key, given: KeyText) -> Holder | None:

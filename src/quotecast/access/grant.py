@@ -1,9 +1,11 @@
 """What a client may have: its plan, narrowed by the scope of its key."""
 
+import zlib
 from typing import Final
 
 from msgspec import Struct
 
+from quotecast.access.book import Holder
 from quotecast.access.keys import Key
 from quotecast.access.plans import Door, Plan
 from quotecast.errors import DoorOutOfPlan, FeedOutOfPlan, OutOfScope
@@ -31,6 +33,16 @@ class Grant(Struct, frozen=True):
     plan_name: str
     plan: Plan
     key: Key | None = None
+    #: Under which name requests count; empty for those without a key.
+    client: str = ""
+
+    @classmethod
+    def of(cls, holder: Holder) -> "Grant":
+        """Returns the rights of a key's holder."""
+        key, name = holder.key, holder.plan_name
+        # Another plan has other limits, and a window has one limit.
+        limits = zlib.crc32(repr(sorted(holder.plan.requests.items())).encode())
+        return cls(name, holder.plan, key, f"key:{key.id}:{limits:08x}")
 
     def equals(self, other: "Grant") -> bool:
         """Whether two grants allow the same; the name and the secrets of a key do not count."""

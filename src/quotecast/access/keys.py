@@ -2,7 +2,6 @@
 
 import hmac
 import ipaddress
-import math
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Final
@@ -72,11 +71,11 @@ class Key(Struct, frozen=True, kw_only=True):
         """Whether the key is neither revoked nor expired."""
         return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
 
-    def good_until(self, digest: str) -> float:
-        """Returns the Unix time at which the secret with a digest ends; infinity without an end."""
+    def good_until(self, digest: str) -> float | None:
+        """Returns the Unix time at which the secret with a digest ends; None without an end."""
         is_present = hmac.compare_digest(self.secret_hash, digest)
         ends = [self.expires_at, None if is_present else self.previous_until]
-        return min((end.timestamp() for end in ends if end is not None), default=math.inf)
+        return min((end.timestamp() for end in ends if end is not None), default=None)
 
     def matches(self, digest: str, now: datetime) -> bool:
         """Whether a digest is that of the key's secret, or of the one before while it is good."""

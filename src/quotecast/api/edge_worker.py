@@ -181,11 +181,7 @@ def _routes(
 class _NoKeys:
     """Refuses keys and tickets, which only the origin knows."""
 
-    generation = 0
-
-    def is_fresh(self) -> bool:
-        """Returns False."""
-        return False
+    state = None
 
     async def find(self, _text: str, _address: str) -> Holder:
         """Raises OutOfScope."""

@@ -29,16 +29,12 @@ class KeyAccess:
 
     def _present_grant(self, grant: Grant) -> Grant | None:
         holder = self.book.named(grant.key.id) if grant.key else None
-        return None if holder is None else Grant(holder.plan_name, holder.plan, holder.key)
+        return None if holder is None else Grant.of(holder)
 
     @property
-    def generation(self) -> int:
-        """Changes with each change of a known key's rights or secrets."""
-        return self.book.generation
-
-    def is_fresh(self) -> bool:
-        """Whether known keys are good without another look."""
-        return self.book.is_fresh()
+    def state(self) -> object:
+        """Another object whenever a known key may have other rights than before."""
+        return self.book.state
 
     async def find(self, text: str, address: str) -> Holder:
         """Returns the holder of a key. Raises InvalidKey, DatabaseAway, Busy or TooManyRequests."""

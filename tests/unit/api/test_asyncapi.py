@@ -89,7 +89,7 @@ def test_choices_are_enumerations() -> None:
     assert values("MarketSnapshot", "reason") == {"subscribe", "resume", "resync"}
     assert values("Subscribed", "interval") == set(INTERVALS)
     assert values("Welcome", "feed") == {feed.spec.name for feed in Feed}
-    assert values("Error", "code") == {400, 404, 422, 503}
+    assert values("Error", "code") == {400, 401, 403, 404, 422, 503}
 
 
 def test_close_codes_say_whether_to_reconnect() -> None:

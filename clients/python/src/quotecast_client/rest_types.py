@@ -1634,6 +1634,27 @@ class UnknownQuote(TypedDict):
     s: Literal["error"]
 
 
+class UsageRow(TypedDict):
+    """Schema UsageRow."""
+
+    #: Id of the key
+    key_id: str
+    #: Name of the key
+    name: str
+    #: Day in UTC: YYYY-MM-DD
+    day: str
+    #: Requests, with one for the handshake of each feed
+    requests: int
+    #: Requests of these that were answered with 401, 403 or 429
+    refused: int
+    #: Minutes for which WebSockets and event streams were open, all added
+    socket_minutes: float
+    #: Quotes in the messages of feeds: whole ones and changes
+    quotes: int
+    #: Bytes of bodies as sent, and of messages on feeds before compression
+    bytes: int
+
+
 class ValuePoint(TypedDict):
     """Schema ValuePoint."""
 

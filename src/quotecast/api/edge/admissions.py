@@ -29,12 +29,8 @@ class Finder(Protocol):
     """Finds the holders of keys and of tickets."""
 
     @property
-    def generation(self) -> int:
-        """Changes with each change of a known key's rights or secrets."""
-        ...
-
-    def is_fresh(self) -> bool:
-        """Whether known keys are good without another look."""
+    def state(self) -> object:
+        """Another object whenever a known key may have other rights than before."""
         ...
 
     async def find(self, text: str, address: str) -> Holder:
@@ -60,7 +56,9 @@ class Admission(Struct):
     grant: Grant
     view: MarketServices | None
     key_id: str = ""
-    until: float = 0.0
+    #: The finder's state, and the Unix time, until which it holds; None without an end.
+    state: object = None
+    until: float | None = None
     paths: set[str] = field(default_factory=set)
 
     @classmethod
@@ -81,32 +79,30 @@ class Admissions:
     def __init__(self, finder: Finder, clock: Callable[[], float]) -> None:
         self._finder = finder
         self._clock = clock
-        self._generation = finder.generation
         self._known: dict[bytes, Admission] = {}
 
     def find(self, given: bytes, scope: Scope) -> Admission | None:
         """Returns the admission of a request that needs no other look; None otherwise."""
         known = self._known.get(given)
-        if known is None or scope["path"] not in known.paths or _asks_more(scope):
+        if known is None or known.state is not self._finder.state or scope["path"] not in known.paths:
             return None
-        if self._generation != self._finder.generation:
-            self._known.clear()
+        if _asks_more(scope) or (known.until is not None and self._clock() >= known.until):
             return None
-        return known if self._clock() < known.until and self._finder.is_fresh() else None
+        return known
 
     def add(
         self, given: bytes, holder: Holder, grant: Grant, view: MarketServices | None, scope: Scope
     ) -> Admission:
         """Remembers an admitted request, if the next one like it needs no other look."""
         key, parts = holder.key, parse(text_of(given))
-        if self._generation != self._finder.generation or len(self._known) >= MAX_CREDENTIALS:
-            self._known.clear()
-            self._generation = self._finder.generation
+        state = self._finder.state
         known = self._known.get(given)
-        if known is None:
-            until = 0.0 if parts is None else key.good_until(digest(parts.secret))
-            known = Admission(grant, view, key.id, until)
+        if known is None or known.state is not state:
+            until = None if parts is None else key.good_until(digest(parts.secret))
+            known = Admission(grant, view, key.id, state, until)
         narrow = key.scope.origins or key.scope.addresses or key.scope.symbols
+        if len(self._known) >= MAX_CREDENTIALS:
+            self._known.clear()
         if parts is not None and not narrow and scope["type"] == "http" and not is_feed(scope):
             self._known[given] = known
             if len(known.paths) < MAX_PATHS and not _asks_more(scope):
@@ -147,4 +143,4 @@ def is_feed(scope: Scope) -> bool:
 def _asks_more(scope: Any) -> bool:
     """Whether the query decides too: it may name a recorded moment."""
     query: bytes = scope["query_string"]
-    return b"at=" in query or b"%" in query
+    return bool(query) and (b"at=" in query or b"%" in query)

@@ -112,7 +112,7 @@ class Gate:
             if given is not None:
                 holder = await self._holder(text_of(given), scope)
                 self._check_place_of_use(holder.key, scope)
-            grant = self._everybodys(scope) if holder is None else _grant_of(holder)
+            grant = self._everybodys(scope) if holder is None else Grant.of(holder)
             if grant is not None:
                 self._check(grant, scope)
         except QuotecastError as refusal:
@@ -213,10 +213,6 @@ class Gate:
         else:
             self._usage.add_request(holder.key.id, refusal.status)
         await _refuse(refusal, scope, receive, send)
-
-
-def _grant_of(holder: Holder) -> Grant:
-    return Grant(holder.plan_name, holder.plan, holder.key)
 
 
 def _names(query: bytes, wanted: str) -> list[str]:

@@ -17,10 +17,11 @@ def counting(usage: Usage, key_id: str, send: Send, *, is_stream: bool = False) 
     def answer(message: Message) -> Awaitable[Any]:
         nonlocal passes
         if message["type"] == "http.response.start":
-            passes = is_stream and message["status"] == 200
-            usage.add_request(key_id, message["status"])
-        elif not passes:
-            usage.of(key_id).bytes += len(message.get("body", b""))
+            status = message["status"]
+            passes = is_stream and status == 200
+            usage.add_request(key_id, status)
+        elif not passes and (body := message.get("body")):
+            usage.of(key_id).bytes += len(body)
         return send(message)
 
     return answer

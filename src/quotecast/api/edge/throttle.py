@@ -81,8 +81,8 @@ class Throttle:
         known: Decision | None = scope.get(DECISION)
         if known is not None:
             return known
-        limit = _limit_of(scope, path)
-        key = self._key(scope, path, limit)
+        limit, client = _limit_of(scope, path), self._client(scope, path)
+        key = f"{client} {self._window(path)}"
         scope[LIMITED], scope[_SLOT] = path, (self._give_back, key)
         return self._check(key, limit)
 
@@ -147,17 +147,12 @@ class Throttle:
         by_address = bool(options.get(BY_ADDRESS))
         return LimitedPath(group, self._limits[group], scope["path_template"], parameters, by_address)
 
-    def _key(self, scope: Scope, path: LimitedPath, limit: int) -> str:
-        return f"{self._client(scope, path, limit)} {self._window(path)}"
-
-    def _client(self, scope: Scope, path: LimitedPath, limit: int) -> str:
-        """Returns the name of who is counted; a key with another limit has another window."""
+    def _client(self, scope: Scope, path: LimitedPath) -> str:
+        """Returns the name of who is counted; a key with another plan has other windows."""
         if path.by_address:
             return self._by_address(scope)
         grant: Grant | None = scope.get(GRANT)
-        if grant is not None and grant.key is not None:
-            return f"key:{grant.key.id}:{limit}"
-        return self._identify(scope)
+        return (grant.client if grant is not None else "") or self._identify(scope)
 
     def _window(self, path: LimitedPath) -> str:
         """Returns the canonical path: a window's key without its client."""
