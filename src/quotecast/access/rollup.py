@@ -37,7 +37,7 @@ log = structlog.get_logger()
 
 
 class RollUp:
-    """Moves a worker's counts to PostgreSQL. `worker` is the name of this process, which no other has had.
+    """Moves a worker's counts to PostgreSQL. `worker` is a random name: no two processes share it.
 
     `wall_clock` is Unix time.
     """
