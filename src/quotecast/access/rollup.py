@@ -37,7 +37,7 @@ log = structlog.get_logger()
 
 
 class RollUp:
-    """Moves a worker's counts to PostgreSQL. `worker` is the name of this process, which no other has had.
+    """Moves a worker's counts to PostgreSQL. `worker` is a random name: no two processes share it.
 
     `wall_clock` is Unix time.
     """
@@ -86,8 +86,10 @@ class RollUp:
         """Rolls up once. Returns whether PostgreSQL has everything."""
         self._take()
         try:
-            await self._send()
-            await self._delete_old()
+            # Without keys in use a worker asks PostgreSQL nothing.
+            if self._sent is not None or self._pending:
+                await self._send()
+                await self._delete_old()
         except Exception as error:  # noqa: BLE001 - a bug here must not end the worker
             self._outage.log_failure(
                 "usage of API keys not stored",
@@ -128,7 +130,7 @@ class RollUp:
         await self._database.session(partial(usage_storage.add, batch=batch))
 
     async def _delete_old(self) -> None:
-        """Deletes what is older than KEEP_DAYS, a part at each roll-up of a new day."""
+        """Deletes what is older than KEEP_DAYS, a part after each batch of a new day."""
         if self._deleted_on == self._day:
             return
         first = self._day - timedelta(days=KEEP_DAYS)
