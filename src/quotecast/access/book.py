@@ -175,9 +175,20 @@ class KeyBook:
             del self._sockets[key_id]
 
     async def run(self) -> None:
-        """Follows the changes without end."""
+        """Follows the changes, and ends keys that expire, without end."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._follow_changes())
+            group.create_task(self._follow_time())
+
+    async def _follow_changes(self) -> None:
         while True:
             await self._sleep(await self.step())
+
+    async def _follow_time(self) -> None:
+        # Apart from the changes: a look at a PostgreSQL that hangs takes seconds.
+        while True:
+            await self._sleep(POLL_SECONDS)
+            self._end_expired()
 
     async def step(self) -> float:
         """Looks for changes if any key is in use. Returns the seconds until the next look."""
@@ -230,9 +241,10 @@ class KeyBook:
         keys = await storage.known_keys(connection, ids)
         return {key_id: key for key_id, key in keys.items() if key.is_good(self._now())}
 
-    async def _read_one(self, connection: Any, *, key_id: str) -> "_Reading":
+    async def _read_one(self, connection: Any, *, key_id: str) -> tuple[int, "_Reading"]:
+        number = await storage.number_of_changes(connection)
         keys = await self._good_keys(connection, [key_id])
-        return _Reading((key_id,), keys, await storage.known_plans(connection))
+        return number, _Reading((key_id,), keys, await storage.known_plans(connection))
 
     def _take(self, read: "_Reading") -> None:
         affected = read.ids if read.plans == self._stored else tuple(self._keys)
@@ -259,7 +271,7 @@ class KeyBook:
         self._waiting += 1
         try:
             async with self._turn:
-                read = await self._database.session(partial(self._read_one, key_id=key_id))
+                number, read = await self._database.session(partial(self._read_one, key_id=key_id))
         finally:
             self._waiting -= 1
         key = read.keys.get(key_id)
@@ -268,14 +280,16 @@ class KeyBook:
         if not self._keys:
             self._read_at = self._clock()
         self._new.add(key_id)
-        # It may bring changes before the next look does.
-        self._take(read)
+        # It may bring changes before the next look does, and old plans after it.
+        self._take(read if number >= self._number else read._replace(plans=dict(self._stored)))
         self._evict()
         return key
 
     def _evict(self) -> None:
         """Removes the keys used longest ago beyond MAX_KEYS, except those with open sockets."""
-        idle = (key_id for key_id in self._keys if key_id not in self._sockets)
+        # The newest key is about to be used.
+        older = islice(self._keys, len(self._keys) - 1)
+        idle = (key_id for key_id in older if key_id not in self._sockets)
         for key_id in list(islice(idle, max(len(self._keys) - MAX_KEYS, 0))):
             del self._keys[key_id]
             self._new.discard(key_id)

@@ -38,7 +38,7 @@ class KeyAccess:
 
     async def find(self, text: str, address: str) -> Holder:
         """Returns the holder of a key. Raises InvalidKey, DatabaseAway, Busy or TooManyRequests."""
-        return self.book.known(text) or await self.book.find(text, address)
+        return await self.book.find(text, address)
 
     async def use_ticket(self, ticket: str) -> Holder:
         """Returns the holder of a ticket, once. Raises InvalidKey, TicketsAway, DatabaseAway or Busy."""
@@ -55,11 +55,15 @@ class KeyAccess:
 
     async def take_place(self, holder: Holder, name: str) -> bool:
         """Counts a socket of a key; returns False, and counts nothing, if its plan has no more."""
-        most = holder.plan.sockets
-        if most is not None and not await self.shared.take_place(holder.key.id, name, most):
-            return False
-        self.book.hold(holder.key.id)
-        return True
+        key_id, most = holder.key.id, holder.plan.sockets
+        self.book.hold(key_id)
+        has_place = False
+        try:
+            has_place = most is None or await self.shared.take_place(key_id, name, most)
+        finally:
+            if not has_place:
+                self.book.release(key_id)
+        return has_place
 
     async def leave_place(self, holder: Holder, name: str) -> None:
         """Frees the place of a socket."""

@@ -82,7 +82,7 @@ class Streams:
         if path == RELAY_PATH and self._relays is not None:
             await self._relays.serve(scope, receive, send)
             return
-        if path != ALL_FEEDS and feed not in self._hubs:
+        if path != ALL_FEEDS and (feed is None or not self._serves(feed, scope.get(GRANT))):
             await _refuse_path(scope, send)
             return
         address = self.clients.address_of(scope)
@@ -129,6 +129,10 @@ class Streams:
         client = Client(feed or ALL, "websocket", session, hubs, end=partial(_close, send), socket=writer)
         client.grant = grant
         await self._run(client, feed, scope, receive)
+
+    def _serves(self, feed: Feed, grant: Grant | None) -> bool:
+        """Whether this worker has the feed, and the client may have it."""
+        return feed in self._hubs and (grant is None or grant.has_feed(feed))
 
     def _hubs_of(self, grant: Grant | None) -> list[Hub]:
         """Returns the hubs of the feeds that a client may have."""

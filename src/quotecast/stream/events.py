@@ -118,14 +118,14 @@ class Events:
 
     async def _greet(self, feed: Feed, scope: Any) -> tuple[ClientSession, list[Frame]]:
         """Returns a session and the frames that answer its address. Raises QuotecastError."""
-        if feed not in self._hubs:
+        grant: Grant | None = scope.get(GRANT)
+        if feed not in self._hubs or (grant is not None and not grant.has_feed(feed)):
             raise ProviderMissing(feed)
         query_string = scope["query_string"]
         if replay_of(query_string):
             raise InvalidValue("at", "Replays are on the WebSocket feeds")
         query = _query_of(scope, feed)
         mirror = self._hubs[feed].mirror
-        grant: Grant | None = scope.get(GRANT)
         session = ClientSession(
             [mirror],
             Limits() if grant is None else grant.limits,

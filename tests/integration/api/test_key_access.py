@@ -171,6 +171,28 @@ def test_a_feed_outside_the_plan_says_so_and_closes(service: Service, keys: KeyM
         assert [*everything.next()["feeds"]] == ["crypto"]
 
 
+def test_requests_for_a_feeds_path_open_no_feed(service: Service, keys: KeyMaker) -> None:
+    """The gate remembers what it admitted over HTTP, which means nothing for a socket on the same path."""
+    _, key = keys.make("free")
+    for path in ("/api/ws/market", "/api/ws/openbb/crypto", "/api/ws/crypto"):
+        for _ in range(6):
+            assert get(service, key, path).status_code == 426
+    with ExitStack() as stack:
+        for path in ("/api/ws/market?symbols=AAPL", "/api/ws/openbb/crypto"):
+            assert ended(opened(service, stack, path, key))[1] == 4403
+        for _ in range(2):
+            assert opened(service, stack, "/api/ws/crypto", key).next()["type"] == "welcome"
+        assert ended(opened(service, stack, "/api/ws/crypto", key))[1] == 4453
+
+
+def test_a_key_in_an_address_opens_nothing(service: Service, keys: KeyMaker) -> None:
+    """Addresses are in logs; only a ticket may be there."""
+    _, key = keys.make()
+    with service.feed(f"/api/ws/crypto?ticket={key}") as client:
+        assert ended(client)[1] == 4401
+    assert refused(service.get(f"/api/sse/crypto?symbols=all&ticket={key}")) == (401, "invalid_key")
+
+
 def test_sockets_are_counted_over_both_workers(service: Service, keys: KeyMaker) -> None:
     _, key = keys.make("free")
     with ExitStack() as stack:

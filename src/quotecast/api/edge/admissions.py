@@ -12,7 +12,7 @@ from msgspec import Struct, field
 
 from quotecast.access.book import Holder
 from quotecast.access.grant import GRANT, Grant
-from quotecast.access.key_text import PREFIX, digest, parse
+from quotecast.access.key_text import PREFIX, digest, is_ticket, parse
 from quotecast.api.services import VIEW, MarketServices
 from quotecast.asgi import Headers, Scope
 
@@ -61,11 +61,6 @@ class Admission(Struct):
     until: float | None = None
     paths: set[str] = field(default_factory=set)
 
-    @classmethod
-    def of(cls, grant: Grant, view: MarketServices | None) -> "Admission":
-        """Returns the admission of a single request."""
-        return cls(grant, view)
-
     def enter(self, scope: Scope) -> None:
         """Leaves grant and view in a request's scope."""
         scope[GRANT] = self.grant
@@ -84,9 +79,12 @@ class Admissions:
     def find(self, given: bytes, scope: Scope) -> Admission | None:
         """Returns the admission of a request that needs no other look; None otherwise."""
         known = self._known.get(given)
-        if known is None or known.state is not self._finder.state or scope["path"] not in known.paths:
+        # A feed needs a place, and its path means another thing over HTTP.
+        if known is None or is_feed(scope):
             return None
-        if _asks_more(scope) or (known.until is not None and self._clock() >= known.until):
+        if known.state is not self._finder.state or scope["path"] not in known.paths:
+            return None
+        if _may_name_moment(scope) or (known.until is not None and self._clock() >= known.until):
             return None
         return known
 
@@ -105,7 +103,7 @@ class Admissions:
             self._known.clear()
         if parts is not None and not narrow and scope["type"] == "http" and not is_feed(scope):
             self._known[given] = known
-            if len(known.paths) < MAX_PATHS and not _asks_more(scope):
+            if len(known.paths) < MAX_PATHS and not _may_name_moment(scope):
                 known.paths.add(scope["path"])
         return known
 
@@ -122,7 +120,9 @@ def credential_of(scope: Scope) -> bytes | None:
     query: bytes = scope["query_string"]
     if b"ticket=" in query and is_feed(scope):
         pairs = parse_qsl(query.decode("latin-1"), keep_blank_values=True)
-        return next((value.encode() for name, value in pairs if name == "ticket"), None)
+        given = next((value for name, value in pairs if name == "ticket"), None)
+        # No key in an address, where logs would show it.
+        return None if given is None else given.encode() if is_ticket(given) else b""
     return None
 
 
@@ -140,7 +140,7 @@ def is_feed(scope: Scope) -> bool:
     return scope["type"] == "websocket" or path.startswith("/api/sse/")
 
 
-def _asks_more(scope: Any) -> bool:
-    """Whether the query decides too: it may name a recorded moment."""
+def _may_name_moment(scope: Any) -> bool:
+    """Whether the query may name a recorded moment, which the plan bounds."""
     query: bytes = scope["query_string"]
     return bool(query) and (b"at=" in query or b"%" in query)

@@ -123,7 +123,7 @@ class Gate:
             return
         view = self._views.of(self._views.key_of(grant))
         if holder is None or given is None:
-            Admission.of(grant, view).enter(scope)
+            Admission(grant, view).enter(scope)
             await self._app(scope, receive, send)
             return
         admission = self._admissions.add(given, holder, grant, view, scope)

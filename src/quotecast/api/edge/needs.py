@@ -38,7 +38,9 @@ def needs_of(path: str, kind: str) -> Needs | None:
     """Returns what a path needs; None for paths that hold no data of the market."""
     if path == RELAY_PATH:
         return None
-    first, *rest = path.strip("/").removeprefix("api/").split("/")
+    # As the router reads it.
+    parts = [part for part in path.split("/") if part]
+    first, *rest = (parts[1:] if parts[:1] == ["api"] else parts) or [""]
     feeds = tuple(_FEEDS[part] for part in (first, *rest[:2]) if part in _FEEDS)[:1]
     if kind == "websocket":
         grid: tuple[Door, ...] = ("openbb",) if rest[:1] == ["openbb"] else ()
