@@ -352,10 +352,10 @@ async def test_keys_used_longest_ago_go_first(
     assert (len(book), bool(book.known(held)), bool(book.known(others[-1]))) == (2, True, True)
     book.hold(id_of(others[-1]))
     await book.find(others[0], ADDRESS)
-    assert len(book) == 2
+    assert (len(book), bool(book.known(others[0]))) == (3, True), "the newest key goes at once"
     book.release(id_of(held))
-    await book.find(others[0], ADDRESS)
-    assert book.known(others[0])
+    await book.find(others[1], ADDRESS)
+    assert (len(book), bool(book.known(others[1]))) == (2, True)
     assert (book.known(held), worker.ended) == (None, [])
 
 
