@@ -184,6 +184,7 @@ async def test_the_document_names_the_format(client: httpx.AsyncClient) -> None:
     assert named == {
         *paths,
         *(f"{path}/{{symbol}}" for path in paths),
+        "/api/keys/usage",
         "/api/market/movers",
         "/api/portfolio/holdings",
     }
