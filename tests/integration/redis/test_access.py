@@ -9,6 +9,7 @@ from urllib.parse import quote
 import pytest
 import redis
 
+from quotecast.access.reserve import Reserve
 from quotecast.access.shared import SharedAccess
 from quotecast.bus import base
 from quotecast.bus.base import Batch, Beat, Memory, StoredQuote
@@ -169,7 +170,7 @@ async def use_cache(url: str) -> None:
 
 
 async def use_keys(url: str) -> None:
-    """Uses every call of the tickets and of the places of sockets."""
+    """Uses every call of the tickets, of the places of sockets and of the reserve of usage."""
     async with SharedAccess(url, PREFIX, budget=10) as access:
         await access.add_ticket("ticket", "key")
         assert await access.use_ticket("ticket") == "key"
@@ -177,6 +178,11 @@ async def use_keys(url: str) -> None:
         assert not await access.take_place("key", "second", 1)
         await access.renew()
         await access.leave_place("key", "socket")
+    async with Reserve(url, PREFIX) as reserve:
+        await reserve.store("one", [])
+        await reserve.store("two", [], alive=False)
+        assert await reserve.orphans("one") == {"two": []}
+        await reserve.remove("two")
 
 
 async def test_a_worker_cannot_change_a_price(users: Users) -> None:
