@@ -253,7 +253,7 @@ def test_a_push_becomes_a_notification(page: Page, service: Service) -> None:
     expect(pane(page)).to_contain_text("This device gets no notifications")
     pane(page).get_by_role("button", name="Notify this device").click()
     expect(pane(page)).to_contain_text("while this page is open")
-    page.wait_for_function("navigator.serviceWorker.controller?.state === 'activated'")
+    page.wait_for_function("() => navigator.serviceWorker.controller?.state === 'activated'")
     assert shown_after_push(page, service) == "MSFT down 5% within 15 min"
 
 

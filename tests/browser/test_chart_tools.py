@@ -344,5 +344,5 @@ def test_a_maximised_chart_shows_the_same_bars_after_it_is_restored(page: Page) 
     chart_of(page).focus()
     for key, size in (("m", "> 1200"), ("Escape", "< 1200")):
         page.keyboard.press(key)
-        page.wait_for_function(f"document.querySelector('.plot canvas').offsetWidth {size}")
+        page.wait_for_function(f"() => document.querySelector('.plot canvas').offsetWidth {size}")
     page.wait_for_function(f"(before) => ({MIDDLE})() === before", arg=before)

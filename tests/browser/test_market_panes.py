@@ -60,7 +60,7 @@ def test_crypto_is_sorted_by_turnover_of_one_currency(page: Page, service: Servi
     expect(table.locator(".note")).to_contain_text(re.compile(r"in [A-Z]{3,4}\."))
     column = table.locator("thead th").all_text_contents().index("Turnover 24 h")
     cell = f"[data-kind=crypto] tbody tr:not(.space) > :nth-child({column + 1})"
-    page.wait_for_function(f"document.querySelectorAll('{cell}').length > 5")
+    page.wait_for_function(f"() => document.querySelectorAll('{cell}').length > 5")
     page.wait_for_function(
         f"[...document.querySelectorAll('{cell}')].slice(0, 6).every((each) => /\\d/.test(each.textContent))"
     )
