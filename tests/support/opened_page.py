@@ -2,10 +2,13 @@
 
 import contextlib
 import re
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from playwright.sync_api import Browser, Page, sync_playwright
+
+from support.service import Service
 
 CHROMIUM: Final = "/usr/bin/chromium"
 FIREFOX: Final = "/usr/bin/firefox-esr"
@@ -20,6 +23,7 @@ FLAGS: Final = (
     "--disable-component-update",
     "--disable-sync",
 )
+LAYOUT: Final = "/api/terminal/layout"
 #: Timeout of waits, in milliseconds; a loaded machine is slow.
 DEADLINE_MS: Final = 60_000
 
@@ -84,6 +88,18 @@ def wait_for_price(page: Page, symbol: str = "AAPL") -> None:
 def wait_for_live(page: Page, feed: str = "market") -> None:
     """Waits until the status line says that a feed is live."""
     page.locator(f".feed[data-feed={feed}][data-state=live]").wait_for()
+
+
+def wait_for_layout(page: Page, service: Service, holds: Callable[[str], bool]) -> None:
+    """Waits until the account of the page's user has a layout; `holds` judges its JSON.
+
+    An earlier save may end just now, and Firefox does not show what a request sent.
+    """
+    token = page.evaluate("() => JSON.parse(localStorage.getItem('quotecast.session')).token")
+    deadline = time.monotonic() + DEADLINE_MS / 1000
+    while not holds(service.get(LAYOUT, headers={"Authorization": f"Bearer {token}"}).text):
+        assert time.monotonic() < deadline, "the layout is not saved"
+        page.wait_for_timeout(50)
 
 
 def address(browser: Browser | None, name: str) -> str:
