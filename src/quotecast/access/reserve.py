@@ -5,6 +5,7 @@ lease ends, and another worker adds the counts to PostgreSQL.
 """
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable
 from typing import Any, Final, Self, TypeVar
 
@@ -35,6 +36,9 @@ class Reserve:
         self._lease_seconds = lease_seconds
 
     async def __aenter__(self) -> Self:
+        # Connects at the start, so that a worker's open files do not grow later.
+        with contextlib.suppress(Exception):
+            await _within_budget(self._client.exists(self._name))
         return self
 
     async def __aexit__(self, *_: object) -> None:
