@@ -72,7 +72,7 @@ class Tiers:
         return all(self.origin.get(path).content == self.region.get(path).content for path in QUOTES)
 
 
-def until(is_done: Callable[[], bool], seconds: float = 20.0) -> None:
+def until(is_done: Callable[[], bool], seconds: float = 90.0) -> None:
     """Waits for a condition."""
     deadline = time.monotonic() + seconds
     while not is_done():
