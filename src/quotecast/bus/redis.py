@@ -14,7 +14,6 @@ from redis.commands.core import AsyncScript
 from quotecast.bus import wire
 from quotecast.bus.answers import (
     messages_of,
-    raise_bus_errors,
     readable,
     snapshot_of,
     stored_values,
@@ -36,18 +35,16 @@ from quotecast.bus.base import (
     Snapshot,
     StoredQuote,
 )
+from quotecast.bus.calls import within_deadline
 from quotecast.bus.subscription import PUBLISH, SHARDED_PUBLISH, subscribe
 from quotecast.errors import BusError
 from quotecast.market.crossings import NO_CROSSING, Crossing, CrossingId
 from quotecast.market.feeds import Feed
 from quotecast.market.own_bars import Closing, Parts
-from quotecast.redis.client import check_writable, connect, drop_connections, script
-from quotecast.redis.commands import MeasuredCommand
+from quotecast.redis.client import check_writable, connect, script
 from quotecast.redis.counts import CODES, Part, error_kind
 from quotecast.redis.urls import is_cluster
 
-#: Seconds for each call; after that it fails and is not repeated, because the script may have run.
-DEADLINE_SECONDS: Final = 2.0
 #: Seconds between two checks that the subscribed server still takes writes.
 CHECK_SECONDS: Final = 1.0
 
@@ -284,14 +281,8 @@ class RedisBus:
             with contextlib.suppress(BusError):
                 await self.check()
 
-    async def _deadline(self, call: Awaitable[T], part: Part = "bus") -> T:
-        with raise_bus_errors():
-            try:
-                async with MeasuredCommand(self._redis, part), asyncio.timeout(DEADLINE_SECONDS):
-                    return await call
-            except TimeoutError:
-                await drop_connections(self._redis, part)
-                raise
+    def _deadline(self, call: Awaitable[T], part: Part = "bus") -> Awaitable[T]:
+        return within_deadline(self._redis, part, call)
 
     def _script(self, name: str) -> AsyncScript:
         return self._redis.register_script(_lua(name))

@@ -12,6 +12,7 @@ from quotecast.bus.base import BusWriter
 from quotecast.ingest.publish import IngestStatistics
 from quotecast.market.feeds import Feed
 from quotecast.providers.base import QuoteProvider
+from quotecast.settings.delay import users_are_delayed
 from quotecast.settings.model import Settings
 
 
@@ -22,8 +23,11 @@ async def alerts_of_feeds(
     bus: BusWriter,
     statistics: Mapping[Feed, IngestStatistics],
 ) -> AsyncIterator[Mapping[Feed, FeedAlerts]]:
-    """Follows the alerts of each provider's feed inside `async with`; gives none without a database."""
-    if not settings.database_url:
+    """Follows the alerts of each provider's feed inside `async with`.
+
+    Gives none without a database, and none where users see delayed quotes: an alert tells a live price.
+    """
+    if not settings.database_url or users_are_delayed(settings):
         yield {}
         return
     async with Database(

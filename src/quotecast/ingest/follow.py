@@ -7,7 +7,7 @@ nothing is written, so workers mark the feed stale.
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
 import structlog
@@ -15,13 +15,13 @@ import structlog
 from quotecast.backoff import Backoff, without_jitter
 from quotecast.bus.base import NEWS, Batch, Beat, BusReader, BusWriter, DocumentChanged, Message
 from quotecast.errors import BusError, UnreadableState
-from quotecast.history.recorder import FeedRecorder
 from quotecast.ingest import lease
 from quotecast.ingest.follow_bars import FollowedBars
 from quotecast.ingest.follow_documents import FollowedDocuments
 from quotecast.ingest.followed import Followed
 from quotecast.ingest.lease import LeaseLostError
 from quotecast.ingest.publish import RETRY_SECONDS, IngestStatistics
+from quotecast.ingest.sinks import Sink
 from quotecast.market.feeds import Feed
 from quotecast.observe.outages import OutageLog
 from quotecast.providers.transport import outcomes
@@ -43,7 +43,7 @@ log = structlog.get_logger()
 class Follower:
     """Follows one feed while this ingest holds its lease; `clock` gives monotonic seconds.
 
-    `recorder` gets everything that was published; None records nothing.
+    `sinks` get everything that was published; metrics name the origin `provider`.
     """
 
     def __init__(
@@ -55,7 +55,8 @@ class Follower:
         *,
         bars: FollowedBars | None = None,
         statistics: IngestStatistics | None = None,
-        recorder: FeedRecorder | None = None,
+        sinks: Sequence[Sink] = (),
+        provider: str = PROVIDER,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
@@ -66,7 +67,8 @@ class Follower:
         self._bars = bars or FollowedBars(None)
         self._documents = FollowedDocuments(feed, origin, bus, owner, sleep=sleep)
         self._statistics = statistics or IngestStatistics()
-        self._recorder = recorder
+        self._sinks = sinks
+        self._provider = provider
         self._clock = clock
         self._sleep = sleep
         self._state: Followed | None = None
@@ -113,7 +115,7 @@ class Follower:
                         await self._take(message)
             except BusError as error:
                 self._line.log_failure("origin lost; reconnecting", feed=self._feed, error=str(error))
-            outcomes.connections[self._feed, PROVIDER, "failed"] += 1
+            outcomes.connections[self._feed, self._provider, "failed"] += 1
             await self._sleep(self._backoff.delay())
 
     async def _take(self, message: Message | None) -> None:
@@ -155,8 +157,9 @@ class Follower:
     async def _beat(self, state: Followed) -> bool:
         beat = Beat(feed=self._feed, epoch=state.epoch, seq=state.seq, info=state.info)
         done = await self._bus.beat(beat)
-        if done and self._recorder:
-            self._recorder.beat(beat, state.snapshot)
+        if done:
+            for sink in self._sinks:
+                sink.beat(beat, state.snapshot)
         return done
 
     async def _write(self, call: Awaitable[bool]) -> None:
@@ -192,8 +195,8 @@ class Follower:
         state.forget_closings()
         self._statistics.epochs += 1
         self._statistics.seq = state.seq
-        if self._recorder:
-            self._recorder.begin(snapshot)
+        for sink in self._sinks:
+            sink.begin(snapshot)
 
     def _fail(self, error: BusError) -> None:
         self._statistics.failures += 1
@@ -249,5 +252,5 @@ class Follower:
         statistics.changes += len(batch.changes) + len(batch.removed)
         statistics.bars += sum(len(bars) for each in batch.closings for bars in each.bars.values())
         statistics.seq = batch.seq
-        if self._recorder:
-            self._recorder.add(batch, state.snapshot)
+        for sink in self._sinks:
+            sink.add(batch, state.snapshot)

@@ -4,9 +4,10 @@ import asyncio
 import contextlib
 import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from functools import partial
 from http import HTTPStatus
+from typing import Any
 
 import uvloop
 
@@ -18,11 +19,12 @@ from quotecast.bus.redis import RedisBus
 from quotecast.bus.relay import RelayBus
 from quotecast.errors import BusError, SettingsError
 from quotecast.garbage import freeze_after
-from quotecast.history.recorder import FeedRecorder, Recorder
+from quotecast.history.recorder import Recorder
 from quotecast.history.writer import BarWriter, write_bars
-from quotecast.ingest import lease, recording, sources
+from quotecast.ingest import delaying, lease, recording, sources
 from quotecast.ingest.alerts import alerts_of_feeds, write_events
 from quotecast.ingest.bars import bar_writers, market_of
+from quotecast.ingest.delaying import Delaying
 from quotecast.ingest.delivery import deliver_events
 from quotecast.ingest.documents import DocumentSource, publish_documents
 from quotecast.ingest.follow import Follower
@@ -30,6 +32,8 @@ from quotecast.ingest.follow_bars import FollowedBars
 from quotecast.ingest.health import readiness
 from quotecast.ingest.metrics import families
 from quotecast.ingest.publish import SPACING_SECONDS, FeedPublisher, IngestStatistics
+from quotecast.ingest.report import reporting
+from quotecast.ingest.sinks import Sink
 from quotecast.limits.budget import budget
 from quotecast.limits.window import Window
 from quotecast.market.feeds import Feed
@@ -37,6 +41,7 @@ from quotecast.observe import metrics
 from quotecast.observe.logs import configure_logs
 from quotecast.providers.base import QuoteProvider
 from quotecast.redis import counts
+from quotecast.settings.delay import users_are_delayed
 from quotecast.settings.model import Settings
 
 
@@ -62,21 +67,47 @@ async def _serve(settings: Settings) -> None:
         async def ready() -> tuple[HTTPStatus, bytes]:
             return readiness(own)
 
+        bus = RedisBus(settings.redis_url, settings.redis_prefix)
+        owner = f"{os.getpid()}-{secrets.token_hex(8)}"
         async with (
+            contextlib.AsyncExitStack() as stack,
             recording.recording(settings) as recorder,
+            delaying.delaying(settings, bus, owner) as delayed,
             metrics.serve_metrics(
                 settings.metrics_host,
                 settings.metrics_port,
                 partial(families, statistics, calls_left),
                 counts.families,
                 partial(recording.families, recorder),
+                partial(delaying.families, delayed),
                 partial(delivery_families, deliveries),
                 readiness=ready,
             ) as scraped,
             deliver_events(settings, deliveries),
+            reporting(settings, own, delayed.statistics, calls_left),
         ):
+            stack.push_async_callback(bus.close)
             documents = sources.document_sources(settings, budgets)
-            await _lead_all(settings, providers, documents, statistics, recorder=recorder, scraped=scraped)
+            kept = f"; history of {settings.history}" if recorder else ""
+            late = f"; delayed feeds, {settings.delay_seconds} s late" if delayed.keepers else ""
+            late += "; no alerts, for users see delayed quotes" if users_are_delayed(settings) else ""
+            await _lead_all(
+                settings,
+                providers,
+                documents,
+                statistics,
+                bus=bus,
+                owner=owner,
+                sinks=partial(_sinks_of, recorder, delayed),
+                loops=delayed.loops,
+                notes=kept + late + scraped,
+            )
+
+
+def _sinks_of(recorder: Recorder | None, delayed: Delaying, feed: Feed) -> list[Sink]:
+    """Returns what takes the messages that a feed has published."""
+    sinks: list[Sink] = [delayed.keepers[feed]] if feed in delayed.keepers else []
+    return [recorder.feeds[feed], *sinks] if recorder else sinks
 
 
 async def _lead_all(
@@ -85,17 +116,18 @@ async def _lead_all(
     documents: list[DocumentSource],
     statistics: Mapping[Feed, IngestStatistics],
     *,
-    recorder: Recorder | None,
-    scraped: str,
+    bus: RedisBus,
+    owner: str,
+    sinks: Callable[[Feed], Sequence[Sink]],
+    loops: Iterable[Coroutine[Any, Any, None]],
+    notes: str,
 ) -> None:
-    bus = RedisBus(settings.redis_url, settings.redis_prefix)
-    owner = f"{os.getpid()}-{secrets.token_hex(8)}"
     lead = partial(_lead, spacing_seconds=settings.bus_spacing_ms / 1000)
     async with contextlib.AsyncExitStack() as stack:
-        stack.push_async_callback(bus.close)
         writers = await stack.enter_async_context(bar_writers(settings, bus, statistics))
         alerts = await stack.enter_async_context(alerts_of_feeds(settings, providers, bus, statistics))
-        tasks = [
+        tasks = [asyncio.create_task(each) for each in loops]
+        tasks += [
             asyncio.create_task(
                 lead(
                     provider,
@@ -105,7 +137,7 @@ async def _lead_all(
                     statistics=statistics[feed],
                     bars=writers(feed, market_of(provider)) if writers else None,
                     alerts=alerts.get(feed),
-                    recorder=recorder.feeds[feed] if recorder else None,
+                    sinks=sinks(feed),
                 )
             )
             for provider in providers
@@ -121,15 +153,14 @@ async def _lead_all(
                     owner,
                     statistics=statistics[feed],
                     bars=FollowedBars(partial(writers, feed) if writers else None),
-                    recorder=recorder.feeds[feed] if recorder else None,
+                    sinks=sinks(feed),
                 )
             )
             for feed in followed
         ]
         followed_from = f"; follows {', '.join(followed)} of {settings.origin}, where their alerts are judged"
         following = followed_from if followed else ""
-        kept = f"; history of {settings.history}" if recorder else ""
-        parent.announce(_introduction(providers, with_bars=bool(writers)) + following + kept + scraped)
+        parent.announce(_introduction(providers, with_bars=bool(writers)) + following + notes)
         try:
             await parent.run_until_stopped([*tasks, asyncio.create_task(parent.beat())])
         finally:
@@ -149,7 +180,7 @@ async def _lead(
     bars: BarWriter | None = None,
     alerts: FeedAlerts | None = None,
     spacing_seconds: float = SPACING_SECONDS,
-    recorder: FeedRecorder | None = None,
+    sinks: Sequence[Sink] = (),
 ) -> None:
     """Leads the feed, and writes its documents, bars and events of alerts, whenever no other ingest does."""
     own = [each for each in documents if each.feed is provider.feed]
@@ -162,7 +193,7 @@ async def _lead(
             owner,
             statistics=statistics,
             spacing_seconds=spacing_seconds,
-            recorder=recorder,
+            sinks=sinks,
             recall=bars.recall if bars else None,
             alerts=alerts,
         )
@@ -185,13 +216,13 @@ async def _follow(
     *,
     statistics: IngestStatistics,
     bars: FollowedBars,
-    recorder: FeedRecorder | None,
+    sinks: Sequence[Sink],
 ) -> None:
     """Follows the feed of another installation whenever no other ingest does."""
     while True:
         await lease.acquire(bus, feed, owner, report=statistics.set_standing)
         origin = RelayBus(settings.origin, settings.origin_secret)
-        follower = Follower(feed, origin, bus, owner, bars=bars, statistics=statistics, recorder=recorder)
+        follower = Follower(feed, origin, bus, owner, bars=bars, statistics=statistics, sinks=sinks)
         async with freeze_after(follower.begun):
             await asyncio.create_task(follower.run())
             _raise_if_cancelled()

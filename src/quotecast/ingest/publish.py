@@ -15,12 +15,12 @@ from quotecast.alerts.statistics import AlertStatistics
 from quotecast.bus.base import MAX_CROSSINGS, STORED_CLOSINGS, Beat, BusWriter, FeedInfo, Snapshot
 from quotecast.errors import BusError, UnreadableState
 from quotecast.history.recall import Recalled
-from quotecast.history.recorder import FeedRecorder
 from quotecast.history.statistics import BarStatistics
 from quotecast.ingest import lease
 from quotecast.ingest.feed_time import FeedTime
 from quotecast.ingest.lease import LeaseLostError
 from quotecast.ingest.ledger import Ledger, new_epoch
+from quotecast.ingest.sinks import Sink
 from quotecast.ingest.spacing import Spacing
 from quotecast.ingest.supervise import pump
 from quotecast.market.calendars import Calendar
@@ -78,7 +78,7 @@ class IngestStatistics:
 class FeedPublisher:
     """Publishes one feed while this ingest holds its lease; `clock` is Unix time.
 
-    `recorder` gets everything that was published; None records nothing.
+    `sinks` get everything that was published.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class FeedPublisher:
         clock: Callable[[], float] = time.time,
         statistics: IngestStatistics | None = None,
         spacing_seconds: float = SPACING_SECONDS,
-        recorder: FeedRecorder | None = None,
+        sinks: Sequence[Sink] = (),
         recall: Recall | None = None,
         alerts: FeedAlerts | None = None,
     ) -> None:
@@ -108,7 +108,7 @@ class FeedPublisher:
         self._last_update: str | None = None
         self._unscheduled: Unscheduled | None = None
         self._outage = OutageLog()
-        self._recorder = recorder
+        self._sinks = sinks
         self._recall = recall
         self._alerts = alerts
         #: Set once the bus has this leader's state.
@@ -236,8 +236,8 @@ class FeedPublisher:
                     len(bars) for each in batch.closings for bars in each.bars.values()
                 )
                 self._statistics.seq = batch.seq
-                if self._recorder:
-                    self._recorder.add(batch, self._state)
+                for sink in self._sinks:
+                    sink.add(batch, self._state)
                 return
             log.warning("bus has another state", feed=self._feed, epoch=batch.epoch, seq=batch.seq)
             self._ledger.epoch = ""
@@ -254,8 +254,8 @@ class FeedPublisher:
         self.begun.set()
         self._statistics.epochs += 1
         self._statistics.seq = snapshot.seq
-        if self._recorder:
-            self._recorder.begin(self._state())
+        for sink in self._sinks:
+            sink.begin(self._state())
 
     async def _beat(self) -> None:
         if not self._ledger.epoch:
@@ -264,8 +264,9 @@ class FeedPublisher:
         if not await self._bus.beat(beat):
             self._ledger.epoch = ""
             self._wake.set()
-        elif self._recorder:
-            self._recorder.beat(beat, self._state)
+            return
+        for sink in self._sinks:
+            sink.beat(beat, self._state)
 
     def _state(self) -> Snapshot:
         return self._ledger.snapshot(self._info())

@@ -25,6 +25,11 @@ class Histogram:
         self._counts[bisect_left(self._bounds, value)] += 1
         self.total += value
 
+    @property
+    def count(self) -> int:
+        """The number of observations."""
+        return sum(self._counts)
+
     def cumulative(self) -> list[tuple[str, float]]:
         """Returns, for each bound and then `+Inf`, the number of observations up to it."""
         names = [*map(str, self._bounds), "+Inf"]

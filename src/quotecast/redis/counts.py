@@ -15,7 +15,7 @@ from quotecast.observe.histograms import Histogram
 from quotecast.observe.metrics import counter, histogram
 
 #: The users of Redis in one process.
-Part = Literal["access", "bus", "cache", "lease", "limits"]
+Part = Literal["access", "bus", "cache", "kept", "lease", "limits", "reports"]
 
 #: Seconds by part, failures included.
 latencies: Final[defaultdict[tuple[str], Histogram]] = defaultdict(Histogram)

@@ -197,6 +197,10 @@ class Settings(McpSettings, frozen=True, kw_only=True):
         ),
     ] = "mailto:operator@localhost"
 
+    admin: Annotated[
+        Literal["on", "off"], Meta(description="The operator's page at `/admin`, and its API; off: not there")
+    ] = "off"
+
     relay_secret: Annotated[
         str,
         Meta(
@@ -238,11 +242,21 @@ class Settings(McpSettings, frozen=True, kw_only=True):
     limit_watchlist: Annotated[PerMinute, Meta(description="Requests per minute and path: watchlist")] = 60
     limit_alerts: Annotated[PerMinute, Meta(description="Requests per minute and path: alerts")] = 60
     limit_terminal: Annotated[PerMinute, Meta(description="Requests per minute and path: terminal")] = 60
+    limit_admin: Annotated[PerMinute, Meta(description="Requests per minute and path: `/admin`")] = 120
 
     plans: Annotated[
         str,
         Meta(description="TOML file of plans for API keys, users and requests without a key; empty: none"),
     ] = ""
+    delay_seconds: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=3600,
+            description="Seconds by which plans with delayed quotes are late, such as 900, for ingest and "
+            "workers alike; 0: no plan is delayed",
+        ),
+    ] = 0
 
     sockets_per_worker: Annotated[
         int,

@@ -23,3 +23,9 @@ def wrong_plans(settings: Settings) -> Iterator[str]:
     if settings.limits == "edge" and set(RESERVED) & set(plans):
         names = " and ".join(RESERVED)
         yield f"{PREFIX}PLANS: a cache in front has one answer for all, so {names} need LIMITS=on"
+    late = [name for name, plan in plans.items() if plan.is_delayed]
+    if late and not settings.delay_seconds:
+        yield (
+            f"{PREFIX}PLANS: {', '.join(late)}: delayed quotes need {PREFIX}DELAY_SECONDS, such as 900, "
+            "for ingest and workers alike"
+        )

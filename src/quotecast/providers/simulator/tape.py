@@ -61,8 +61,8 @@ class Tape:
         self.hours = hours
         self._volatility = listing.volatility
         #: Path point and price where the last computed day ended: for a continuous venue the next day starts
-        #: there.
-        self._boundary = (0, listing.ticks(0))
+        #: there. None before the first day: each of thousands of tapes would compute a path here.
+        self._boundary: tuple[int, int] | None = None
 
     def at(self, moment: int) -> "Tape":
         """See TapeSource."""
@@ -89,7 +89,7 @@ class Tape:
         night = 0 if self.hours.continuous else 1
         point = window.ordinal * POINTS_PER_DAY + night
         boundary = self._boundary
-        start = boundary[1] if boundary[0] == point else self.listing.ticks(point)
+        start = boundary[1] if boundary and boundary[0] == point else self.listing.ticks(point)
         end = self.closing_price(window)
         up, down, crowd, rush = fractions(noise(self.listing.key, window.ordinal, _DAY_KIND, 8))
         shadow = _SHADOW * self._volatility * start
