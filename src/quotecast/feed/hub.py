@@ -7,13 +7,15 @@ which accepts nothing for ten seconds.
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final
 
 from quotecast.errors import CloseCode
+from quotecast.feed import meters
 from quotecast.feed.commands import INTERVALS
 from quotecast.feed.frames import Label
 from quotecast.feed.framing import Frame
+from quotecast.feed.meters import Meter
 from quotecast.feed.mirror import FeedState, Mark, Mirror
 from quotecast.feed.subscription import Key
 from quotecast.feed.tiers import Cohort, Connection, Tier
@@ -146,7 +148,7 @@ class Hub:
         members, subscription = cohort.members, cohort.subscription
         if members:
             tier.bring_up(subscription)
-            self._send(members, subscription.advance())
+            self._send(members, subscription.advance(), cohort.meters)
 
     def _catch_up(self, tier: Tier) -> None:
         """Sends stragglers what they miss, with which they join their cohorts."""
@@ -160,13 +162,18 @@ class Hub:
         for connections in groups.values():
             frames = connections[0].session.subscription.advance()
             tier.join_cohort(connections)
-            self._send(connections, frames)
+            metered = Counter(each.meter for each in connections if each.meter is not None)
+            self._send(connections, frames, metered)
 
-    def _send(self, connections: Collection[Connection], frames: Sequence[Frame]) -> None:
+    def _send(
+        self, connections: Collection[Connection], frames: Sequence[Frame], metered: Mapping[Meter, int]
+    ) -> None:
+        """Sends frames to connections; `metered` is the number of connections of each meter."""
         for frame in frames:
             for connection in connections:
                 connection.writer.write(frame)
             self._count(len(connections), len(connections) * len(frame))
+            meters.add(metered, frame)
 
     def _announce(self, now: float) -> FeedState:
         """Returns the feed's state; all connections get a heartbeat when it has changed."""
@@ -200,6 +207,8 @@ class Hub:
                 frames[key] = frame
             connection.writer.write(frame)
             self._count(1, len(frame))
+            if connection.meter is not None:
+                meters.add({connection.meter: 1}, frame)
 
     def _seconds_between(self, connection: Connection) -> float:
         """Returns the seconds between two heartbeats of a connection."""

@@ -191,7 +191,8 @@ class Relay:
             await self._load(feed)
             if self._mirrors[feed].mark != before:
                 raise BusError(f"messages of {feed} were lost")
-        if silent and len(silent) == len(self._mirrors):
+        has_begun = any(mirror.loaded for mirror in self._mirrors.values())
+        if has_begun and len(silent) == len(self._mirrors):
             raise BusError("no messages of any feed")
 
     def _is_silent(self, feed: Feed, mirror: Mirror, now: float) -> bool:

@@ -1,11 +1,13 @@
 """The connections of one interval of a hub: cohorts with equal subscriptions, and stragglers."""
 
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from typing import Protocol
 
 from quotecast.errors import CloseCode
 from quotecast.feed.entry import QuoteEntry
 from quotecast.feed.framing import Frame
+from quotecast.feed.meters import Meter
 from quotecast.feed.mirror import FeedState, Mark
 from quotecast.feed.session import FeedSession
 from quotecast.feed.subscription import Key, Subscription
@@ -39,15 +41,24 @@ class Connection:
         "disconnect",
         "heartbeat_at",
         "heartbeat_seconds",
+        "meter",
         "session",
         "writer",
     )
 
-    def __init__(self, session: FeedSession, writer: Writer, disconnect: Callable[[CloseCode], bool]) -> None:
+    def __init__(
+        self,
+        session: FeedSession,
+        writer: Writer,
+        disconnect: Callable[[CloseCode], bool],
+        meter: Meter | None = None,
+    ) -> None:
         self.session = session
         self.writer = writer
         #: Ends the connection with a close code; returns whether it was not ending already.
         self.disconnect = disconnect
+        #: Adds up the frames that the hub sends; other connections may share it.
+        self.meter = meter
         #: True while a command is answered. The hub sends nothing then, so that frames stay in order.
         self.busy = False
         self.heartbeat_at = 0.0
@@ -66,11 +77,13 @@ class Connection:
 class Cohort:
     """Connections that share a subscription, and with it a cursor."""
 
-    __slots__ = ("members", "subscription")
+    __slots__ = ("members", "meters", "subscription")
 
     def __init__(self, subscription: Subscription) -> None:
         self.subscription = subscription
         self.members: dict[Connection, None] = {}
+        #: The number of members of each meter.
+        self.meters: Counter[Meter] = Counter()
 
 
 class Tier:
@@ -120,6 +133,8 @@ class Tier:
             connection.session.subscription = cohort.subscription
             connection.cohort = cohort
             cohort.members[connection] = None
+            if connection.meter is not None:
+                cohort.meters[connection.meter] += 1
 
     def make_straggler(self, connection: Connection) -> None:
         """Makes a straggler of a cohort's member, with a subscription of its own."""
@@ -130,6 +145,10 @@ class Tier:
         connection.session.subscription = cohort.subscription.copy()
         self.stragglers[connection] = None
         del cohort.members[connection]
+        if connection.meter is not None:
+            cohort.meters[connection.meter] -= 1
+            if not cohort.meters[connection.meter]:
+                del cohort.meters[connection.meter]
         if not cohort.members:
             self._drop(cohort)
 

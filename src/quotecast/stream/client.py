@@ -12,9 +12,11 @@ from msgspec import Struct
 
 from quotecast.access.grant import Grant
 from quotecast.errors import CloseCode
+from quotecast.feed import meters
 from quotecast.feed.client import ClientSession
 from quotecast.feed.framing import Frame
 from quotecast.feed.hub import SLOW_AFTER_SECONDS, Hub
+from quotecast.feed.meters import Meter
 from quotecast.feed.tiers import Connection, Writer
 
 #: Seconds that a client has to read the close frame.
@@ -43,11 +45,13 @@ class ConnectionEnded(Exception):
 class Client:
     """One client: its socket, its session, and the task that serves them.
 
-    `name` is its feed, `all` or `replay`. `end` closes its connection for a reason.
+    `name` is its feed, `all` or `replay`. `end` closes its connection for a reason. `meter` adds up the
+    frames.
     """
 
     __slots__ = (
-        "_end", "_socket", "_turn", "code", "connections", "grant", "name", "session", "task", "transport",
+        "_end", "_meter", "_socket", "_turn", "address", "code", "connections", "grant", "name", "session",
+        "task", "transport",
     )  # fmt: skip
 
     def __init__(
@@ -59,19 +63,23 @@ class Client:
         *,
         end: Callable[[CloseCode], Awaitable[Any]],
         socket: Socket,
+        meter: Meter | None = None,
     ) -> None:
         self.name = name
         self.transport = transport
         self.session = session
         #: The rights of the API key that opened the connection.
         self.grant: Grant | None = None
+        #: The client's address as limits name it; its place is counted under the same text.
+        self.address = ""
         self._end = end
         self._socket = socket
+        self._meter = meter
         self._turn = asyncio.Lock()
         self.task = _running_task()
         self.code: CloseCode | None = None
         self.connections = [
-            (hub, Connection(feed, socket, self.disconnect))
+            (hub, Connection(feed, socket, self.disconnect, meter))
             for hub, feed in zip(hubs, session.feeds.values(), strict=True)
         ]
 
@@ -82,8 +90,18 @@ class Client:
 
     @property
     def key_id(self) -> str | None:
-        """The id of the API key that opened the connection."""
+        """The id of the API key, or of the user's session, that opened the connection."""
         return self.grant.key.id if self.grant and self.grant.key else None
+
+    @property
+    def paused_at(self) -> float | None:
+        """Monotonic time since which the socket has not taken everything; None if it has."""
+        return None if self._socket.ready else self._socket.paused_at
+
+    @property
+    def unsent(self) -> int:
+        """Bytes that the socket has not taken yet; 0 where nobody knows."""
+        return int(getattr(self._socket, "unsent", 0))
 
     def disconnect(self, code: CloseCode) -> bool:
         """Cancels the connection's task, which then closes the socket; returns False if it does already."""
@@ -96,7 +114,7 @@ class Client:
     def expel(self, code: CloseCode, error: Struct) -> None:
         """Sends an error if the client has room for it, and disconnects the client."""
         if self._socket.ready:
-            self._socket.write(self.session.encoding.write(error))
+            self._write(self.session.encoding.write(error))
         self.disconnect(code)
 
     async def dismiss(self, delays: tuple[int, int]) -> None:
@@ -141,7 +159,7 @@ class Client:
         async with self._turn:
             self._set_busy(busy=True)
             for frame in frames:
-                self._socket.write(frame)
+                self._write(frame)
                 await self.wait_until_sent()
             self._set_busy(busy=False)
 
@@ -153,6 +171,11 @@ class Client:
                     await self._socket
             except TimeoutError:
                 raise ConnectionEnded(CloseCode.SLOW) from None
+
+    def _write(self, frame: Frame) -> None:
+        self._socket.write(frame)
+        if self._meter is not None:
+            meters.add({self._meter: 1}, frame)
 
     def _set_busy(self, *, busy: bool) -> None:
         for _, connection in self.connections:

@@ -3,13 +3,15 @@
 import asyncio
 import contextlib
 from collections import Counter, defaultdict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any, Final
 
 import structlog
 
+from quotecast.access.errors import InvalidKey, SessionEnded
 from quotecast.access.grant import Grant
-from quotecast.errors import CloseCode, InvalidKey
+from quotecast.access.keys import is_session
+from quotecast.errors import CloseCode
 from quotecast.feed import frames
 from quotecast.feed.framing import Frame
 from quotecast.stream.client import CLOSE_SECONDS, Client, ConnectionEnded
@@ -96,6 +98,14 @@ class Clients:
             self._forget_key(client)
             self.sockets[client.kind] -= 1
 
+    def __iter__(self) -> Iterator[Client]:
+        """Yields all clients."""
+        return iter(self._clients)
+
+    def of_keys(self) -> dict[str, int]:
+        """Returns the number of clients of each API key; sessions of users are none."""
+        return {key: len(those) for key, those in self._by_key.items() if not is_session(key)}
+
     def end_key(self, key_id: str) -> None:
         """Disconnects the clients of an API key that ended, or whose rights changed."""
         for client in [*self._by_key.get(key_id, ())]:
@@ -106,7 +116,9 @@ class Clients:
         if client.grant is None or client.grant.key is None:
             return
         present = self.present_grant(client.grant)
-        if present is None:
+        if present is None and client.grant.key.is_session:
+            client.expel(CloseCode.RIGHTS_CHANGED, frames.error(403, str(SessionEnded())))
+        elif present is None:
             client.expel(CloseCode.KEY_ENDED, frames.error(401, str(InvalidKey())))
         elif not present.equals(client.grant):
             client.expel(CloseCode.RIGHTS_CHANGED, frames.error(403, _CHANGED))

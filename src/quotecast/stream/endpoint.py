@@ -10,20 +10,21 @@ from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any, Final
 
+from quotecast.access.errors import close_code_of
 from quotecast.access.grant import GRANT, Grant
+from quotecast.access.usage import COUNTS
 from quotecast.asgi import App
-from quotecast.errors import CloseCode, QuotecastError, close_code_of
+from quotecast.errors import CloseCode, QuotecastError
 from quotecast.feed.client import ClientSession
 from quotecast.feed.commands import Query
 from quotecast.feed.encoding import JSON, Encoding, negotiate
 from quotecast.feed.frames import Limits, error
 from quotecast.feed.grid import GRID, GridSession
-from quotecast.feed.hub import Hub
 from quotecast.market.feeds import Feed
 from quotecast.stream.client import Client, ConnectionEnded, connection_id
 from quotecast.stream.clients import Clients
 from quotecast.stream.events import EVENT_PATHS, Events
-from quotecast.stream.metered import metered
+from quotecast.stream.feed_hubs import FeedHubs
 from quotecast.stream.outlet import WRITER
 from quotecast.stream.queries import Replay, heartbeat_of, queries_of, replay_of
 from quotecast.stream.relays import PATH as RELAY_PATH
@@ -52,7 +53,7 @@ class Streams:
     def __init__(
         self,
         http: App,
-        hubs: Mapping[Feed, Hub],
+        hubs: FeedHubs,
         *,
         heartbeat_ms: int,
         sockets_per_address: int,
@@ -65,7 +66,7 @@ class Streams:
         self._heartbeat_ms = heartbeat_ms
         #: All clients, of sockets and of event streams.
         self.clients = Clients(sockets_per_address, address_of)
-        self._events = Events(http, hubs, self.clients, heartbeat_ms)
+        self._events = Events(http, self._hubs, self.clients, heartbeat_ms)
         self._relays = relays
         self._replays = replays or Replays(None, per_address=1, per_worker=1, heartbeat_ms=heartbeat_ms)
 
@@ -82,7 +83,7 @@ class Streams:
         if path == RELAY_PATH and self._relays is not None:
             await self._relays.serve(scope, receive, send)
             return
-        if path != ALL_FEEDS and (feed is None or not self._serves(feed, scope.get(GRANT))):
+        if path != ALL_FEEDS and (feed is None or feed not in self._hubs.of(scope.get(GRANT))):
             await _refuse_path(scope, send)
             return
         address = self.clients.address_of(scope)
@@ -114,7 +115,8 @@ class Streams:
         """Serves one feed, in frames or as a grid, or all feeds."""
         encoding = await _accept_socket(scope, send)
         grant: Grant | None = scope.get(GRANT)
-        hubs = [self._hubs[feed]] if feed else self._hubs_of(grant)
+        served = self._hubs.of(grant)
+        hubs = [served[feed]] if feed else [*served.values()]
         in_grid = scope["path"] in GRIDS
         session = (GridSession if in_grid else ClientSession)(
             [hub.mirror for hub in hubs],
@@ -125,32 +127,32 @@ class Streams:
             connection=connection_id(),
             heartbeat_ms=self._heartbeat_ms,
         )
-        writer = metered(scope, scope["extensions"][WRITER])
-        client = Client(feed or ALL, "websocket", session, hubs, end=partial(_close, send), socket=writer)
+        client = Client(
+            feed or ALL,
+            "websocket",
+            session,
+            hubs,
+            end=partial(_close, send),
+            socket=scope["extensions"][WRITER],
+            meter=scope.get(COUNTS),
+        )
         client.grant = grant
+        client.address = self.clients.address_of(scope)
         await self._run(client, feed, scope, receive)
-
-    def _serves(self, feed: Feed, grant: Grant | None) -> bool:
-        """Whether this worker has the feed, and the client may have it."""
-        return feed in self._hubs and (grant is None or grant.has_feed(feed))
-
-    def _hubs_of(self, grant: Grant | None) -> list[Hub]:
-        """Returns the hubs of the feeds that a client may have."""
-        return [hub for feed, hub in self._hubs.items() if grant is None or grant.has_feed(feed)]
 
     async def _accept_replay(
         self, feed: Feed | None, asked: Replay, scope: Any, receive: Any, send: Any
     ) -> None:
         """Serves a recorded feed; answers what cannot be replayed with an error frame."""
         encoding = await _accept_socket(scope, send) or JSON
+        grant: Grant | None = scope.get(GRANT)
         try:
-            player, hub = await self._replays.open(feed, asked)
+            player, hub = await self._replays.open(feed, asked, late_seconds=self._hubs.lateness(grant))
         except QuotecastError as refusal:
             scope["extensions"][WRITER].write(encoding.write(error(refusal.status, reason_of(refusal))))
             self.clients.closes[(REPLAY, "websocket"), CloseCode.NOT_RECORDED] += 1
             await _close(send, CloseCode.NOT_RECORDED)
             return
-        grant: Grant | None = scope.get(GRANT)
         session = ClientSession(
             [player.mirror],
             Limits() if grant is None else grant.limits,
@@ -158,8 +160,15 @@ class Streams:
             connection=connection_id(),
             heartbeat_ms=self._heartbeat_ms,
         )
-        writer = metered(scope, scope["extensions"][WRITER])
-        client = Client(REPLAY, "websocket", session, [hub], end=partial(_close, send), socket=writer)
+        client = Client(
+            REPLAY,
+            "websocket",
+            session,
+            [hub],
+            end=partial(_close, send),
+            socket=scope["extensions"][WRITER],
+            meter=scope.get(COUNTS),
+        )
         client.grant = grant
 
         async def end() -> None:

@@ -8,13 +8,14 @@ import asyncio
 import random
 import re
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Generator
 from functools import partial
 from typing import Any, Final, Protocol
 
 from msgspec.structs import replace
 
 from quotecast.access.grant import GRANT, Grant
+from quotecast.access.usage import COUNTS
 from quotecast.asgi import BODILESS, App, Headers, respond
 from quotecast.codings import best_coding
 from quotecast.errors import (
@@ -30,13 +31,12 @@ from quotecast.feed.commands import CommandError, Query, names_of
 from quotecast.feed.events import EVENTS, GZIP_HEADER, retry_line, unchunked
 from quotecast.feed.frames import Limits
 from quotecast.feed.framing import Frame
-from quotecast.feed.hub import Hub
 from quotecast.market.feeds import Feed
 from quotecast.stream.client import Client, ConnectionEnded, Socket, connection_id
 from quotecast.stream.clients import Clients
 from quotecast.stream.event_socket import EVENTS_PATH
+from quotecast.stream.feed_hubs import FeedHubs
 from quotecast.stream.handshakes import FULL
-from quotecast.stream.metered import metered
 from quotecast.stream.outlet import WRITER
 from quotecast.stream.queries import heartbeat_of, queries_of, replay_of
 from quotecast.stream.waiting import wait_for_data
@@ -71,7 +71,7 @@ class EventWriter(Socket, Protocol):
 class Events:
     """Serves event streams; the routes of `http` answer the requests that it refuses."""
 
-    def __init__(self, http: App, hubs: Mapping[Feed, Hub], clients: Clients, heartbeat_ms: int) -> None:
+    def __init__(self, http: App, hubs: FeedHubs, clients: Clients, heartbeat_ms: int) -> None:
         self._http = http
         self._hubs = hubs
         self._clients = clients
@@ -109,33 +109,36 @@ class Events:
             writer.compresses = True
             await send({"type": "http.response.body", "body": GZIP_HEADER, "more_body": True})
         grant: Grant | None = scope.get(GRANT)
-        socket = metered(scope, writer)
+        meter = scope.get(COUNTS)
+        address = self._clients.address_of(scope)
         scope.clear()  # servers and middleware hold it, with all headers, as long as the connection lasts
         end = partial(_end, send, writer)
-        client = Client(feed, "sse", session, [self._hubs[feed]], end=end, socket=socket)
-        client.grant = grant
+        client = Client(
+            feed, "sse", session, [self._hubs.of(grant)[feed]], end=end, socket=writer, meter=meter
+        )
+        client.grant, client.address = grant, address
         await self._clients.run(client, partial(self._begin, client, frames), partial(_until_gone, receive))
 
     async def _greet(self, feed: Feed, scope: Any) -> tuple[ClientSession, list[Frame]]:
         """Returns a session and the frames that answer its address. Raises QuotecastError."""
         grant: Grant | None = scope.get(GRANT)
-        if feed not in self._hubs or (grant is not None and not grant.has_feed(feed)):
+        hub = self._hubs.of(grant).get(feed)
+        if hub is None:
             raise ProviderMissing(feed)
         query_string = scope["query_string"]
         if replay_of(query_string):
             raise InvalidValue("at", "Replays are on the WebSocket feeds")
         query = _query_of(scope, feed)
-        mirror = self._hubs[feed].mirror
         session = ClientSession(
-            [mirror],
+            [hub.mirror],
             Limits() if grant is None else grant.limits,
             EVENTS,
-            resumptions=[self._hubs[feed].resumptions],
+            resumptions=[hub.resumptions],
             connection=connection_id(),
             heartbeat_ms=self._heartbeat_ms,
         )
         try:
-            await wait_for_data([(mirror, query)])
+            await wait_for_data([(hub.mirror, query)])
             return session, session.open_stream(query, heartbeat_of(query_string))
         except ConnectionEnded:
             raise NoData(feed) from None

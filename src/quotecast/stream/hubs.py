@@ -9,14 +9,14 @@ from quotecast.feed.mirror import Mirror
 from quotecast.market.sessions import actual_session_at
 
 
-def hub_of(mirror: Mirror, heartbeat_ms: int) -> Hub:
-    """Returns a hub that fans the mirror out to the feed's clients."""
+def hub_of(mirror: Mirror, heartbeat_ms: int, *, late_seconds: int = 0) -> Hub:
+    """Returns a hub that fans the mirror out to the feed's clients, of a market that is late."""
     return Hub(
         mirror,
         heartbeat_seconds=heartbeat_ms / 1000,
         clock=time.monotonic,
         wall_clock=time.time,
-        market=market_of(mirror, time.time),
+        market=market_of(mirror, lambda: time.time() - late_seconds),
     )
 
 

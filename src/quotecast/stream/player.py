@@ -18,7 +18,10 @@ STEP_MESSAGES: Final = 500
 
 
 class Player:
-    """A playback, and the mirror that it fills; reads in worker threads, so live clients do not wait."""
+    """A playback, and the mirror that it fills; reads in worker threads, so live clients do not wait.
+
+    `clock` is monotonic; `present` is the Unix time at which a replay ends.
+    """
 
     def __init__(
         self,
@@ -29,7 +32,7 @@ class Player:
         threads: ReaderThreads,
         *,
         clock: Callable[[], float] = time.monotonic,
-        wall_clock: Callable[[], float] = time.time,
+        present: Callable[[], float] = time.time,
     ) -> None:
         self.mirror = mirror
         self._playback = playback
@@ -37,14 +40,20 @@ class Player:
         self._speed = speed
         self._threads = threads
         self._clock = clock
-        self._wall_clock = wall_clock
+        self._present = present
         self._began = clock()
         self._reading: asyncio.Task[tuple[list[tuple[float, Played]], float | None]] | None = None
         self._mark_moment(at)
 
     @classmethod
     async def open(
-        cls, make: Callable[[], Playback], at: float, speed: float, threads: ReaderThreads
+        cls,
+        make: Callable[[], Playback],
+        at: float,
+        speed: float,
+        threads: ReaderThreads,
+        *,
+        present: Callable[[], float] = time.time,
     ) -> "Player":
         """Returns a player whose mirror has the state of the moment. Raises NotRecorded or HistoryError."""
 
@@ -52,7 +61,7 @@ class Player:
             playback = make()
             return playback, mirror_at(playback, at)
 
-        return cls(*await threads.run(load), at, speed, threads)
+        return cls(*await threads.run(load), at, speed, threads, present=present)
 
     def moment(self) -> float:
         """Returns the Unix time that the replay has reached."""
@@ -65,7 +74,9 @@ class Player:
 
     async def step(self) -> bool:
         """Applies the messages that are due; returns whether the replay is at its end."""
-        moment = self.moment()
+        present = self._present()
+        # A fast replay must not step over its present: a delayed one may not show what is recorded behind it.
+        moment = min(self.moment(), present)
         self._reading = asyncio.create_task(self._threads.run(partial(self._read, moment)))
         # Who cancels this step cannot stop the thread: `close` waits for it.
         messages, following = await asyncio.shield(self._reading)
@@ -79,7 +90,7 @@ class Player:
             self._at, self._began = moment, self._clock()
         self._mark_moment(moment)
         over = following is None and moment > self._heard_until
-        return over or moment >= self._wall_clock()
+        return over or moment >= present
 
     async def close(self) -> None:
         """Closes the open segment, once no thread reads it."""

@@ -53,14 +53,23 @@ class Replays:
         if not self._by_address[address]:
             del self._by_address[address]
 
-    async def open(self, feed: Feed | None, asked: Replay) -> tuple[Player, Hub]:
-        """Returns a player at the moment, and a hub of its mirror. Raises InvalidValue or HistoryError."""
+    async def open(self, feed: Feed | None, asked: Replay, *, late_seconds: int = 0) -> tuple[Player, Hub]:
+        """Returns a player at the moment, and a hub of its mirror; it ends so long before the present.
+
+        Raises InvalidValue or HistoryError.
+        """
         if feed is None:
             raise InvalidValue("at", "A replay is of one feed: connect to its own path")
         if self._store is None:
             raise HistoryOff
         store, at, speed = self._store, parse_moment("at", asked.at), parse_speed(asked.speed)
-        player = await Player.open(lambda: Playback(store, feed, at), at, speed, self._threads)
+
+        def present() -> float:
+            return time.time() - late_seconds
+
+        player = await Player.open(
+            lambda: Playback(store, feed, at, clock=present), at, speed, self._threads, present=present
+        )
         hub = Hub(
             player.mirror,
             heartbeat_seconds=self._heartbeat_ms / 1000,

@@ -1,0 +1,36 @@
+"""The hubs of a worker: those of the live feeds, and of the delayed ones if plans have them."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from msgspec import Struct
+
+from quotecast.access.grant import Grant
+from quotecast.feed.hub import Hub
+from quotecast.market.feeds import Feed
+
+_NO_HUBS: Final[Mapping[Feed, Hub]] = {}
+
+
+class FeedHubs(Struct, frozen=True):
+    """Hubs by feed; `delay_seconds` is how late the delayed ones are."""
+
+    live: Mapping[Feed, Hub]
+    delayed: Mapping[Feed, Hub] = _NO_HUBS
+    delay_seconds: int = 0
+
+    def of(self, grant: Grant | None) -> Mapping[Feed, Hub]:
+        """Returns the hubs of the feeds that a client may have, as late as its plan says."""
+        if grant is None:
+            return self.live
+        hubs = self.delayed if grant.plan.is_delayed else self.live
+        return {feed: hub for feed, hub in hubs.items() if grant.has_feed(feed)}
+
+    def lateness(self, grant: Grant | None) -> int:
+        """Returns the seconds by which a client's quotes are late."""
+        return self.delay_seconds if grant is not None and grant.plan.is_delayed else 0
+
+    def named(self) -> dict[str, Hub]:
+        """Returns all hubs by the name that metrics give them."""
+        late = {f"{feed}-delayed": hub for feed, hub in self.delayed.items()}
+        return {str(feed): hub for feed, hub in self.live.items()} | late
