@@ -101,8 +101,9 @@ class NoData(QuotecastError):
     code = "no_data"
     retry_after = 1.0
 
-    def __init__(self, feed: str) -> None:
-        super().__init__(f"No data yet for {feed}")
+    def __init__(self, feed: str, delay_seconds: int = 0) -> None:
+        late = f"; delayed quotes begin {delay_seconds} s after the live ones" if delay_seconds else ""
+        super().__init__(f"No data yet for {feed}{late}")
 
 
 class FeedsFull(QuotecastError):
@@ -202,65 +203,6 @@ class InvalidToken(NotAuthenticated):
 
     def __init__(self) -> None:
         super().__init__("Invalid or expired token")
-
-
-class InvalidKey(NotAuthenticated):
-    """The API key or ticket is unknown, expired, revoked or malformed; clients do not learn which."""
-
-    code = "invalid_key"
-
-    def __init__(self) -> None:
-        super().__init__("Invalid, expired or revoked API key")
-
-
-class KeyNotEnough(QuotecastError):
-    """An API key opens no account: this route needs the token of a login."""
-
-    status = 403
-    code = "key_not_enough"
-
-    def __init__(self) -> None:
-        super().__init__("API keys open no accounts: log in and send that token")
-
-
-class OutOfScope(QuotecastError):
-    """The scope of an API key excludes a request; the message names the bound."""
-
-    status = 403
-    code = "key_scope"
-
-
-class OutOfPlan(QuotecastError):
-    """The plan of a client excludes a request; the message names plan and bound, the code the bound."""
-
-    status = 403
-
-    def __init__(self, plan: str, bound: str) -> None:
-        super().__init__(f"Plan {plan}: {bound}")
-
-
-class FeedOutOfPlan(OutOfPlan):
-    """The plan has no quotes of a feed."""
-
-    code = "plan_feeds"
-
-
-class DoorOutOfPlan(OutOfPlan):
-    """The plan has no data in this way, such as event streams or bars."""
-
-    code = "plan_doors"
-
-
-class PastOutOfPlan(OutOfPlan):
-    """The plan does not reach back so far."""
-
-    code = "plan_history"
-
-
-class SocketsInUse(OutOfPlan):
-    """All sockets of the plan are open."""
-
-    code = "plan_sockets"
 
 
 class WrongCredentials(NotAuthenticated):
@@ -378,19 +320,6 @@ class CloseCode(IntEnum):
     RIGHTS_CHANGED = 4452
     PLAN_FULL = 4453
     SLOW = 4458
-
-
-def close_code_of(refusal: QuotecastError) -> CloseCode:
-    """Returns the close code of a socket that an error refuses."""
-    match refusal:
-        case SocketsInUse():
-            return CloseCode.PLAN_FULL
-        case NotAuthenticated():
-            return CloseCode.KEY_ENDED
-        case _ if refusal.status == OutOfScope.status:
-            return CloseCode.NOT_ALLOWED
-        case _:
-            return CloseCode.NO_DATA
 
 
 class FieldProblem(Struct, frozen=True, omit_defaults=True):

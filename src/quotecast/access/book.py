@@ -1,4 +1,4 @@
-"""A worker's copy of the keys in use, and of the plans.
+"""A worker's copy of the keys in use, sessions of users with open feeds among them, and of the plans.
 
 A request with a known key asks nobody. The worker looks for changes every POLL_SECONDS, with one row of
 PostgreSQL, and reads its keys again when that row says that one changed: a revocation reaches all workers
@@ -18,12 +18,13 @@ import structlog
 from msgspec import Struct
 
 from quotecast.access import storage
+from quotecast.access.errors import InvalidKey
 from quotecast.access.key_text import KeyText, digest, parse
 from quotecast.access.keys import Key
-from quotecast.access.plans import ANONYMOUS, UNLIMITED, USER, Plan
+from quotecast.access.plans import RESERVED, USER, Plan, of_everybody
 from quotecast.accounts.database import Database
 from quotecast.backoff import Backoff
-from quotecast.errors import Busy, DatabaseAway, InvalidKey, TooManyRequests
+from quotecast.errors import Busy, DatabaseAway, TooManyRequests
 from quotecast.limits.fallback import LocalWindow
 from quotecast.observe.outages import OutageLog
 
@@ -110,9 +111,11 @@ class KeyBook:
         return len(self._keys)
 
     def plan_of(self, name: str) -> Plan | None:
-        """Returns a plan by its name; a reserved plan without a definition bounds nothing."""
-        found = self._file.get(name) or self._stored.get(name)
-        return UNLIMITED if found is None and name in {ANONYMOUS, USER} else found
+        """Returns a plan by its name; without a plan of their own, users have that of everybody."""
+        if name in RESERVED:
+            anonymous, user = of_everybody(self._file)
+            return user if name == USER else anonymous
+        return self._file.get(name) or self._stored.get(name)
 
     def known(self, text: str) -> Holder | None:
         """Returns the holder of a key that this worker knows; None otherwise, also for a wrong secret."""

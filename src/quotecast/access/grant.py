@@ -6,9 +6,9 @@ from typing import Final
 from msgspec import Struct
 
 from quotecast.access.book import Holder
+from quotecast.access.errors import DoorOutOfPlan, FeedOutOfPlan, OutOfScope
 from quotecast.access.keys import Key
 from quotecast.access.plans import Door, Plan
-from quotecast.errors import DoorOutOfPlan, FeedOutOfPlan, OutOfScope
 from quotecast.feed.frames import Limits
 from quotecast.market.feeds import Feed
 
@@ -35,6 +35,8 @@ class Grant(Struct, frozen=True):
     key: Key | None = None
     #: Under which name requests count; empty for those without a key.
     client: str = ""
+    #: Whether another client gets another answer at the same address.
+    is_private: bool = False
 
     @classmethod
     def of(cls, holder: Holder) -> "Grant":
@@ -42,7 +44,7 @@ class Grant(Struct, frozen=True):
         key, name = holder.key, holder.plan_name
         # Another plan has other limits, and a window has one limit.
         limits = zlib.crc32(repr(sorted(holder.plan.requests.items())).encode())
-        return cls(name, holder.plan, key, f"key:{key.id}:{limits:08x}")
+        return cls(name, holder.plan, key, f"key:{key.id}:{limits:08x}", is_private=True)
 
     def equals(self, other: "Grant") -> bool:
         """Whether two grants allow the same; the name and the secrets of a key do not count."""

@@ -1,8 +1,12 @@
-"""API keys as a worker knows them, and what each is for."""
+"""API keys as a worker knows them, and what each is for.
+
+A user's session opens feeds as a key does: it is a key without a secret, with the plan of users, and its id
+begins with `session:`.
+"""
 
 import hmac
 import ipaddress
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Annotated, Final
 
@@ -13,6 +17,7 @@ from quotecast.access.plans import FeedName
 from quotecast.errors import InvalidValue
 
 MAX_NAME: Final = 100
+_SESSION: Final = "session:"
 #: Names of symbols, origins or addresses in one scope.
 MAX_SYMBOLS: Final = 500
 MAX_ORIGINS: Final = 20
@@ -67,6 +72,11 @@ class Key(Struct, frozen=True, kw_only=True):
         """Returns the id only: no log may hold a digest."""
         return f"Key(id={self.id!r})"
 
+    @property
+    def is_session(self) -> bool:
+        """Whether it stands for a user's session."""
+        return is_session(self.id)
+
     def is_good(self, now: datetime) -> bool:
         """Whether the key is neither revoked nor expired."""
         return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
@@ -82,6 +92,38 @@ class Key(Struct, frozen=True, kw_only=True):
         is_present = hmac.compare_digest(self.secret_hash, digest)
         is_previous = hmac.compare_digest(self.previous_hash or "", digest)
         return is_present or (is_previous and self.previous_until is not None and now < self.previous_until)
+
+
+def is_session(key_id: str) -> bool:
+    """Whether the id of a key is that of a session."""
+    return key_id.startswith(_SESSION)
+
+
+def session_name(session_id: str) -> str:
+    """Returns the id of the key that stands for a session."""
+    return _SESSION + session_id
+
+
+def sessions_among(ids: Iterable[str]) -> list[str]:
+    """Returns the ids of the sessions among ids of keys."""
+    return [each.removeprefix(_SESSION) for each in ids if is_session(each)]
+
+
+def key_of_session(session_id: str, user_id: str, begun: datetime, until: datetime) -> Key:
+    """Returns the key that stands for a session."""
+    return Key(
+        id=session_name(session_id),
+        user_id=user_id,
+        name="",
+        plan="",
+        secret_hash="",
+        previous_hash=None,
+        previous_until=None,
+        scope=Scope(),
+        created_at=begun,
+        expires_at=until,
+        revoked_at=None,
+    )
 
 
 def networks(texts: Sequence[str]) -> tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]:

@@ -32,6 +32,9 @@ FeedName = Literal["market", "crypto", "doviz"]
 FEEDS: Final[tuple[FeedName, ...]] = ("market", "crypto", "doviz")
 #: Groups of routes with a limit that a plan may change.
 Group = Literal["market", "crypto", "doviz", "financials", "search"]
+#: How late quotes are: `delayed` ones by the service's one delay.
+Freshness = Literal["live", "delayed"]
+FRESHNESS: Final[tuple[Freshness, ...]] = ("live", "delayed")
 PlanName = Annotated[str, Meta(pattern=r"\A[a-z][a-z0-9-]{0,39}\Z")]
 
 MAX_PLANS: Final = 100
@@ -49,9 +52,15 @@ class Plan(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     #: The least interval of updates in milliseconds.
     interval_ms: Literal[100, 250, 500, 1000, 5000] = INTERVALS[0]
     feeds: tuple[FeedName, ...] = FEEDS
+    freshness: Freshness = "live"
     #: Days of the past that bars and recorded moments reach back.
     history_days: Annotated[int, Meta(ge=1, le=36_500)] | None = None
     doors: tuple[Door, ...] = DOORS
+
+    @property
+    def is_delayed(self) -> bool:
+        """Whether all that the plan shows of the market is late."""
+        return self.freshness == "delayed"
 
     def has_feed(self, feed: Feed) -> bool:
         """Whether the plan includes a feed."""
@@ -74,9 +83,19 @@ UNLIMITED: Final = Plan()
 _CHOICES: Final[Mapping[str, Sequence[object]]] = {
     "interval_ms": INTERVALS,
     "feeds": FEEDS,
+    "freshness": FRESHNESS,
     "doors": DOORS,
 }
 T = TypeVar("T")
+
+
+def of_everybody(plans: Mapping[str, Plan]) -> tuple[Plan, Plan]:
+    """Returns the plans of clients without a key: that without a login, and that of users.
+
+    Without one of their own, users have that of everybody.
+    """
+    anonymous = plans.get(ANONYMOUS, UNLIMITED)
+    return anonymous, plans.get(USER, anonymous)
 
 
 def read_plans(path: Path) -> dict[str, Plan]:

@@ -4,7 +4,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from quotecast.errors import PastOutOfPlan
+from quotecast.access.errors import PastOutOfPlan
 
 _DAY: Final = 86_400
 

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from quotecast.access import key_text
-from quotecast.access.keys import Key, Scope, networks
+from quotecast.access.keys import Key, Scope, key_of_session, networks, sessions_among
 from quotecast.access.plans import RESERVED, Plan
 from quotecast.accounts.account import Account
 from quotecast.accounts.database import Run
@@ -28,6 +28,10 @@ PLAN: Final = "Plan"
 _KEYS: Final = (
     "SELECT api_keys.* FROM api_keys LEFT JOIN users ON users.id = api_keys.user_id"
     " WHERE api_keys.id = ANY($1) AND users.disabled IS NOT TRUE"
+)
+_SESSIONS: Final = (
+    "SELECT sessions.id, user_id, sessions.created_at, expires_at"
+    " FROM sessions JOIN users ON users.id = user_id WHERE sessions.id = ANY($1) AND NOT users.disabled"
 )
 
 
@@ -184,18 +188,27 @@ async def stored_plans(run: Run) -> dict[str, Plan]:
     return {row["name"]: _plan(row["definition"]) for row in rows}
 
 
+async def names_of_plans(run: Run) -> list[str]:
+    """Returns the names of the stored plans, those too that only a newer version can read."""
+    return [row["name"] for row in await run(StoredPlan.select(StoredPlan.name))]
+
+
 async def number_of_changes(connection: Any) -> int:
-    """Returns the number of changes to keys, plans and users' states."""
+    """Returns the number of changes to keys, plans and users' states, and of ends of sessions."""
     return int(await connection.fetchval("SELECT number FROM key_changes"))
 
 
 async def known_keys(connection: Any, ids: Collection[str]) -> dict[str, Key]:
-    """Returns the keys with these ids; those of disabled users are missing.
+    """Returns the keys and sessions with these ids; those of disabled users are missing.
 
     A key whose scope only a newer version can read is missing too: without its bounds it would be wider.
     """
     rows: Sequence[Mapping[str, Any]] = await connection.fetch(_KEYS, [*ids])
-    return dict(_readable((row["id"], partial(_key, row)) for row in rows))
+    keys = dict(_readable((row["id"], partial(_key, row)) for row in rows))
+    if sessions := sessions_among(ids):
+        found = (key_of_session(*row) for row in await connection.fetch(_SESSIONS, sessions))
+        keys |= {key.id: key for key in found}
+    return keys
 
 
 async def known_plans(connection: Any) -> dict[str, Plan]:

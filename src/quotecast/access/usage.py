@@ -11,14 +11,16 @@ from typing import Final
 
 from msgspec import Struct
 
+#: The entry of a request's scope for the counts of its API key.
+COUNTS: Final = "quotecast.counts"
 #: Statuses of an answer that refuses a key's request.
 REFUSED: Final = frozenset({401, 403, 429})
 #: Keys whose requests since the start a worker remembers.
 MAX_TOTALS: Final = 10_000
 
 
-class Counts(Struct):
-    """What one key used since the last roll-up; sockets of the key add to it directly."""
+class Counts(Struct, eq=False):
+    """What one key used since the last roll-up; feeds add the frames of its sockets to it directly."""
 
     requests: int = 0
     refused: int = 0
@@ -28,6 +30,8 @@ class Counts(Struct):
     bytes: int = 0
     sockets: int = 0
     since: float = 0.0
+    #: Whether a roll-up took them for the last time.
+    is_over: bool = False
 
     def settle(self, now: float) -> None:
         """Adds the seconds of the open sockets; `now` is monotonic."""
@@ -62,7 +66,7 @@ class Usage:
         self.refusals: Counter[int] = Counter()
 
     def of(self, key_id: str) -> Counts:
-        """Returns the present counts of a key, valid until the next `take` or while the key has a socket."""
+        """Returns the present counts of a key, valid until `is_over`; an open socket keeps them valid."""
         counts = self._counts.get(key_id)
         if counts is None:
             counts = self._counts[key_id] = Counts()
@@ -73,8 +77,12 @@ class Usage:
         counts = self.of(key_id)
         counts.requests += 1
         if status in REFUSED:
-            counts.refused += 1
-            self.refusals[status] += 1
+            self.add_refusal(counts, status)
+
+    def add_refusal(self, counts: Counts, status: int) -> None:
+        """Counts a request of a key, which is counted as such, as refused."""
+        counts.refused += 1
+        self.refusals[status] += 1
 
     def open_socket(self, key_id: str) -> Counts:
         """Counts a socket as open. Returns the counts for its frames."""
@@ -105,6 +113,7 @@ class Usage:
                 counts.requests = counts.refused = counts.quotes = counts.bytes = 0
                 counts.seconds = 0.0
             else:
+                counts.is_over = True
                 del self._counts[key_id]
         if len(self._totals) > MAX_TOTALS:
             self._totals = Counter(dict(self._totals.most_common(MAX_TOTALS // 2)))

@@ -47,6 +47,8 @@ class LossNotNamed(QuotecastError):
         super().__init__(
             f"This would delete {', '.join(lost)} with all data in it. Back up first; then go on with"
             f" `quotecast migrate --undo --losing {','.join(lost)}`"
+            if lost
+            else "This deletes no data: go on with `quotecast migrate --undo`"
         )
 
 

@@ -3,7 +3,7 @@
 import asyncio
 import gzip
 from collections.abc import Awaitable, Callable, Iterable
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Concatenate, Final, ParamSpec
 
 import zstandard
@@ -148,7 +148,7 @@ class Answer(ASGIResponse):
         condition, encodings = negotiation_headers(scope["headers"])
         body, status = self.body, self.status_code
         grant: Grant | None = scope.get(GRANT)
-        ours = self._headers if grant is None or grant.key is None else self._headers_for(grant.plan_name)
+        ours = self._headers if grant is None or not grant.is_private else self._headers_for(grant.plan_name)
         headers = [*ours, *more]
         document = self._document if len(body) >= _COMPRESSED_FROM else None
         if document is not None:
@@ -165,10 +165,14 @@ class Answer(ASGIResponse):
         return respond(send, status, headers, body)
 
     def _headers_for(self, plan: str) -> Headers:
-        """Returns the headers for a client with a key: no shared cache may store the answer."""
+        """Returns the headers for clients of one plan of several: no shared cache may store the answer."""
         named, headers = self._private
         if named != plan:
-            headers = [*map(_as_private, self._headers), (b"x-plan", plan.encode())]
+            headers = [*self._headers, _plan_header(plan)]
+            for place, header in enumerate(headers):
+                if header[0] == b"cache-control":
+                    headers[place] = _as_private(header)
+                    break
             self._private = plan, headers
         return headers
 
@@ -180,11 +184,17 @@ class Answer(ASGIResponse):
         await self.send(scope, send, *more)
 
 
+# Both are the same for most answers, and an answer of one quote is a new one for each request.
+@lru_cache(maxsize=1024)
 def _as_private(header: Header) -> Header:
+    """Returns a `Cache-Control` without what it lets shared caches do."""
     name, value = header
-    if name != b"cache-control":
-        return header
     return name, value.partition(b", s-maxage")[0].replace(b"public", b"private")
+
+
+@lru_cache(maxsize=1024)
+def _plan_header(plan: str) -> Header:
+    return b"x-plan", plan.encode()
 
 
 def document_answer(document: SharedBody, cache: bytes, *, tag: bytes | None = None) -> Answer:

@@ -9,6 +9,7 @@ from litestar.datastructures import State
 from litestar.types import ControllerRouterHandler, Middleware
 from msgspec import Struct
 
+from quotecast.api.admin_services import Admin, state_of
 from quotecast.api.edge.problems import exception_handlers
 from quotecast.api.openbb import routes as openbb
 from quotecast.api.private import require_guards
@@ -35,6 +36,8 @@ from quotecast.api.routes import (
     watchlist,
     watchlists,
 )
+from quotecast.api.routes.admin import operations
+from quotecast.api.routes.admin import router as operators
 from quotecast.api.services import MarketServices
 from quotecast.api.udf import routes as udf
 
@@ -55,6 +58,7 @@ ROUTERS: Final = (
     watchlists.ROUTER,
     layouts.ROUTER,
     tickets.ROUTER,
+    tickets.USER_ROUTER,
     key_usage.ROUTER,
     keys.ROUTER,
     events.ROUTER,
@@ -81,16 +85,19 @@ def build_app(
     routers: Sequence[Router] = ROUTERS,
     extra_handlers: Iterable[ControllerRouterHandler] = (),
     middleware: Sequence[Middleware] = (),
+    admin: Admin | None = None,
 ) -> Litestar:
     """Returns the application with some routers; it serves and documents `extra_handlers` like theirs.
 
+    Without `admin` it has no routes for operators.
+
     No route answers HEAD: the edge in front turns HEAD into GET.
     """
-    handlers: list[Any] = [*routers, *extra_handlers]
+    handlers: list[Any] = [*routers, *([operators.ROUTER] if admin else []), *extra_handlers]
     documents = _documents(*handlers)
     app = Litestar(
         handlers,
-        state=State({"services": services, "documents": documents}),
+        state=State({"services": services, "documents": documents, **state_of(admin)}),
         middleware=middleware,
         exception_handlers=exception_handlers(),
         request_max_body_size=MAX_BODY_BYTES,
@@ -105,4 +112,8 @@ def build_app(
 @cache
 def _documents(*handlers: ControllerRouterHandler) -> ReferencePages:
     """Caches the documents for the next application with the same routes: they take most of the start."""
-    return ReferencePages.of(openapi_document([*handlers], _BODIES), asyncapi_document())
+    if operators.ROUTER not in handlers:
+        return ReferencePages.of(openapi_document([*handlers], _BODIES), asyncapi_document())
+    document = openapi_document([*handlers], (*_BODIES, *operators.BODIES))
+    document["components"]["securitySchemes"]["operator"] = operations.SCHEME.to_schema()
+    return ReferencePages.of(document, asyncapi_document())

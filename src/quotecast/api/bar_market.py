@@ -55,7 +55,7 @@ def market_of(services: Services, feed: Feed, symbol: str) -> Market:
         raise SymbolNotFound
     info, quote = mirror.info, entry.quote
     calendar = calendar_of_venue(mirror)
-    now = datetime.fromtimestamp(services.clock(), UTC)
+    now = datetime.fromtimestamp(services.now(), UTC)
     traded = datetime.fromisoformat(quote.timestamp) if quote.timestamp else now
     pause = timedelta(seconds=RESTING_SECONDS)
     return Market(

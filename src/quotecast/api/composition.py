@@ -9,11 +9,12 @@ from quotecast.access.plans import Plan
 from quotecast.api import checks, sources
 from quotecast.api.alert_services import Alerts
 from quotecast.api.bar_market import exchange_of
+from quotecast.api.delayed import DelayedMarket
 from quotecast.api.edge.access_log import access_log
 from quotecast.api.edge.addresses import client_address, identify_by_address, networks
 from quotecast.api.edge.caches import CacheLimits
 from quotecast.api.edge.gate import Everybody, Gate
-from quotecast.api.edge.identity import identify_by_user, is_user
+from quotecast.api.edge.identity import identify_by_user, valid_claims
 from quotecast.api.edge.middleware import Edge, Observer
 from quotecast.api.edge.requests import Requests
 from quotecast.api.edge.throttle import Throttle
@@ -26,7 +27,6 @@ from quotecast.asgi import App
 from quotecast.bus.redis import RedisBus
 from quotecast.cache.base import Cache
 from quotecast.feed.documents import Documents
-from quotecast.feed.hub import Hub
 from quotecast.feed.mirror import Mirror
 from quotecast.history.opening import open_store
 from quotecast.history.reader import StoredBars
@@ -42,6 +42,7 @@ from quotecast.settings.model import Settings, history_folder
 from quotecast.settings.receivers import make_outbound, make_vapid
 from quotecast.stream.capacity import OWN_FILES, Capacity, capacity, memory, open_files
 from quotecast.stream.endpoint import Streams
+from quotecast.stream.feed_hubs import FeedHubs
 from quotecast.stream.relays import Relays
 from quotecast.stream.replay import Replays
 
@@ -112,7 +113,7 @@ def with_caches(app: App, settings: Settings) -> App:
     return CacheLimits(app, key=settings.edge_key, trusted_proxies=settings.trusted_proxies)
 
 
-def make_streams(http: App, hubs: Mapping[Feed, Hub], settings: Settings, relays: Relays) -> Streams:
+def make_streams(http: App, hubs: FeedHubs, settings: Settings, relays: Relays) -> Streams:
     """Returns the feeds' endpoints in front of the HTTP application."""
     return Streams(
         http,
@@ -137,18 +138,30 @@ def history_store(settings: Settings) -> Store | None:
     return open_store(settings.history_store, history_folder(settings))
 
 
-def make_gate(app: App, services: Services, plans: Mapping[str, Plan], settings: Settings) -> Gate:
-    """Returns the application behind the recognition of API keys and the bounds of plans."""
+def make_gate(
+    app: App,
+    services: Services,
+    plans: Mapping[str, Plan],
+    settings: Settings,
+    delayed: DelayedMarket | None,
+    *,
+    http: App,
+) -> Gate:
+    """Returns the application behind the recognition of API keys and the bounds of plans.
+
+    `app` serves feeds and passes all else on to `http`.
+    """
     accounts, trusted = services.accounts, networks(settings.trusted_proxies)
     return Gate(
         app,
+        http=http,
         finder=accounts.keys,
         usage=accounts.keys.usage,
         everybody=Everybody.of(plans),
-        views=Views(services),
+        views=Views(services, delayed),
         address_of=accounts.address_of,
         client_of=lambda scope: client_address(scope, trusted),
-        is_user=is_user(accounts.tokens),
+        claims_of=valid_claims(accounts.tokens),
         clock=services.clock,
     )
 

@@ -7,6 +7,7 @@ other requests to the origin. Edges can follow edges.
 import argparse
 import asyncio
 import contextlib
+import re
 import time
 from collections.abc import Callable
 from functools import partial
@@ -17,6 +18,7 @@ from litestar import Litestar
 from msgspec.structs import replace
 
 from quotecast.access.book import Holder
+from quotecast.access.errors import OutOfScope
 from quotecast.access.usage import Usage
 from quotecast.api.account_services import window_of
 from quotecast.api.app import build_app
@@ -41,7 +43,7 @@ from quotecast.api.views import Views
 from quotecast.asgi import App, Scope
 from quotecast.bus.relay import RelayBus
 from quotecast.environment import PREFIX, value_of
-from quotecast.errors import OutOfScope, SettingsError
+from quotecast.errors import SettingsError
 from quotecast.feed.documents import Documents
 from quotecast.feed.mirror import Mirror
 from quotecast.feed.relay import Relay
@@ -59,6 +61,7 @@ from quotecast.settings.model import Settings
 from quotecast.settings.plans import plans_of
 from quotecast.stream import ticker
 from quotecast.stream.endpoint import Streams
+from quotecast.stream.feed_hubs import FeedHubs
 from quotecast.stream.hubs import hub_of
 from quotecast.stream.relays import Relays
 from quotecast.stream.room import Room
@@ -84,6 +87,8 @@ def _check(settings: Settings) -> None:
         "ORIGIN_SECRET": (settings.origin_secret, "give the QUOTECAST_RELAY_SECRET of the origin"),
     }
     problems = [f"{PREFIX}{name}: {what}" for name, (value, what) in needed.items() if not value]
+    if settings.delay_seconds:
+        problems.append(f"{PREFIX}DELAY_SECONDS: an edge has live feeds only; leave it at 0")
     if settings.limits == "edge":
         problems.append(
             f"{PREFIX}LIMITS=edge: caches ask only the workers of an installation; an edge takes `on`"
@@ -94,12 +99,18 @@ def _check(settings: Settings) -> None:
         raise SettingsError("\n".join(problems))
 
 
+#: Paths that the origin alone has, however many slashes they have: it takes several for one. Feeds of an edge
+#: know no users, so their clients need no tickets.
+_ORIGIN_ONLY: Final = re.compile("/+((api/+)?admin(/|$)|api/+auth/+ticket/*$)")
+
+
 async def _serve(settings: Settings) -> None:
     """The composition root: opens everything here, and closes it in the reverse order."""
     draining, serves = asyncio.Event(), asyncio.Event()
     bus = RelayBus(settings.origin, settings.origin_secret)
     services = _services(bus, settings, draining)
     hubs = {feed: hub_of(services.mirrors[feed], settings.heartbeat_ms) for feed in services.configured()}
+    all_hubs = FeedHubs(hubs)
     room, requests = Room(capacity_of(settings)), Requests()
     async with contextlib.AsyncExitStack() as stack:
         traced = stack.enter_context(tracing.export_traces("quotecast-edge"))
@@ -108,7 +119,7 @@ async def _serve(settings: Settings) -> None:
         relays = Relays(bus, settings.relay_secret)
         streams = Streams(
             http,
-            hubs,
+            all_hubs,
             heartbeat_ms=settings.heartbeat_ms,
             sockets_per_address=settings.sockets_per_address,
             address_of=identify_by_address(settings.trusted_proxies),
@@ -130,7 +141,7 @@ async def _serve(settings: Settings) -> None:
         counting = Worker(
             requests=requests,
             window=window,
-            hubs=hubs,
+            hubs=all_hubs.named(),
             streams=streams,
             room=room,
             relay=relay,
@@ -191,6 +202,10 @@ class _NoKeys:
         """Raises OutOfScope."""
         return await self.find("", "")
 
+    async def find_session(self, _session_id: str) -> Holder:
+        """Raises OutOfScope."""
+        return await self.find("", "")
+
     async def take_place(self, _holder: Holder, _name: str) -> bool:
         """Returns False."""
         return False
@@ -210,13 +225,16 @@ def _gate(app: App, services: MarketServices, settings: Settings) -> Gate:
         views=Views(services),
         address_of=identify_by_address(settings.trusted_proxies),
         client_of=lambda scope: client_address(scope, trusted),
-        is_user=lambda _scope: False,
+        claims_of=lambda _scope: None,
         clock=services.clock,
     )
 
 
 def _is_local(is_answered: Callable[[Scope], bool], scope: Scope) -> bool:
     path: str = scope["path"]
+    # An edge is near the internet: it answers 404, whether the origin has the operator's page or not.
+    if _ORIGIN_ONLY.match(path):
+        return True
     if credential_of(scope) is not None and not path.startswith("/api/sse/"):
         return False
     # A proxy may understand an ambiguous request differently: it is refused here.

@@ -1,16 +1,18 @@
-"""API keys as a worker serves them: its book, and what all workers share."""
+"""API keys and sessions of users as a worker serves them: its book, and what all workers share."""
 
 import time
 from collections.abc import Mapping
 
 from quotecast.access.book import Holder, KeyBook
+from quotecast.access.errors import InvalidKey, SessionEnded
 from quotecast.access.grant import Grant
 from quotecast.access.key_text import new_ticket
-from quotecast.access.plans import Plan
+from quotecast.access.keys import is_session, session_name
+from quotecast.access.plans import Plan, of_everybody
 from quotecast.access.shared import SharedAccess
 from quotecast.access.usage import Usage
 from quotecast.accounts.database import Database
-from quotecast.errors import InvalidKey
+from quotecast.errors import InvalidToken
 from quotecast.stream.clients import Clients
 
 
@@ -21,6 +23,9 @@ class KeyAccess:
         self.book = KeyBook(database, plans, clock=time.monotonic, wall_clock=time.time)
         self.shared = shared
         self.usage = Usage()
+        anonymous, user = of_everybody(plans)
+        #: Whether users have another plan than everybody.
+        self.users_differ = user != anonymous
 
     def follow(self, clients: Clients) -> None:
         """Ends the sockets of keys that end or whose rights change."""
@@ -41,17 +46,34 @@ class KeyAccess:
         return await self.book.find(text, address)
 
     async def use_ticket(self, ticket: str) -> Holder:
-        """Returns the holder of a ticket, once. Raises InvalidKey, TicketsAway, DatabaseAway or Busy."""
+        """Returns the holder of a ticket, once.
+
+        Raises InvalidKey, SessionEnded, TicketsAway, DatabaseAway or Busy.
+        """
         key_id = await self.shared.use_ticket(ticket)
         if key_id is None:
             raise InvalidKey
-        return await self.book.find_named(key_id)
+        try:
+            return await self.book.find_named(key_id)
+        except InvalidKey:
+            raise SessionEnded if is_session(key_id) else InvalidKey from None
+
+    async def find_session(self, session_id: str) -> Holder:
+        """Returns the holder of a user's session. Raises InvalidToken, DatabaseAway or Busy."""
+        try:
+            return await self.book.find_named(session_name(session_id))
+        except InvalidKey:
+            raise InvalidToken from None
 
     async def make_ticket(self, key_id: str) -> str:
         """Returns a new ticket of a key. Raises TicketsAway."""
         ticket = new_ticket()
         await self.shared.add_ticket(ticket, key_id)
         return ticket
+
+    async def make_session_ticket(self, session_id: str) -> str:
+        """Returns a new ticket of a user's session. Raises TicketsAway."""
+        return await self.make_ticket(session_name(session_id))
 
     async def take_place(self, holder: Holder, name: str) -> bool:
         """Counts a socket of a key; returns False, and counts nothing, if its plan has no more."""

@@ -32,8 +32,9 @@ async def serve_until_stopped(
     draining: asyncio.Event,
     serves: asyncio.Event,
     on_stop: Callable[[], None] = lambda: None,
+    with_admin: bool = False,
 ) -> None:
-    """Serves clients until a signal to stop. Raises ServerFailedError.
+    """Serves clients until a signal to stop, `with_admin` the operator's page too. Raises ServerFailedError.
 
     Sets `serves` once the ports are open, and `draining` before they close; announces the worker when it has
     `loaded` the first data.
@@ -45,7 +46,8 @@ async def serve_until_stopped(
         await _wait_for_first(stop, first)
     if stop.done():
         return
-    async with serve(Pages(app, built_pages()), app, settings, room, drain) as ended:
+    pages = Pages(app, built_pages(with_admin=with_admin))
+    async with serve(pages, app, settings, room, drain) as ended:
         serves.set()
         await _wait_for_first(ended, stop, first)
         first.cancel()

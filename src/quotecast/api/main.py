@@ -17,6 +17,7 @@ from quotecast.access.rollup import RollUp
 from quotecast.accounts.alert_events import users_after
 from quotecast.accounts.database import Database
 from quotecast.api.account_services import open_accounts, window_of
+from quotecast.api.admin_services import Admin, open_admin
 from quotecast.api.alert_waits import Waker
 from quotecast.api.app import build_app
 from quotecast.api.composition import (
@@ -28,6 +29,7 @@ from quotecast.api.composition import (
     make_throttle,
     with_caches,
 )
+from quotecast.api.delayed_feeds import delayed_feeds
 from quotecast.api.edge.middleware import REQUEST_ID
 from quotecast.api.edge.repeats import Repeats
 from quotecast.api.edge.requests import Requests, span_attributes
@@ -37,6 +39,7 @@ from quotecast.api.private import private_prefixes
 from quotecast.api.routes.health import readiness_on_private_port
 from quotecast.api.routes.mcp import mcp_route
 from quotecast.api.services import Services
+from quotecast.api.worker_report import report_loops
 from quotecast.asgi import App, Receive, Scope, Send
 from quotecast.bus.redis import RedisBus
 from quotecast.cache.redis import RedisCache
@@ -55,6 +58,7 @@ from quotecast.settings.plans import plans_of
 from quotecast.stream import ticker
 from quotecast.stream.capacity import Capacity
 from quotecast.stream.client import connection_id
+from quotecast.stream.feed_hubs import FeedHubs
 from quotecast.stream.hubs import hub_of
 from quotecast.stream.relays import Relays
 from quotecast.stream.room import Room
@@ -96,6 +100,7 @@ async def _serve(settings: Settings) -> None:
         cache = await stack.enter_async_context(RedisCache(*redis))
         plans = plans_of(settings)
         accounts = await stack.enter_async_context(open_accounts(settings, plans))
+        admin = await stack.enter_async_context(open_admin(settings, plans))
         budgets = await stack.enter_async_context(window_of(settings, ":budgets"))
         left: dict[str, int] = {}
         services = make_services(
@@ -108,6 +113,8 @@ async def _serve(settings: Settings) -> None:
             draining=draining,
         )
         hubs = {feed: hub_of(services.mirrors[feed], settings.heartbeat_ms) for feed in services.configured()}
+        late = await stack.enter_async_context(delayed_feeds(settings, hubs))
+        all_hubs = FeedHubs(hubs, late.hubs, settings.delay_seconds)
         room = Room(capacity_of(settings))
 
         async def through_edge(scope: Scope, receive: Receive, send: Send) -> None:
@@ -115,11 +122,11 @@ async def _serve(settings: Settings) -> None:
 
         # Tools read as any client does, through the edge, which is made of the routes.
         door = Door(settings, through_edge, REQUEST_ID)
-        routed, http = _routes(services, window, door, settings)
+        routed, http = _routes(services, window, door, settings, admin=admin and admin[0])
         relays = Relays(bus, settings.relay_secret)
-        streams = make_streams(http, hubs, settings, relays)
+        streams = make_streams(http, all_hubs, settings, relays)
         accounts.keys.follow(streams.clients)
-        gate = make_gate(streams, services, plans, settings)
+        gate = make_gate(streams, services, plans, settings, late.market, http=http)
         requests = Requests()
         edge = traced(make_edge(gate, private_prefixes(routed), requests, settings), span_attributes)
         # The relay ignores data on the bus of a feed that no longer has a provider.
@@ -133,7 +140,8 @@ async def _serve(settings: Settings) -> None:
         await stack.enter_async_context(
             run_loops(
                 relay.run(),
-                ticker.run(hubs.values()),
+                ticker.run(all_hubs.named().values()),
+                *late.loops,
                 waker.follow_hints(),
                 waker.follow_events(),
                 door.run(),
@@ -145,7 +153,7 @@ async def _serve(settings: Settings) -> None:
         counting = ApiWorker(
             requests=requests,
             window=window,
-            hubs=hubs,
+            hubs=all_hubs.named(),
             streams=streams,
             room=room,
             relay=relay,
@@ -159,6 +167,7 @@ async def _serve(settings: Settings) -> None:
             calls=door.calls,
             monotonic=time.monotonic,
         )
+        await stack.enter_async_context(run_loops(*report_loops(admin, counting, services.providers)))
         ready = partial(readiness_on_private_port, services, serves.is_set)
         scraped = await stack.enter_async_context(_metrics_port(settings, partial(families, counting), ready))
         await serve_until_stopped(
@@ -171,16 +180,20 @@ async def _serve(settings: Settings) -> None:
             draining=draining,
             serves=serves,
             on_stop=services.alerts.waits.end,
+            with_admin=admin is not None,
         )
 
 
-def _routes(services: Services, window: Window, door: Door, settings: Settings) -> tuple[Litestar, App]:
+def _routes(
+    services: Services, window: Window, door: Door, settings: Settings, *, admin: Admin | None
+) -> tuple[Litestar, App]:
     """Returns the routed application, and the one in front that answers repeated reads."""
     throttle = make_throttle(services, window, settings)
     routed = build_app(
         services,
         extra_handlers=[mcp_route(door)] if serves_mcp(settings, settings.mode) else [],
         middleware=[throttle.middleware] if settings.limits != "off" else [],
+        admin=admin,
     )
     repeats = Repeats(routed, throttle=throttle, parameters=routed.state.documents.parameters)
     return routed, with_caches(repeats, settings)
@@ -205,5 +218,6 @@ def _introduction(services: Services, settings: Settings, most: Capacity) -> str
     note = f"; simulated data: {simulated}" if simulated else ""
     feeds = f", feeds on ws://{settings.host}:{settings.feed_port}" if settings.feed_port else ""
     tools = "; tools for language models on /mcp" if serves_mcp(settings, settings.mode) else ""
+    late = f"; delayed plans, {settings.delay_seconds} s late" if settings.delay_seconds else ""
     room = f"; at most {most.feeds:,} feeds ({most.reason})"
-    return f"API worker on http://{settings.host}:{settings.port}{feeds}: {served}{note}{tools}{room}"
+    return f"API worker on http://{settings.host}:{settings.port}{feeds}: {served}{note}{late}{tools}{room}"

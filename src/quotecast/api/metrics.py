@@ -18,7 +18,6 @@ from quotecast.feed.mirror import Mirror
 from quotecast.feed.relay import Relay
 from quotecast.limits.alone import WindowAlone
 from quotecast.limits.window import Window
-from quotecast.market.feeds import Feed
 from quotecast.mcp.calls import Calls
 from quotecast.observe.metrics import counter, gauge, histogram
 from quotecast.providers.transport import outcomes
@@ -35,7 +34,8 @@ class Worker(Struct, frozen=True, kw_only=True):
 
     requests: Requests
     window: Window | WindowAlone
-    hubs: Mapping[Feed, Hub]
+    #: Hubs by the name of their feed; `stocks-delayed` is that of delayed plans.
+    hubs: Mapping[str, Hub]
     streams: Streams
     room: Room
     relay: Relay
@@ -138,7 +138,7 @@ def _connections(room: Room) -> Iterator[Metric]:
     )
 
 
-def _handshakes(hubs: Mapping[Feed, Hub], streams: Streams, room: Room) -> Iterator[Metric]:
+def _handshakes(hubs: Mapping[str, Hub], streams: Streams, room: Room) -> Iterator[Metric]:
     yield counter(
         "feed_connects",
         "Connections accepted; `all`: of the socket of all feeds; `replay`: of recorded ones.",
@@ -159,13 +159,13 @@ def _handshakes(hubs: Mapping[Feed, Hub], streams: Streams, room: Room) -> Itera
     )
 
 
-def _kinds(hubs: Mapping[Feed, Hub]) -> list[tuple[str, str]]:
+def _kinds(hubs: Mapping[str, Hub]) -> list[tuple[str, str]]:
     """Returns the feeds and transports of connections."""
     sockets = [(name, "websocket") for name in (*hubs, ALL, REPLAY)]
     return [*sockets, *((feed, "sse") for feed in hubs)]
 
 
-def _fan_out(hubs: Mapping[Feed, Hub], streams: Streams) -> Iterator[Metric]:
+def _fan_out(hubs: Mapping[str, Hub], streams: Streams) -> Iterator[Metric]:
     counts = {feed: hub.statistics() for feed, hub in hubs.items()}
 
     def by_feed(name: str) -> dict[tuple[str, ...], float]:
@@ -215,7 +215,7 @@ def _fan_out(hubs: Mapping[Feed, Hub], streams: Streams) -> Iterator[Metric]:
     )
 
 
-def _feeds(mirrors: Mapping[Feed, Mirror], now: float) -> Iterator[Metric]:
+def _feeds(mirrors: Mapping[str, Mirror], now: float) -> Iterator[Metric]:
     yield gauge(
         "feed_state",
         "1 for the state that the feed is in.",
@@ -249,7 +249,7 @@ def _feeds(mirrors: Mapping[Feed, Mirror], now: float) -> Iterator[Metric]:
     )
 
 
-def _each(mirrors: Mapping[Feed, Mirror], value: Callable[[Mirror], float]) -> dict[tuple[str, ...], float]:
+def _each(mirrors: Mapping[str, Mirror], value: Callable[[Mirror], float]) -> dict[tuple[str, ...], float]:
     return {(feed,): value(mirror) for feed, mirror in mirrors.items()}
 
 

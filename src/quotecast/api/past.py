@@ -35,7 +35,7 @@ class Past:
     """Reads recorded moments in worker threads; `store` is None where nothing is recorded."""
 
     def __init__(self, store: Store | None, *, clock: Callable[[], float] = time.time) -> None:
-        self._store = store
+        self.store = store
         self._clock = clock
         self._turn = asyncio.Semaphore(MAX_READS)
         self._threads = ReaderThreads(MAX_READS)
@@ -47,14 +47,14 @@ class Past:
         Raises InvalidValue for a moment that is not recorded, HistoryError, and Busy.
         """
         moment = parse_moment("at", at)
-        if self._store is None:
+        if self.store is None:
             raise HistoryOff
         if self._waiting >= MAX_WAITING:
             raise Busy
         self._waiting += 1
         try:
             async with self._turn:
-                mirror = await self._threads.run(partial(self._read, self._store, feed, moment))
+                mirror = await self._threads.run(partial(self._read, self.store, feed, moment))
         finally:
             self._waiting -= 1
         mirror.heard_at = now

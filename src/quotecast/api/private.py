@@ -9,9 +9,10 @@ from litestar.handlers import HTTPRouteHandler
 from litestar.routes import ASGIRoute, HTTPRoute
 
 from quotecast.api.edge.identity import require_key, require_token
+from quotecast.api.edge.operators import require_operator
 from quotecast.api.reference.account_operations import AccountOperation
 
-_GUARDS: Final = frozenset({require_token, require_key})
+_GUARDS: Final = frozenset({require_token, require_key, require_operator})
 
 
 def private_prefixes(app: Litestar) -> tuple[str, ...]:

@@ -77,6 +77,12 @@ class MarketServices(Struct, frozen=True, kw_only=True):
     view: str = ""
     #: How far back the view reaches; None for the whole past.
     reach: Reach | None = None
+    #: Seconds by which the view is late.
+    delay_seconds: int = 0
+
+    def now(self) -> float:
+        """Returns the Unix time of the market that the view shows."""
+        return self.clock() - self.delay_seconds
 
     def configured(self) -> list[Feed]:
         """Returns the feeds that have a provider."""
@@ -117,7 +123,7 @@ def require_mirror(services: MarketServices, feed: Feed) -> Mirror:
         raise ProviderMissing(feed)
     mirror = services.mirrors[feed]
     if not mirror.loaded:
-        raise NoData(feed)
+        raise NoData(feed, services.delay_seconds)
     return mirror
 
 
@@ -139,5 +145,5 @@ def require_items(services: MarketServices, copy: Copy[T]) -> Sequence[T]:
     if services.providers[copy.feed] == NO_PROVIDER:
         raise ProviderMissing(copy.name)
     if copy.items is None:
-        raise NoData(copy.name)
+        raise NoData(copy.name, services.delay_seconds)
     return copy.items

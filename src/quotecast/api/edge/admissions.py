@@ -41,6 +41,10 @@ class Finder(Protocol):
         """Returns the holder of a ticket, once. Raises a QuotecastError."""
         ...
 
+    async def find_session(self, session_id: str) -> Holder:
+        """Returns the holder of a user's session. Raises a QuotecastError."""
+        ...
+
     async def take_place(self, holder: Holder, name: str) -> bool:
         """Counts a socket of a key; returns False if its plan has no more."""
         ...
@@ -79,20 +83,25 @@ class Admissions:
     def find(self, given: bytes, scope: Scope) -> Admission | None:
         """Returns the admission of a request that needs no other look; None otherwise."""
         known = self._known.get(given)
-        # A feed needs a place, and its path means another thing over HTTP.
-        if known is None or is_feed(scope):
+        if known is None or known.state is not self._finder.state:
             return None
-        if known.state is not self._finder.state or scope["path"] not in known.paths:
+        # A socket needs a place, and its path means another thing over HTTP. `add` leaves out event streams.
+        if scope["path"] not in known.paths or scope["type"] != "http":
             return None
-        if _may_name_moment(scope) or (known.until is not None and self._clock() >= known.until):
+        if scope["query_string"] and _may_name_moment(scope):
+            return None
+        if known.until is not None and self._clock() >= known.until:
             return None
         return known
 
     def add(
-        self, given: bytes, holder: Holder, grant: Grant, view: MarketServices | None, scope: Scope
+        self, given: bytes | None, holder: Holder, grant: Grant, view: MarketServices | None, scope: Scope
     ) -> Admission:
-        """Remembers an admitted request, if the next one like it needs no other look."""
-        key, parts = holder.key, parse(text_of(given))
+        """Returns the admission of a request; remembers it if the next one like it needs no other look."""
+        key = holder.key
+        if given is None:
+            return Admission(grant, view, key.id)
+        parts = parse(text_of(given))
         state = self._finder.state
         known = self._known.get(given)
         if known is None or known.state is not state:
@@ -143,4 +152,4 @@ def is_feed(scope: Scope) -> bool:
 def _may_name_moment(scope: Any) -> bool:
     """Whether the query may name a recorded moment, which the plan bounds."""
     query: bytes = scope["query_string"]
-    return bool(query) and (b"at=" in query or b"%" in query)
+    return b"at=" in query or b"%" in query

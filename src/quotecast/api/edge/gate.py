@@ -14,12 +14,14 @@ from urllib.parse import parse_qsl
 from msgspec import Struct
 
 from quotecast.access.book import Holder
+from quotecast.access.errors import FeedOutOfPlan, LiveOutOfPlan, OutOfScope, SocketsInUse
 from quotecast.access.grant import Grant
 from quotecast.access.key_text import is_ticket
 from quotecast.access.keys import Key
-from quotecast.access.plans import ANONYMOUS, UNLIMITED, USER, Plan
+from quotecast.access.plans import ANONYMOUS, UNLIMITED, USER, Plan, of_everybody
 from quotecast.access.reach import Reach
-from quotecast.access.usage import REFUSED, Usage
+from quotecast.access.usage import COUNTS, REFUSED, Usage
+from quotecast.accounts.tokens import Claims
 from quotecast.api.edge.addresses import Address, networks
 from quotecast.api.edge.admissions import (
     Admission,
@@ -29,16 +31,15 @@ from quotecast.api.edge.admissions import (
     is_feed,
     text_of,
 )
-from quotecast.api.edge.key_counting import counting
-from quotecast.api.edge.needs import needs_of, require_names
+from quotecast.api.edge.key_counting import counting, counting_stream
+from quotecast.api.edge.needs import is_live, needs_of, require_names
 from quotecast.api.edge.problems import refuse_request
 from quotecast.api.views import Views
 from quotecast.asgi import App, Receive, Scope, Send
-from quotecast.errors import InvalidValue, OutOfScope, QuotecastError, SocketsInUse
+from quotecast.errors import InvalidValue, QuotecastError
 from quotecast.history.moments import parse_moment
 from quotecast.stream.client import connection_id
 from quotecast.stream.endpoint import refuse_socket
-from quotecast.stream.metered import COUNTS
 
 #: The status of a handshake that opens a socket.
 _SWITCHING: Final = 101
@@ -50,38 +51,45 @@ class Everybody(Struct, frozen=True):
     anonymous: Grant | None
     user: Grant | None
 
+    @property
+    def users_differ(self) -> bool:
+        """Whether users have another plan than everybody."""
+        return self.user != self.anonymous
+
     @classmethod
     def of(cls, plans: Mapping[str, Plan]) -> "Everybody":
         """Returns the reserved plans of a file; without one for users they have that of everybody."""
-        anonymous = plans.get(ANONYMOUS, UNLIMITED)
-        user = plans.get(USER, anonymous)
-        return cls(
-            None if anonymous == UNLIMITED else Grant(ANONYMOUS, anonymous),
-            None if user == UNLIMITED else Grant(USER, user),
-        )
+        anonymous, user = of_everybody(plans)
+        if user != anonymous:
+            return cls(Grant(ANONYMOUS, anonymous, is_private=True), Grant(USER, user, is_private=True))
+        return cls(*(None if each == UNLIMITED else Grant(ANONYMOUS, each) for each in (anonymous, user)))
 
 
 class Gate:
     """ASGI application before routes and feeds.
 
-    `address_of` returns a client's name for limits, `client_of` its address. `is_user` says whether a request
-    has a valid token of a user. `clock` is Unix time. `usage` counts the requests and sockets of keys.
+    `app` serves feeds too, `http` all else: requests that were admitted before go there at once.
+    `address_of` returns a client's name for limits, `client_of` its address. `claims_of` returns those of a
+    request's token; None without a valid one. `clock` is Unix time. `usage` counts the requests and sockets
+    of keys.
     """
 
     def __init__(
         self,
         app: App,
         *,
+        http: App | None = None,
         finder: Finder,
         usage: Usage,
         everybody: Everybody,
         views: Views,
         address_of: Callable[[Any], str],
         client_of: Callable[[Any], Address | None],
-        is_user: Callable[[Any], bool],
+        claims_of: Callable[[Any], Claims | None],
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._app = app
+        self._http = http or app
         self._finder = finder
         self._usage = usage
         self._everybody = everybody
@@ -89,7 +97,7 @@ class Gate:
         self._views = views
         self._address_of = address_of
         self._client_of = client_of
-        self._is_user = is_user
+        self._claims_of = claims_of
         self._clock = clock
         self._admissions = Admissions(finder, clock)
 
@@ -104,13 +112,13 @@ class Gate:
         if passed is None:
             return self._pass(given, scope, receive, send)
         passed.enter(scope)
-        return self._app(scope, receive, counting(self._usage, passed.key_id, send))
+        return self._http(scope, receive, counting(self._usage, passed.key_id, send))
 
     async def _pass(self, given: bytes | None, scope: Scope, receive: Receive, send: Send) -> None:
         holder = None
         try:
-            if given is not None:
-                holder = await self._holder(text_of(given), scope)
+            holder = await self._holder(given, scope)
+            if holder is not None:
                 self._check_place_of_use(holder.key, scope)
             grant = self._everybodys(scope) if holder is None else Grant.of(holder)
             if grant is not None:
@@ -122,7 +130,7 @@ class Gate:
             await self._app(scope, receive, send)
             return
         view = self._views.of(self._views.key_of(grant))
-        if holder is None or given is None:
+        if holder is None:
             Admission(grant, view).enter(scope)
             await self._app(scope, receive, send)
             return
@@ -133,15 +141,24 @@ class Gate:
         else:
             await self._app(scope, receive, counting(self._usage, holder.key.id, send))
 
-    async def _holder(self, text: str, scope: Scope) -> Holder:
-        if is_ticket(text):
-            return await self._finder.use_ticket(text)
-        return await self._finder.find(text, self._address_of(scope))
+    async def _holder(self, given: bytes | None, scope: Scope) -> Holder | None:
+        """Returns the holder of a request's key or ticket; of a feed also that of a user's session."""
+        if given is not None:
+            text = text_of(given)
+            if is_ticket(text):
+                return await self._finder.use_ticket(text)
+            return await self._finder.find(text, self._address_of(scope))
+        if not (self._everybody.users_differ and is_feed(scope)):
+            return None
+        claims = self._claims_of(scope)
+        # Tokens of releases without sessions have none that could end.
+        return await self._finder.find_session(claims.sid) if claims and claims.sid else None
 
     def _everybodys(self, scope: Scope) -> Grant | None:
-        """Returns the grant of a request without a key."""
+        """Returns the grant of a request without a key, and of a feed without a session."""
         both = self._everybody
-        return both.user if both.user != both.anonymous and self._is_user(scope) else both.anonymous
+        is_users = both.users_differ and not is_feed(scope) and self._claims_of(scope) is not None
+        return both.user if is_users else both.anonymous
 
     def _check_place_of_use(self, key: Key, scope: Scope) -> None:
         """Raises OutOfScope for an origin or an address that the key is not for."""
@@ -158,9 +175,13 @@ class Gate:
 
     def _check(self, grant: Grant, scope: Scope) -> None:
         """Raises OutOfPlan or OutOfScope for a path that a client may not have."""
+        if grant.plan.is_delayed and is_live(scope["path"]):
+            raise LiveOutOfPlan(grant.plan_name, "no alerts, which are judged by live quotes")
         needs = needs_of(scope["path"], scope["type"])
         if needs is None:
             return
+        if grant.plan.is_delayed and not self._views.has_delayed:
+            raise FeedOutOfPlan(grant.plan_name, "delayed quotes, which this service does not have")
         for feed in needs.feeds:
             grant.require_feed(feed)
         for door in needs.doors:
@@ -190,23 +211,32 @@ class Gate:
             refusal = SocketsInUse(grant.plan_name, f"at most {grant.plan.sockets} sockets and event streams")
             await self._refuse(holder, refusal, scope, receive, send)
             return
-        key_id, usage = holder.key.id, self._usage
-        if scope["type"] == "http":
-            send = counting(usage, key_id, send, is_stream=True)
-        else:
-            usage.add_request(key_id, _SWITCHING)
-        scope[COUNTS] = usage.open_socket(key_id)
+        # Usage is of keys: that of a session counts for none.
+        is_counted = not holder.key.is_session
+        if is_counted:
+            send = self._count_socket(holder.key.id, scope, send)
         try:
             await self._app(scope, receive, send)
         finally:
-            usage.close_socket(key_id)
+            if is_counted:
+                self._usage.close_socket(holder.key.id)
             await self._finder.leave_place(holder, name)
+
+    def _count_socket(self, key_id: str, scope: Scope, send: Send) -> Send:
+        """Counts a feed of a key as open. Returns the `send` that counts what it answers."""
+        usage = self._usage
+        if scope["type"] == "http":
+            send = counting_stream(usage, key_id, send)
+        else:
+            usage.add_request(key_id, _SWITCHING)
+        scope[COUNTS] = usage.open_socket(key_id)
+        return send
 
     async def _refuse(
         self, holder: Holder | None, refusal: QuotecastError, scope: Scope, receive: Receive, send: Send
     ) -> None:
         """Answers a request with an error, which counts for a known key."""
-        if holder is None:
+        if holder is None or holder.key.is_session:
             self._usage.refusals[refusal.status] += refusal.status in REFUSED
         elif scope["type"] == "http":
             send = counting(self._usage, holder.key.id, send)

@@ -6,6 +6,7 @@ from typing import Any, Final, TypeVar
 from litestar.connection import ASGIConnection
 from litestar.handlers import BaseRouteHandler
 
+from quotecast.access.errors import InvalidKey, KeyNotEnough
 from quotecast.access.grant import GRANT, Grant
 from quotecast.access.keys import Key
 from quotecast.accounts.account import Account, open_account
@@ -13,7 +14,7 @@ from quotecast.accounts.database import Run
 from quotecast.accounts.tokens import Claims, Tokens
 from quotecast.api.services import HttpRequest, services_of
 from quotecast.asgi import Scope
-from quotecast.errors import InvalidKey, InvalidToken, KeyNotEnough, NotAuthenticated
+from quotecast.errors import InvalidToken, NotAuthenticated
 
 _CLAIMS: Final = "quotecast.claims"
 _NO_TOKEN: Final = object()
@@ -21,9 +22,14 @@ _NO_TOKEN: Final = object()
 T = TypeVar("T")
 
 
-def is_user(tokens: Tokens) -> Callable[[Scope], bool]:
-    """Returns a function from a request's scope to whether it has a valid token."""
-    return lambda scope: isinstance(_claims(scope, tokens), Claims)
+def valid_claims(tokens: Tokens) -> Callable[[Scope], Claims | None]:
+    """Returns a function from a request's scope to the claims of its token; to None without a valid one."""
+
+    def claims_of(scope: Scope) -> Claims | None:
+        claims = _claims(scope, tokens)
+        return claims if isinstance(claims, Claims) else None
+
+    return claims_of
 
 
 def identify_by_user(tokens: Tokens, by_address: Callable[[Scope], str]) -> Callable[[Scope], str]:

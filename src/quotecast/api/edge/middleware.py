@@ -21,6 +21,7 @@ Observer = Callable[[Scope, int, float], None]
 REQUEST_ID: Final = "quotecast.request_id"
 
 DOCS_PATH: Final = "/api/docs"
+OPERATORS_PATH: Final = "/api/admin/"
 MAX_PATH_LENGTH: Final = 1024
 
 _MAX_ID_LENGTH: Final = 64
@@ -90,6 +91,10 @@ class Edge:
             methods=account_methods,
             always=[*_SECURITY, _NO_CONTENT_POLICY, _NO_STORE],
             with_local=local_accounts,
+        )
+        # No page of another origin reads an operator's answers, or may send a token there.
+        self._operators = CorsPolicy(
+            (), methods="GET, HEAD, POST", always=[*_SECURITY, _NO_CONTENT_POLICY, _NO_STORE]
         )
         self._websocket_origins = {origin.encode() for origin in websocket_origins}
 
@@ -165,7 +170,7 @@ class Edge:
 
     def _policy(self, path: str) -> CorsPolicy:
         if path.startswith(self._private):
-            return self._account
+            return self._operators if path.startswith(OPERATORS_PATH) else self._account
         return self._docs if path.startswith(DOCS_PATH) else self._public
 
     def _accepts_origin(self, scope: Scope) -> bool:

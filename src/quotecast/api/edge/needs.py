@@ -7,10 +7,10 @@ from urllib.parse import parse_qsl
 
 from msgspec import Struct
 
+from quotecast.access.errors import OutOfScope
 from quotecast.access.plans import DOORS, Door
 from quotecast.api.services import MarketServices
 from quotecast.asgi import Scope
-from quotecast.errors import OutOfScope
 from quotecast.feed.mirror import Mirror
 from quotecast.market.feeds import Feed
 from quotecast.stream.relays import PATH as RELAY_PATH
@@ -49,6 +49,13 @@ def needs_of(path: str, kind: str) -> Needs | None:
         feeds = (Feed.STOCKS,)
     holds_data = first in _FEEDS or first in _DATA
     return Needs(feeds, _doors_of(first, rest), (first, *rest)) if holds_data else None
+
+
+@lru_cache(maxsize=4096)
+def is_live(path: str) -> bool:
+    """Whether a path answers what only the live feeds know."""
+    parts = [part for part in path.split("/") if part]
+    return parts[:2] == ["api", "alerts"]
 
 
 def _doors_of(first: str, rest: Sequence[str]) -> tuple[Door, ...]:

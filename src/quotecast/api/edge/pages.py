@@ -33,6 +33,9 @@ _MEDIA_TYPES: Final = {
     ".webmanifest": b"application/manifest+json",
 }
 _INDEX: Final = "/index.html"
+#: The operator's page, and its path.
+_ADMIN: Final = "/admin.html"
+_ADMIN_PATH: Final = "/admin"
 #: File names in this folder hold a hash of the content.
 _HASHED: Final = "/assets/"
 _FOREVER: Final = b"public, max-age=31536000, immutable"
@@ -57,7 +60,7 @@ _UNBUILT: Final = b"""<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>quotecast</title>
 <h1>quotecast is running</h1>
-<p>Its terminal has not been built yet: <code>just web</code> builds it, then restart the service.</p>
+<p>Its pages have not been built yet: <code>just web</code> builds them, then restart the service.</p>
 <p>The API is complete without it: <a href="/api/docs">its reference</a>.</p>
 </html>
 """
@@ -95,13 +98,19 @@ class Pages:
         return _refuse(scope, send)
 
 
-def built_pages(folder: Traversable | None = None) -> dict[str, Page]:
-    """Returns the built files by path; without a build, a page that says how to build."""
+def built_pages(folder: Traversable | None = None, *, with_admin: bool = False) -> dict[str, Page]:
+    """Returns the built files by path; without a build, pages that say how to build.
+
+    The operator's page is among them `with_admin` only.
+    """
     folder = folder or files("quotecast").joinpath("web", "dist")
     found = dict(_files(folder, "/")) if folder.is_dir() else {}
     pages = {path: _page(path, found) for path in found if not path.endswith(tuple(_CODINGS))}
-    index = pages.pop(_INDEX, None)
-    return pages | {"/": index or _page_of({b"": _UNBUILT}, _MEDIA_TYPES[".html"], _ALWAYS_ASK)}
+    index, admin = pages.pop(_INDEX, None), pages.pop(_ADMIN, None)
+    unbuilt = _page_of({b"": _UNBUILT}, _MEDIA_TYPES[".html"], _ALWAYS_ASK)
+    if with_admin:
+        pages[_ADMIN_PATH] = admin or unbuilt
+    return pages | {"/": index or unbuilt}
 
 
 def _files(folder: Traversable, prefix: str) -> Iterator[tuple[str, bytes]]:

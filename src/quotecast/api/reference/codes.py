@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from http import HTTPStatus
 from typing import Final
 
-from quotecast.errors import OutOfPlan, QuotecastError, TooManyRequests
+from quotecast.access.errors import OutOfPlan
+from quotecast.errors import QuotecastError, TooManyRequests
 
 #: Statuses of errors without a class: their code is the status in words.
 _STATUSES: Final = (400, 403, 404, 405, 408, 500, 503, 505)

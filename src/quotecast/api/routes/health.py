@@ -74,21 +74,21 @@ def health() -> Answer:
 )
 async def ready(request: HttpRequest) -> Answer:
     """Reports outages of Redis and PostgreSQL in the body only: the worker still serves from memory."""
-    found = await readiness(services_of(request))
+    found = await readiness(services_of(request), request.app.state.services)
     return _answer(encode_json(found), 200 if found.status == "ready" else 503)
 
 
-async def readiness(services: MarketServices) -> Readiness:
-    """Runs the checks and returns the readiness."""
+async def readiness(services: MarketServices, worker: MarketServices) -> Readiness:
+    """Runs the checks and returns the readiness of a worker, with the feeds of a client's view."""
     outcomes = await asyncio.gather(*map(_outcome, services.checks.values()))
-    return _readiness(services, dict(zip(services.checks, outcomes, strict=True)))
+    return _readiness(services, worker, dict(zip(services.checks, outcomes, strict=True)))
 
 
 async def readiness_on_private_port(
     services: MarketServices, serves: Callable[[], bool]
 ) -> tuple[HTTPStatus, bytes]:
     """Returns status and body for the private port: `loading` until the public ports are open."""
-    found = await readiness(services)
+    found = await readiness(services, services)
     if found.status == "ready" and not serves():
         found = replace(found, status="loading", detail="Not serving yet", code="not_serving")
     status = HTTPStatus.OK if found.status == "ready" else HTTPStatus.SERVICE_UNAVAILABLE
@@ -106,12 +106,14 @@ async def _outcome(check: Callable[[], Awaitable[str]]) -> str:
         return "failed"
 
 
-def _readiness(services: MarketServices, checks: dict[str, str]) -> Readiness:
+def _readiness(services: MarketServices, worker: MarketServices, checks: dict[str, str]) -> Readiness:
     feeds = {feed: _age(services.mirrors[feed], services.monotonic()) for feed in services.configured()}
     if services.draining():
         return Readiness("draining", checks, feeds, "Draining", "draining")
-    # One feed with data is enough: one dead upstream must not take the others out of service.
-    if feeds and all(age.state == "down" for age in feeds.values()):
+    # One feed with data is enough: one dead upstream must not take the others out of service. So is one that
+    # a client's view lacks: a delayed market has no data yet for a quarter of an hour.
+    states = [worker.mirrors[feed].state(worker.monotonic()) for feed in worker.configured()]
+    if states and all(state == "down" for state in states):
         return Readiness("loading", checks, feeds, "No data yet", "no_data")
     return Readiness("ready", checks, feeds)
 

@@ -1,6 +1,5 @@
 """Sessions as clients get them: a token and its user, and the session that begins with them."""
 
-import ipaddress
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
@@ -15,9 +14,7 @@ from quotecast.api.answers import Answer
 from quotecast.api.reference.account_operations import secret_answer
 from quotecast.api.routes.devices import cookie_for
 from quotecast.api.services import HttpRequest, services_of
-
-#: Bits of an address that a session shows: enough to recognise a network, not a person.
-_PREFIXES: Final = {4: 24, 6: 48}
+from quotecast.reports.masking import network_of
 
 
 class Profile(Struct, frozen=True):
@@ -75,12 +72,3 @@ def device_name(scope: Mapping[str, Any]) -> str:
     given = next((value for name, value in scope["headers"] if name == b"user-agent"), b"")
     text = given.decode("utf-8", "replace")
     return "".join(filter(str.isprintable, text))[: sessions.MAX_DEVICE]
-
-
-def network_of(address: str) -> str:
-    """Returns the network of a limiter's address: a /24 or a /48; nothing where there is no address."""
-    try:
-        network = ipaddress.ip_interface(address)
-    except ValueError:
-        return ""
-    return str(ipaddress.ip_network((network.ip, _PREFIXES[network.version]), strict=False))

@@ -1,4 +1,4 @@
-"""Tickets: a key opens one feed in a browser, which sends no headers there."""
+"""Tickets: a key or a user's session opens one feed in a browser, which sends no headers there."""
 
 from typing import Annotated, Final
 
@@ -6,9 +6,10 @@ from litestar import Router, post
 from msgspec import Meta, Struct
 
 from quotecast.access.shared import TICKET_SECONDS
+from quotecast.accounts.account import Account
 from quotecast.api.answers import Answer
-from quotecast.api.edge.identity import key_of, require_key
-from quotecast.api.reference.account_operations import AccountOperation, outcomes, secret_answer
+from quotecast.api.edge.identity import key_of, require_key, require_token, with_account
+from quotecast.api.reference.account_operations import SECURED, AccountOperation, outcomes, secret_answer
 from quotecast.api.reference.openapi import ID, refused
 from quotecast.api.services import HttpRequest, services_of
 from quotecast.errors import Problem
@@ -47,6 +48,48 @@ async def make_ticket(request: HttpRequest) -> Answer:
     ticket = await services_of(request).accounts.keys.make_ticket(key.id)
     return secret_answer(Ticket(ticket, TICKET_SECONDS))
 
+
+class UserTicket(Struct, frozen=True):
+    """A ticket for one feed, where users have a plan of their own."""
+
+    ticket: Annotated[
+        str | None,
+        Meta(
+            description="For the parameter `ticket` of a feed's address, once; null where feeds need none: "
+            "users have the plan of everybody"
+        ),
+    ]
+    expires_in: Annotated[int, Meta(description="Seconds until the ticket ends", examples=[TICKET_SECONDS])]
+
+
+@post(
+    "/ticket",
+    operation_id="createUserTicket",
+    status_code=200,
+    guards=[require_token],
+    operation_class=AccountOperation,
+    summary="Make a ticket for a feed of a user",
+    security=SECURED,
+    responses=outcomes(200, UserTicket, UserTicket(_TICKET.ticket, TICKET_SECONDS), "Made, or not needed"),
+    opt={"limit": "terminal"},
+)
+async def make_user_ticket(request: HttpRequest) -> Answer:
+    """A page calls this with the token of its user, and opens one feed with `?ticket=…` within 30 seconds.
+
+    The feed has the plan of users. It ends within a second of the session, with close code 4452.
+    """
+    keys, ticket = services_of(request).accounts.keys, None
+    # Where feeds need no tickets, no database may keep a page from its quotes.
+    if keys.users_differ and (session := await with_account(request, _session_of)):
+        ticket = await keys.make_session_ticket(session)
+    return secret_answer(UserTicket(ticket, TICKET_SECONDS))
+
+
+async def _session_of(account: Account) -> str | None:
+    return account.session
+
+
+USER_ROUTER: Final = Router("/api/auth", route_handlers=[make_user_ticket], tags=["Accounts"])
 
 ROUTER: Final = Router(
     "/api/keys",

@@ -70,7 +70,7 @@ async def worth_history(
     lots: dict[str, list[tuple[date, float]]] = {}
     for each in holdings:
         lots.setdefault(each.ticker, []).append((each.bought_at, float(each.shares)))
-    now = datetime.fromtimestamp(services.clock(), UTC)
+    now = datetime.fromtimestamp(services.now(), UTC)
     days = _days_of(span, now, min((each.bought_at for each in holdings), default=now.date()))
     priced, missing = _priced(services, lots, currency)
     markets, unread = _within_limit(priced)

@@ -186,7 +186,7 @@ def marks(
 @repeatable
 def time(services: Services) -> Answer:
     """Unix time in whole seconds, as text."""
-    return document_answer(SharedBody(b"%d" % services.clock(), _TEXT), CACHE_QUOTES)
+    return document_answer(SharedBody(b"%d" % services.now(), _TEXT), CACHE_QUOTES)
 
 
 @get(

@@ -53,7 +53,7 @@ async def symbol_info(services: Services, instrument: Instrument) -> SymbolInfo:
     """Returns what a chart must know of an instrument."""
     feed, quote = instrument.feed, instrument.quote
     market = market_of(services, feed, quote.key)
-    now = datetime.fromtimestamp(services.clock(), UTC)
+    now = datetime.fromtimestamp(services.now(), UTC)
     # The first call reads the holidays of decades.
     hours = await asyncio.to_thread(hours_of, market.calendar, now)
     multipliers = [each for each in resolutions_of(feed, market.calendar) if is_intraday(each)]

@@ -1,0 +1,90 @@
+"""Errors of API keys and plans."""
+
+from quotecast.errors import CloseCode, InvalidToken, NotAuthenticated, QuotecastError
+
+
+class InvalidKey(NotAuthenticated):
+    """The API key or ticket is unknown, expired, revoked or malformed; clients do not learn which."""
+
+    code = "invalid_key"
+
+    def __init__(self) -> None:
+        super().__init__("Invalid, expired or revoked API key")
+
+
+class SessionEnded(InvalidToken):
+    """The session with which a page opened a feed has ended; the page may connect again without it."""
+
+    def __init__(self) -> None:
+        NotAuthenticated.__init__(self, "The session of this user ended; connect again")
+
+
+class KeyNotEnough(QuotecastError):
+    """An API key opens no account: this route needs the token of a login."""
+
+    status = 403
+    code = "key_not_enough"
+
+    def __init__(self) -> None:
+        super().__init__("API keys open no accounts: log in and send that token")
+
+
+class OutOfScope(QuotecastError):
+    """The scope of an API key excludes a request; the message names the bound."""
+
+    status = 403
+    code = "key_scope"
+
+
+class OutOfPlan(QuotecastError):
+    """The plan of a client excludes a request; the message names plan and bound, the code the bound."""
+
+    status = 403
+
+    def __init__(self, plan: str, bound: str) -> None:
+        super().__init__(f"Plan {plan}: {bound}")
+
+
+class FeedOutOfPlan(OutOfPlan):
+    """The plan has no quotes of a feed."""
+
+    code = "plan_feeds"
+
+
+class DoorOutOfPlan(OutOfPlan):
+    """The plan has no data in this way, such as event streams or bars."""
+
+    code = "plan_doors"
+
+
+class PastOutOfPlan(OutOfPlan):
+    """The plan does not reach back so far."""
+
+    code = "plan_history"
+
+
+class LiveOutOfPlan(OutOfPlan):
+    """The plan is delayed, and the request needs live quotes."""
+
+    code = "plan_freshness"
+
+
+class SocketsInUse(OutOfPlan):
+    """All sockets of the plan are open."""
+
+    code = "plan_sockets"
+
+
+def close_code_of(refusal: QuotecastError) -> CloseCode:
+    """Returns the close code of a socket that an error refuses."""
+    match refusal:
+        case SocketsInUse():
+            return CloseCode.PLAN_FULL
+        case SessionEnded():
+            return CloseCode.RIGHTS_CHANGED
+        case NotAuthenticated():
+            return CloseCode.KEY_ENDED
+        case _ if refusal.status == OutOfScope.status:
+            return CloseCode.NOT_ALLOWED
+        case _:
+            return CloseCode.NO_DATA

@@ -1,0 +1,1 @@
+"""The operator's routes: registered only where `QUOTECAST_ADMIN` is on."""

@@ -1,0 +1,163 @@
+"""API keys of all users, as operators see and change them."""
+
+from datetime import datetime
+from typing import Annotated, Final
+
+from litestar import get, post
+from litestar.params import FromPath
+from msgspec import Meta, Struct
+
+from quotecast.access import storage
+from quotecast.access.plans import USER
+from quotecast.access.storage import KEY
+from quotecast.accounts.database import Run
+from quotecast.accounts.ids import ID_PATTERN
+from quotecast.api.admin_services import admin_of
+from quotecast.api.answers import Answer
+from quotecast.api.edge.operators import actor_of, now_of, require_operator, with_operator
+from quotecast.api.reference.account_operations import AccountOperation, answer, not_found, taking
+from quotecast.api.routes.admin.operations import OPERATOR, operator_done, operator_outcomes
+from quotecast.api.routes.admin.users import BeforeId, Find
+from quotecast.api.routes.bodies import body_of
+from quotecast.api.services import HttpRequest
+from quotecast.errors import InvalidValue, NotFound
+from quotecast.market.codec import iso_utc
+from quotecast.operators import lists
+from quotecast.operators.actions import record
+from quotecast.operators.lists import KeyListed
+from quotecast.operators.sessions import OperatorSeen
+
+
+class KeyOfUser(Struct, frozen=True, kw_only=True):
+    """A key; `user_id` and `email` are empty for a key of the operator."""
+
+    id: str
+    name: str
+    plan: str
+    user_id: str
+    email: str
+    created_at: str
+    expires_at: str | None
+    revoked_at: str | None
+    user_disabled: bool
+
+
+class KeysOfUsers(Struct, frozen=True):
+    """A page of keys, and the plans that a key may have."""
+
+    keys: list[KeyOfUser]
+    plans: list[str]
+
+
+class KeyPlan(Struct, frozen=True):
+    """The body of a request that gives a key another plan."""
+
+    plan: Annotated[str, Meta(max_length=40, description="Name of a plan; `user` is that of users")]
+
+
+_SHOWN: Final = KeyOfUser(
+    id="01a1fc87e0c47a905dd5d088",
+    name="Price ticker",
+    plan="silver",
+    user_id="019a9c3f5b2d4f6a8c0e1b2d",
+    email="ayse@example.com",
+    created_at="2026-11-20T15:30:00.000Z",
+    expires_at=None,
+    revoked_at=None,
+    user_disabled=False,
+)
+_UNKNOWN: Final = {404: not_found(KEY)}
+
+
+@get(
+    "/keys",
+    operation_id="listKeysOfUsers",
+    summary="API keys of all users",
+    guards=[require_operator],
+    operation_class=AccountOperation,
+    security=OPERATOR,
+    responses=operator_outcomes(
+        KeysOfUsers, KeysOfUsers([_SHOWN], ["silver", USER]), "At most 50 keys, the newest first", 422
+    ),
+)
+async def list_keys(request: HttpRequest, find: Find = "", before: BeforeId = "") -> Answer:
+    """`find` may be a plan too. The id of the last key is `before` of the next page."""
+
+    async def read(run: Run, _: OperatorSeen) -> KeysOfUsers:
+        keys = await lists.keys(run, find.replace("\0", ""), before.replace("\0", ""))
+        return KeysOfUsers([_shown(each) for each in keys], await _plans(request, run))
+
+    return answer(await with_operator(request, read))
+
+
+@post(
+    "/keys/{key_id:str}/revoke",
+    status_code=204,
+    operation_id="revokeKeyOfUser",
+    summary="Revoke an API key",
+    guards=[require_operator],
+    operation_class=AccountOperation,
+    security=OPERATOR,
+    responses=operator_done("Revoked", others=_UNKNOWN),
+)
+async def revoke(request: HttpRequest, key_id: FromPath[str]) -> None:
+    """The key ends within a second on every worker, with its open feeds."""
+    _require_id(key_id)
+
+    async def write(run: Run, operator: OperatorSeen) -> None:
+        await storage.revoke_any(run, key_id, now_of(request))
+        await record(run, actor_of(request, operator.email), "keys.revoke", target=key_id)
+
+    await with_operator(request, write)
+
+
+@post(
+    "/keys/{key_id:str}/plan",
+    status_code=204,
+    operation_id="setPlanOfKey",
+    summary="Give an API key another plan",
+    guards=[require_operator],
+    operation_class=taking(KeyPlan, {"plan": "silver"}),
+    security=OPERATOR,
+    responses=operator_done("The key has the plan", 400, 408, 413, 422, others=_UNKNOWN),
+)
+async def set_plan(request: HttpRequest, key_id: FromPath[str]) -> None:
+    """The key's feeds close within a second; their clients connect again, and get the new bounds."""
+    plan = (await body_of(request, KeyPlan)).plan
+    _require_id(key_id)
+
+    async def write(run: Run, operator: OperatorSeen) -> None:
+        if plan not in await _plans(request, run):
+            raise InvalidValue("plan", "There is no such plan")
+        await storage.set_plan(run, key_id, "" if plan == USER else plan)
+        actor = actor_of(request, operator.email)
+        await record(run, actor, "keys.plan", target=key_id, detail=f"plan {plan}")
+
+    await with_operator(request, write)
+
+
+async def _plans(request: HttpRequest, run: Run) -> list[str]:
+    return sorted({USER, *admin_of(request).plans, *await storage.names_of_plans(run)})
+
+
+def _require_id(key_id: str) -> None:
+    if not ID_PATTERN.fullmatch(key_id):
+        raise NotFound(KEY)
+
+
+def _shown(key: KeyListed) -> KeyOfUser:
+    return KeyOfUser(
+        id=key.id,
+        name=key.name,
+        plan=key.plan or USER,
+        user_id=key.user_id or "",
+        email=key.email,
+        created_at=iso_utc(key.created_at.timestamp()),
+        expires_at=_text(key.expires_at),
+        revoked_at=_text(key.revoked_at),
+        user_disabled=key.user_disabled,
+    )
+
+
+def _text(moment: datetime | None) -> str | None:
+    return None if moment is None else iso_utc(moment.timestamp())

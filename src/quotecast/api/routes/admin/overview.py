@@ -1,0 +1,170 @@
+"""What the processes say of themselves, what keys used, and the log of operators' actions."""
+
+from datetime import timedelta
+from typing import Annotated, Any, Final
+
+import structlog
+from litestar import get
+from litestar.params import QueryParameter
+from msgspec import Struct
+
+from quotecast.accounts.database import Run
+from quotecast.api.admin_services import admin_of
+from quotecast.api.answers import Answer
+from quotecast.api.edge.operators import now_of, require_operator, with_operator
+from quotecast.api.reference.account_operations import AccountOperation, answer
+from quotecast.api.routes.admin.operations import OPERATOR, operator_outcomes
+from quotecast.api.services import HttpRequest, services_of
+from quotecast.market.codec import iso_utc
+from quotecast.operators import actions, lists
+from quotecast.operators.lists import KeyUsage
+from quotecast.operators.sessions import OperatorSeen
+from quotecast.reports.model import Report
+
+Days = Annotated[int, QueryParameter(ge=1, le=400, description="The last days in UTC, today included")]
+Before = Annotated[
+    int,
+    QueryParameter(ge=0, le=2**62, description="Rows before this id; the newest rows with 0 or without it"),
+]
+
+log = structlog.get_logger()
+
+
+class Overview(Struct, frozen=True, kw_only=True):
+    """The reports of all processes; `available` is false while Redis does not answer."""
+
+    at: str
+    available: bool
+    processes: list[Report]
+    #: Names of the keys in the reports, by id.
+    keys: dict[str, str]
+
+
+class ActionShown(Struct, frozen=True, kw_only=True):
+    """A row of the log; `email` and `key_name` are those of the target now, empty once it is gone."""
+
+    id: int
+    happened_at: str
+    via: str
+    actor: str
+    address: str
+    action: str
+    target: str
+    detail: str
+    outcome: str
+    email: str
+    key_name: str
+
+
+_REPORT: Final = Report(
+    id="4242-0011223344556677", kind="api", host="worker-1", pid=4242, version="0.1.0", started_at=0.0, at=0.0
+)
+_OVERVIEW: Final = Overview(
+    at="2026-11-20T15:30:00.000Z",
+    available=True,
+    processes=[_REPORT],
+    keys={"01a1fc87e0c47a905dd5d088": "Price ticker"},
+)
+_USED: Final = KeyUsage(
+    key_id="01a1fc87e0c47a905dd5d088",
+    name="Price ticker",
+    email="ayse@example.com",
+    requests=1843,
+    refused=12,
+    socket_minutes=1439.9,
+    quotes=981_204,
+    bytes=143_002_551,
+)
+_ACTION: Final = ActionShown(
+    id=7,
+    happened_at="2026-11-20T15:30:00.000Z",
+    via="page",
+    actor="ayse@example.com",
+    address="203.0.113.7",
+    action="keys.revoke",
+    target="01a1fc87e0c47a905dd5d088",
+    detail="",
+    outcome="done",
+    email="bo@example.com",
+    key_name="Price ticker",
+)
+
+
+@get(
+    "/overview",
+    operation_id="getOverview",
+    summary="What the processes report",
+    guards=[require_operator],
+    operation_class=AccountOperation,
+    security=OPERATOR,
+    responses=operator_outcomes(Overview, _OVERVIEW, "Reports of the last ten seconds"),
+)
+async def overview(request: HttpRequest) -> Answer:
+    """Does not count as a use of the session: the page asks every few seconds by itself."""
+
+    async def check(_: Run, operator: OperatorSeen) -> OperatorSeen:
+        return operator
+
+    await with_operator(request, check, renewing=False)
+    reports, available = await _reports(request)
+    used = {each.key for report in reports if report.worker for each in report.worker.keys}
+    slow = {each.key for report in reports if report.worker for each in report.worker.slow}
+
+    async def names(run: Run) -> dict[str, str]:
+        return await lists.names_of_keys(run, used | slow)
+
+    named = await services_of(request).accounts.database.transaction(names)
+    at = iso_utc(services_of(request).clock())
+    return answer(Overview(at=at, available=available, processes=reports, keys=named))
+
+
+@get(
+    "/usage",
+    operation_id="listUsageOfKeys",
+    summary="What API keys used",
+    guards=[require_operator],
+    operation_class=AccountOperation,
+    security=OPERATOR,
+    responses=operator_outcomes(list[KeyUsage], [_USED], "The 50 keys with the most bytes", 422),
+)
+async def usage(request: HttpRequest, days: Days = 7) -> Answer:
+    """Sums of the last days. Counts appear within 15 seconds of their use."""
+    first = now_of(request).date() - timedelta(days=days - 1)
+
+    async def read(run: Run, _: OperatorSeen) -> list[KeyUsage]:
+        return await lists.usage(run, first)
+
+    return answer(await with_operator(request, read))
+
+
+@get(
+    "/actions",
+    operation_id="listOperatorActions",
+    summary="What operators did",
+    guards=[require_operator],
+    operation_class=AccountOperation,
+    security=OPERATOR,
+    responses=operator_outcomes(list[ActionShown], [_ACTION], "At most 50, the newest first", 422),
+)
+async def list_actions(request: HttpRequest, before: Before = 0) -> Answer:
+    """Every action of operators on the page and in the shell, with failed logins; rows stay for ever."""
+
+    async def read(run: Run, _: OperatorSeen) -> list[ActionShown]:
+        return [_shown(each) for each in await actions.page(run, before=before or None)]
+
+    return answer(await with_operator(request, read))
+
+
+async def _reports(request: HttpRequest) -> tuple[list[Report], bool]:
+    """Returns the reports, workers first, and whether Redis answered."""
+    try:
+        reports = await admin_of(request).reports.all()
+    except Exception as error:  # noqa: BLE001 - the page must work during an outage of Redis
+        log.warning("reports not read", error=str(error))
+        return [], False
+    return sorted(reports, key=lambda each: (each.kind, each.host, each.pid, each.id)), True
+
+
+def _shown(action: actions.Action) -> ActionShown:
+    values: dict[str, Any] = {name: getattr(action, name) for name in action.__struct_fields__}
+    return ActionShown(**{**values, "happened_at": iso_utc(action.happened_at.timestamp())})
