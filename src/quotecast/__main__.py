@@ -24,6 +24,10 @@ _COMMANDS: Final = {
     "users": ("quotecast.commands.users:run", "list, disable or delete users, or reset their passwords"),
     "keys": ("quotecast.commands.keys:run", "make, list or revoke API keys, or give them plans"),
     "plans": ("quotecast.commands.plans:run", "list, show, store, delete or check the plans of API keys"),
+    "operators": (
+        "quotecast.commands.operators:run",
+        "add, list or remove operators, or print what operators did",
+    ),
     "mcp": ("quotecast.commands.mcp:run", "give language models tools: MCP on standard input and output"),
     "watch": ("quotecast.commands.watch:run", "show quotes in the terminal as they change"),
     "audit": ("quotecast.commands.audit:run", "measure a feed, or an upstream, against thresholds"),
@@ -42,6 +46,7 @@ _WITH_ARGUMENTS: Final = {
     "quotecast.commands.users:run",
     "quotecast.commands.keys:run",
     "quotecast.commands.plans:run",
+    "quotecast.commands.operators:run",
     "quotecast.commands.migrate:undo",
     "quotecast.commands.record:run",
     "quotecast.commands.history:run",
@@ -100,6 +105,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_actions(commands.choices["users"])
     _add_keys(commands.choices["keys"])
     _add_plans(commands.choices["plans"])
+    _add_operators(commands.choices["operators"])
     _add_recording(commands.choices["record"])
     _add_history(commands.choices["history"])
     _add_watching(commands.choices["watch"])
@@ -209,6 +215,20 @@ def _add_plans(command: argparse.ArgumentParser) -> None:
             action.add_argument("name", metavar="NAME")
         if name in {"set", "check"}:
             action.add_argument("file", metavar="FILE", help="TOML" if name == "check" else "TOML; -: input")
+
+
+def _add_operators(command: argparse.ArgumentParser) -> None:
+    actions = command.add_subparsers(dest="action", metavar="ACTION", required=True)
+    add = actions.add_parser("add", help="let a user sign in to the page /admin")
+    add.add_argument("email", metavar="EMAIL")
+    add.add_argument(
+        "--totp", action="store_true", help="ask for codes of an app too; prints a new secret for it, once"
+    )
+    actions.add_parser("list", help="list all operators")
+    remove = actions.add_parser("remove", help="take the role from a user, and end their sessions of it")
+    remove.add_argument("email", metavar="EMAIL")
+    log = actions.add_parser("log", help="print what operators did, the newest first")
+    log.add_argument("--csv", action="store_true", help="a table for spreadsheets (RFC 4180)")
 
 
 def _add_recording(command: argparse.ArgumentParser) -> None:

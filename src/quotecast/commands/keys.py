@@ -28,6 +28,7 @@ from quotecast.commands.account_database import (
     plain,
 )
 from quotecast.commands.plans import plans_of_file
+from quotecast.commands.shell_log import recorded
 from quotecast.complaints import complaint
 from quotecast.errors import InvalidValue, NotFound, QuotecastError
 from quotecast.observe.logs import configure_logs
@@ -75,7 +76,8 @@ def _run_action(settings: Settings, arguments: Namespace) -> None:
             )
         case _:
             key_id = _id_of(arguments.id)
-            in_transaction(answering_url(settings), partial(storage.revoke_any, key_id=key_id, now=now))
+            revoke = partial(storage.revoke_any, key_id=key_id, now=now)
+            in_transaction(answering_url(settings), recorded("keys.revoke", revoke, target=key_id))
             _say(f"{key_text.PREFIX}{key_id} is revoked, and ends within a second on every worker")
 
 
@@ -92,7 +94,8 @@ def _create(settings: Settings, arguments: Namespace, now: datetime) -> None:
             run, key_id, secret, name=name, plan=plan, scope=scope, now=now, until=until, email=email
         )
 
-    key = in_transaction(answering_url(settings), write)
+    work = recorded("keys.create", write, target=key_id, detail=f"plan {arguments.plan}")
+    key = in_transaction(answering_url(settings), work)
     _say(f"API key {key.id}, plan {key.plan or USER}; this is the only time that its secret is shown:")
     sys.stdout.write(f"{key_text.key_text(key.id, secret)}\n")
     sys.stdout.flush()
@@ -104,7 +107,8 @@ def _set_plan(settings: Settings, text: str, plan: str) -> None:
     async def write(run: Run) -> None:
         await storage.set_plan(run, key_id, await _checked_plan(settings, run, plan))
 
-    in_transaction(answering_url(settings), write)
+    work = recorded("keys.plan", write, target=key_id, detail=f"plan {plan}")
+    in_transaction(answering_url(settings), work)
     _say(f"{key_text.PREFIX}{key_id} has the plan {plan}; its clients connect again within a second")
 
 
@@ -112,7 +116,7 @@ async def _checked_plan(settings: Settings, run: Run, name: str) -> str:
     """Returns the plan of a key as it is stored: empty for that of users. Raises KeysFailed."""
     if name == USER:
         return ""
-    known = {*plans_of_file(settings), *await storage.stored_plans(run)}
+    known = {*plans_of_file(settings), *await storage.names_of_plans(run)}
     if name not in known:
         choices = ", ".join(sorted({*known, USER}))
         raise KeysFailed(f"There is no plan {plain(name)!r}: one of {choices}")

@@ -15,6 +15,7 @@ from quotecast.access import storage
 from quotecast.access.plans import RESERVED, Plan, check_name, parse_plan, read_plans
 from quotecast.accounts.database import Run
 from quotecast.commands.account_database import answering_url, as_failures_of, in_transaction
+from quotecast.commands.shell_log import recorded
 from quotecast.errors import NotFound, QuotecastError
 from quotecast.local import console
 from quotecast.observe.logs import configure_logs
@@ -115,15 +116,18 @@ def _store(settings: Settings, name: str, text: str) -> None:
     async def write(run: Run) -> None:
         await storage.store_plan(run, name, plan, datetime.now(UTC))
 
-    in_transaction(answering_url(settings), write)
+    in_transaction(answering_url(settings), recorded("plans.set", write, target=name))
     console.say(f"Plan {name} is stored; workers follow within a second")
+    if plan.is_delayed and not settings.delay_seconds:
+        console.say("Its quotes are delayed: ingest and workers need QUOTECAST_DELAY_SECONDS, such as 900")
     if name in plans_of_file(settings):
         console.say(f"{settings.plans} has a plan of this name, which goes before the stored one")
 
 
 def _delete(settings: Settings, name: str) -> None:
     try:
-        in_transaction(answering_url(settings), partial(storage.delete_plan, name=name))
+        delete = partial(storage.delete_plan, name=name)
+        in_transaction(answering_url(settings), recorded("plans.delete", delete, target=name))
     except NotFound as error:
         raise PlansFailed(f"No plan {name!r} is stored") from error
     console.say(f"Plan {name} is deleted; keys with it get no data until a plan of that name exists")

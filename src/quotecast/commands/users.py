@@ -25,9 +25,12 @@ from quotecast.commands.account_database import (
     open_database,
     plain,
 )
+from quotecast.commands.shell_log import shell_actor
 from quotecast.errors import NotFound, QuotecastError, SettingsError
 from quotecast.local import console
 from quotecast.observe.logs import configure_logs
+from quotecast.operators.actions import record
+from quotecast.operators.storage import id_of
 from quotecast.settings.model import Settings
 
 #: Changes the user with an email, in a transaction.
@@ -81,8 +84,16 @@ def _run_action(url: str, arguments: Namespace) -> None:
             change = users.delete
         case action:
             change = _CHANGES[action]
-    in_transaction(url, lambda run: change(run, email))
+    in_transaction(url, partial(_change, action=arguments.action, change=change, email=email))
     console.say(f"{email} {_DONE[arguments.action]}")
+
+
+async def _change(run: Run, action: str, change: Change, email: str) -> None:
+    """Changes a user, and adds a row to the log of operators' actions."""
+    # Before the change, which may delete the user.
+    user_id = await id_of(run, email)
+    await change(run, email)
+    await record(run, shell_actor(), f"users.{action}", target=user_id)
 
 
 async def _list(url: str, lines_of: Callable[[list[UserRow]], Iterator[str]]) -> None:
