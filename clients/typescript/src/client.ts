@@ -12,6 +12,7 @@ import { type Answer, type Given, type Page, Rest, type RestOptions, type Route 
 import type { SearchResult, Session } from "./rest-types.ts";
 import { fetchWithRetries, type RetryOptions } from "./retries.ts";
 import { Stream } from "./stream.ts";
+import { userTicket } from "./user-ticket.ts";
 
 export interface ClientOptions
   extends RetryOptions,
@@ -55,12 +56,12 @@ export class Client {
       fetch: fetchWithRetries(options.fetch ?? fetch, options),
       ...(options.onLimit ? { onLimit: options.onLimit } : {}),
     });
-    const ticket = key === null ? options.ticket : () => this.newTicket();
+    const ticket = key === null ? (options.ticket ?? (() => this.#userTicket())) : () => this.newTicket();
     this.#connection = {
       address: feeds,
       ...(encoding ? { encoding } : {}),
       ...(WebSocket ? { WebSocket } : {}),
-      ...(ticket ? { ticket } : {}),
+      ticket,
     };
     this.#live = new LiveQuotes(this);
   }
@@ -141,6 +142,10 @@ export class Client {
   async newTicket(): Promise<string> {
     const { ticket } = await this.call("POST /api/keys/ticket");
     return ticket;
+  }
+
+  async #userTicket(): Promise<string | null> {
+    return this.token === null ? null : userTicket(this.rest);
   }
 
   /** Creates a user, whose token later calls have. */

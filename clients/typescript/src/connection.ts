@@ -14,7 +14,7 @@ export interface ConnectionOptions {
   readonly address: string;
   readonly encoding?: Encoding;
   readonly backoff?: Backoff;
-  /** Asked before each connection, for a ticket that opens it; without a source the service must need none. */
+  /** Asked before each connection, for a ticket that opens it. */
   readonly ticket?: TicketSource;
   /** The runtime's own by default; Node before 22 has none. */
   readonly WebSocket?: SocketConstructor;
@@ -26,6 +26,8 @@ type AnyFeed = Pick<Feed<FeedName>, "open" | "end" | "take">;
 const DEFAULT_HEARTBEAT_MS = 15_000;
 /** Time limit for a pong when the connection is in doubt. */
 const PONG_MS = 3000;
+/** Wait after a ticket that failed, before the rights are renewed. */
+const RENEW_AGAIN_MS = 5000;
 /** The code of a feed without a provider. */
 const NO_PROVIDER = 404;
 /** Close codes in this range are final: the client does not reconnect. */
@@ -47,6 +49,9 @@ export class Connection {
   #socket: WebSocket | null = null;
   /** The question for a ticket that has no answer yet. */
   #asking: object | null = null;
+  /** Whether a ticket opened the present socket. */
+  #hasTicket = false;
+  #isClosed = false;
   /** Why the service refuses the connection; the close code says whether another one may help. */
   #refusal = "";
   /** The greeting of the present connection. */
@@ -80,6 +85,7 @@ export class Connection {
 
   /** Closes the connection for good. */
   close(): void {
+    this.#isClosed = true;
     this.#dropSocket();
     clearTimeout(this.#retry);
     this.#retry = undefined;
@@ -101,6 +107,27 @@ export class Connection {
     }
   }
 
+  /**
+   * Connects again if a ticket opens the connection now, or opened it before: call it after a login or a logout. Returns
+   * whether it does.
+   */
+  async renew(): Promise<boolean> {
+    if (!this.options.ticket || this.#isClosed) return false;
+    try {
+      const ticket = await this.options.ticket();
+      const isSame = this.#welcome !== null && ticket === null && !this.#hasTicket;
+      if (isSame || this.#isClosed) return false;
+      this.#endFeeds("connecting");
+      this.#reconnect(0);
+      return true;
+    } catch (error) {
+      if (refusalOf(error)) return false;
+      // The present rights are better than none.
+      await new Promise((resolve) => setTimeout(resolve, RENEW_AGAIN_MS));
+      return this.renew();
+    }
+  }
+
   #send(command: Command): void {
     this.#socket?.send(JSON.stringify(command));
   }
@@ -110,7 +137,7 @@ export class Connection {
     const url = `${this.options.address.replace(/^http/, "ws").replace(/\/+$/, "")}/api/ws`;
     const { ticket } = this.options;
     if (ticket) void this.#openWithTicket(url, ticket);
-    else this.#openSocket(url);
+    else this.#openSocket(null, url);
   }
 
   /** The watchdog ends a question that nobody answers. */
@@ -120,7 +147,7 @@ export class Connection {
     this.#restartWatchdog();
     try {
       const ticket = await source();
-      if (asking === this.#asking) this.#openSocket(addressWith(ticket, url));
+      if (asking === this.#asking) this.#openSocket(ticket, url);
     } catch (error) {
       if (asking !== this.#asking) return;
       const refusal = refusalOf(error);
@@ -129,9 +156,10 @@ export class Connection {
     }
   }
 
-  #openSocket(url: string): void {
+  #openSocket(ticket: string | null, url: string): void {
     this.#asking = null;
-    const socket = new this.#Socket(url, [this.#encoding.subprotocol]) as WebSocket;
+    this.#hasTicket = ticket !== null;
+    const socket = new this.#Socket(addressWith(ticket, url), [this.#encoding.subprotocol]) as WebSocket;
     socket.binaryType = "arraybuffer";
     socket.onmessage = ({ data }) => this.#read(data);
     socket.onclose = ({ code, reason }) => this.#handleLoss(code, reason);

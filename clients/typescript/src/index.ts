@@ -18,3 +18,4 @@ export { type Answer, type Given, type Page, type RateLimit, Rest, type RestOpti
 export type * from "./rest-types.ts";
 export { fetchWithRetries, type RetryOptions } from "./retries.ts";
 export type { QuoteChange, Stream } from "./stream.ts";
+export { userTicket } from "./user-ticket.ts";

@@ -1,5 +1,5 @@
-/** Returns a new ticket, which opens one socket. */
-export type TicketSource = () => Promise<string>;
+/** Returns a new ticket, which opens one socket; null where none is needed. */
+export type TicketSource = () => Promise<string | null>;
 
 /** Returns an API key. Throws for a text that no header can carry; the error does not show it. */
 export function checkedKey(key: string): string {
@@ -8,6 +8,6 @@ export function checkedKey(key: string): string {
   return key;
 }
 
-/** Returns the address of a socket with a ticket. */
-export const addressWith = (ticket: string, address: string): string =>
-  `${address}${address.includes("?") ? "&" : "?"}ticket=${encodeURIComponent(ticket)}`;
+/** Returns the address of a socket with a ticket, if there is one. */
+export const addressWith = (ticket: string | null, address: string): string =>
+  ticket === null ? address : `${address}${address.includes("?") ? "&" : "?"}ticket=${encodeURIComponent(ticket)}`;

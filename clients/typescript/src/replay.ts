@@ -2,7 +2,7 @@ import { type Change, Copy } from "./copy.ts";
 import { ROWS } from "./encodings.ts";
 import type { AnySnapshot, AnyUpdate, Error as CommandError, Heartbeat, Welcome } from "./feed-types.ts";
 import type { FeedName } from "./frames.ts";
-import { addressWith } from "./keys.ts";
+import { addressWith, type TicketSource } from "./keys.ts";
 
 export interface ReplayOptions<N extends FeedName> {
   /** Origin of the service, such as `https://quotes.example.com`. */
@@ -13,8 +13,8 @@ export interface ReplayOptions<N extends FeedName> {
   readonly at: string;
   /** Seconds of the recording per second. */
   readonly speed: number;
-  /** A new ticket, if the service needs one. */
-  readonly ticket?: string;
+  /** Asked for a ticket that opens the socket. */
+  readonly ticket?: TicketSource;
   readonly onChange: (change: Change, copy: Copy<N>) => void;
   /** Takes the moment that the replay has reached, ISO 8601. */
   readonly onMoment: (at: string) => void;
@@ -28,23 +28,43 @@ const ENDED = 4410;
 /** Quotes of one feed as recorded, played from a moment on. It ends with its socket. */
 export class Replay<N extends FeedName> {
   readonly copy: Copy<N>;
-  readonly #socket: WebSocket;
+  #socket: WebSocket | null = null;
+  #isClosed = false;
   #reason: string | null = null;
 
   constructor(private readonly options: ReplayOptions<N>) {
-    const { address, feed, symbols, at, speed, ticket } = options;
-    this.copy = new Copy(feed);
-    const query = new URLSearchParams({ symbols: symbols.join(), at, speed: String(speed) });
-    const url = `${address.replace(/^http/, "ws")}/api/ws/${feed}?${query}`;
-    this.#socket = new WebSocket(ticket ? addressWith(ticket, url) : url, [ROWS.subprotocol]);
-    this.#socket.onmessage = ({ data }) => this.#take(ROWS.decode(data));
-    this.#socket.onclose = ({ code }) => options.onEnd({ isWhole: code === ENDED, reason: this.#reason });
+    this.copy = new Copy(options.feed);
+    if (options.ticket) void this.#openWithTicket(options.ticket);
+    else this.#open(null);
   }
 
   close(): void {
-    this.#socket.onmessage = null;
-    this.#socket.onclose = null;
-    this.#socket.close();
+    this.#isClosed = true;
+    const socket = this.#socket;
+    if (!socket) return;
+    socket.onmessage = null;
+    socket.onclose = null;
+    socket.close();
+  }
+
+  async #openWithTicket(source: TicketSource): Promise<void> {
+    try {
+      const ticket = await source();
+      if (!this.#isClosed) this.#open(ticket);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      if (!this.#isClosed) this.options.onEnd({ isWhole: false, reason });
+    }
+  }
+
+  #open(ticket: string | null): void {
+    const { address, feed, symbols, at, speed } = this.options;
+    const query = new URLSearchParams({ symbols: symbols.join(), at, speed: String(speed) });
+    const url = `${address.replace(/^http/, "ws")}/api/ws/${feed}?${query}`;
+    const socket = new WebSocket(addressWith(ticket, url), [ROWS.subprotocol]);
+    socket.onmessage = ({ data }) => this.#take(ROWS.decode(data));
+    socket.onclose = ({ code }) => this.options.onEnd({ isWhole: code === ENDED, reason: this.#reason });
+    this.#socket = socket;
   }
 
   #take(message: unknown): void {

@@ -452,7 +452,7 @@ export type PortfolioValue = {
 
 export type Problem = {
   detail: string;
-  code?: "bad_request" | "busy" | "database" | "email_taken" | "forbidden" | "full" | "history" | "history_off" | "http_version_not_supported" | "idempotency_key_reused" | "internal_server_error" | "invalid" | "invalid_key" | "invalid_token" | "key_not_enough" | "key_scope" | "malformed_json" | "method_not_allowed" | "name_taken" | "no_data" | "no_provider" | "not_authenticated" | "not_found" | "not_offered" | "not_recorded" | "plan_doors" | "plan_feeds" | "plan_history" | "plan_sockets" | "push_off" | "request_timeout" | "service_unavailable" | "stale_version" | "symbol_not_found" | "tickets_away" | "too_large" | "upgrade_required" | "upstream" | "wrong_credentials" | "wrong_password";
+  code?: "bad_request" | "busy" | "cross_site" | "database" | "email_taken" | "forbidden" | "full" | "history" | "history_off" | "http_version_not_supported" | "idempotency_key_reused" | "internal_server_error" | "invalid" | "invalid_key" | "invalid_token" | "key_not_enough" | "key_scope" | "malformed_json" | "method_not_allowed" | "name_taken" | "no_data" | "no_provider" | "not_authenticated" | "not_found" | "not_offered" | "not_recorded" | "operator_session_ended" | "plan_doors" | "plan_feeds" | "plan_freshness" | "plan_history" | "plan_sockets" | "push_off" | "request_timeout" | "service_unavailable" | "stale_version" | "symbol_not_found" | "tickets_away" | "too_large" | "upgrade_required" | "upstream" | "wrong_credentials" | "wrong_operator" | "wrong_password";
   request_id?: string;
   errors?: FieldProblem[];
 };
@@ -666,6 +666,11 @@ export type UsageRow = {
   socket_minutes: number;
   quotes: number;
   bytes: number;
+};
+
+export type UserTicket = {
+  ticket: string | null;
+  expires_in: number;
 };
 
 export type ValuePoint = {
@@ -926,6 +931,7 @@ export interface Operations {
   "GET /api/terminal/layout": { answer: LayoutShown; };
   "PUT /api/terminal/layout": { answer: LayoutShown; body: NewLayout; };
   "POST /api/keys/ticket": { answer: Ticket; };
+  "POST /api/auth/ticket": { answer: UserTicket; };
   "GET /api/keys/usage": { answer: UsageRow[]; query?: { key_id?: string; from?: string; to?: string; format?: "json" | "csv"; }; };
   "GET /api/keys": { answer: KeyShown[]; };
   "POST /api/keys": { answer: KeySecret; body: NewKey; };

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 
-import { Replay } from "../src/index.ts";
+import { Replay, type ReplayOptions } from "../src/index.ts";
 import { FakeSocket, newest } from "./fake-socket.ts";
 
 const AT = "2026-11-20T14:31:00.000Z";
 
-function play(context: TestContext) {
+function play(context: TestContext, options: Pick<ReplayOptions<"market">, "ticket"> = {}) {
   const real = globalThis.WebSocket;
   globalThis.WebSocket = FakeSocket as unknown as typeof WebSocket;
   context.after(() => {
@@ -22,6 +22,7 @@ function play(context: TestContext) {
     onChange: ({ keys }) => seen.push(keys),
     onMoment: (at) => seen.push(at),
     onEnd: (end) => seen.push(end),
+    ...options,
   });
   return { replay, seen, socket: newest() };
 }
@@ -53,6 +54,25 @@ test("a replay ends with the reason of the service, or at the end of the recordi
   const whole = play(context);
   whole.socket.break(4410);
   assert.deepEqual(whole.seen, [{ isWhole: true, reason: null }]);
+});
+
+test("a ticket opens a replay, and a ticket that fails ends it", async (context) => {
+  const before = FakeSocket.made.length;
+  play(context, { ticket: async () => "qc_ticket_a" });
+  assert.equal(FakeSocket.made.length, before);
+  await Promise.resolve();
+  assert.match(newest().url, /&ticket=qc_ticket_a$/);
+  const failed = play(context, { ticket: () => Promise.reject(new Error("Tickets are not available now")) });
+  await Promise.resolve();
+  assert.deepEqual(failed.seen, [{ isWhole: false, reason: "Tickets are not available now" }]);
+  assert.equal(FakeSocket.made.length, before + 1);
+});
+
+test("a replay that closes before its ticket comes opens nothing", async (context) => {
+  const before = FakeSocket.made.length;
+  play(context, { ticket: async () => "qc_ticket_a" }).replay.close();
+  await Promise.resolve();
+  assert.equal(FakeSocket.made.length, before);
 });
 
 test("a closed replay says nothing more", (context) => {

@@ -1166,6 +1166,7 @@ class Problem(_Problem, total=False):
     code: Literal[
         "bad_request",
         "busy",
+        "cross_site",
         "database",
         "email_taken",
         "forbidden",
@@ -1189,8 +1190,10 @@ class Problem(_Problem, total=False):
         "not_found",
         "not_offered",
         "not_recorded",
+        "operator_session_ended",
         "plan_doors",
         "plan_feeds",
+        "plan_freshness",
         "plan_history",
         "plan_sockets",
         "push_off",
@@ -1203,6 +1206,7 @@ class Problem(_Problem, total=False):
         "upgrade_required",
         "upstream",
         "wrong_credentials",
+        "wrong_operator",
         "wrong_password",
     ]
     #: Id of the request; name it in a report
@@ -1653,6 +1657,16 @@ class UsageRow(TypedDict):
     quotes: int
     #: Bytes of bodies as sent, and of messages on feeds before compression
     bytes: int
+
+
+class UserTicket(TypedDict):
+    """Schema UserTicket."""
+
+    #: For the parameter `ticket` of a feed's address, once; null where feeds need none: users have the
+    #: plan of everybody
+    ticket: Optional[str]
+    #: Seconds until the ticket ends
+    expires_in: int
 
 
 class ValuePoint(TypedDict):

@@ -59,7 +59,7 @@ class AsyncClient(AsyncMarket, AsyncAccount):
         self.portfolio = AsyncPortfolio(http)
         self.watchlists = AsyncWatchlists(http)
         self.alerts = AsyncAlerts(http)
-        self._feeds = AsyncFeeds(feeds or feeds_address(address), key, ticket)
+        self._feeds = AsyncFeeds(feeds or feeds_address(address), http, ticket)
         self._streams: weakref.WeakSet[AsyncFollowing[Any]] = weakref.WeakSet()
 
     async def __aenter__(self) -> Self:

@@ -60,7 +60,7 @@ class Client(Market, Account):
         self.portfolio = Portfolio(http)
         self.watchlists = Watchlists(http)
         self.alerts = Alerts(http)
-        self._feeds = Feeds(feeds or feeds_address(address), key, ticket)
+        self._feeds = Feeds(feeds or feeds_address(address), http, ticket)
         self._streams: weakref.WeakSet[Following[Any]] = weakref.WeakSet()
 
     def __enter__(self) -> Self:

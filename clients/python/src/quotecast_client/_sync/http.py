@@ -51,6 +51,11 @@ class Http:
         following = response.headers.get("x-next-page") or response.headers.get("x-next-after")
         return Page(body_of(response), following)
 
+    def credentials(self) -> dict[str, str]:
+        """Returns the headers with the API key and the token, as far as there are any."""
+        token = {} if self.token is None else {"Authorization": f"Bearer {self.token}"}
+        return {**key_headers(self._api_key), **token}
+
     def _answer(self, call: Call[Any]) -> httpx.Response:
         retries = Retries(call, self._limits)
         while True:
@@ -69,14 +74,11 @@ class Http:
             io.sleep(wait)
 
     def _request(self, call: Call[Any]) -> httpx.Response:
-        headers = {**call.headers, **key_headers(self._api_key)}
-        if self.token is not None:
-            headers["Authorization"] = f"Bearer {self.token}"
         return self._client.request(
             call.method,
             call.path,
             params=call.parameters(),
-            headers=headers,
+            headers={**call.headers, **self.credentials()},
             timeout=SOCKET_SECONDS + call.patience,
             **call.content(),
         )
