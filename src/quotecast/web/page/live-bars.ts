@@ -1,25 +1,23 @@
-import { type BarsChange, Connection, type FeedState, type LiveInterval } from "quotecast-client";
+import type { BarsChange, Connection, FeedState, LiveInterval } from "quotecast-client";
 import type { Instrument } from "./instruments.ts";
-import { checkWithBrowser } from "./live.ts";
 
 /** Milliseconds of each interval; a day of an exchange has no fixed length. */
 const LENGTH_MS: Record<LiveInterval, number> = { "1m": 60e3, "5m": 300e3, "15m": 900e3, "1h": 3600e3, D: Infinity };
 
 /**
  * Calls `take` with the live bars of one instrument, and `onGap` when some may be missing after an outage of the
- * line or of the ingest; the returned function ends that.
+ * line or of the ingest.
  *
- * They have a connection of their own: live bars come for all symbols of a subscription, and the page's tables
+ * They need a connection of their own: live bars come for all symbols of a subscription, and the page's tables
  * may follow a whole market.
  */
 export function watchBars(
+  connection: Connection,
   { feed, key }: Instrument,
   interval: LiveInterval,
   take: (change: BarsChange) => void,
   onGap: () => void,
-): () => void {
-  const connection = new Connection({ address: location.origin });
-  const endChecks = checkWithBrowser(connection);
+): void {
   let [isKnown, hasBars] = [false, false];
   let closedAt: string | null = null;
   const onState = (state: FeedState) => {
@@ -34,10 +32,6 @@ export function watchBars(
     hasBars = true;
   };
   connection.feed(feed, { bars: interval, fields: ["price"], onBars, onState }).follow([key]);
-  return () => {
-    endChecks();
-    connection.close();
-  };
 }
 
 /**

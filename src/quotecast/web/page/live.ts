@@ -1,4 +1,4 @@
-import { type Change, Connection, type Feed, type FeedName, type FeedState, type QuoteOf } from "quotecast-client";
+import type { Change, Connection, Feed, FeedName, FeedState, QuoteOf } from "quotecast-client";
 
 export type AnyQuote = QuoteOf[FeedName];
 export type Painter = (quote: AnyQuote) => void;
@@ -58,8 +58,8 @@ export class Live implements QuoteSource {
   #following: ReturnType<typeof setTimeout> | undefined;
   readonly #connection: Connection;
 
-  constructor(address: string, onState: (feed: FeedName, state: FeedState) => void) {
-    this.#connection = new Connection({ address });
+  constructor(connection: Connection, onState: (feed: FeedName, state: FeedState) => void) {
+    this.#connection = connection;
     for (const name of FEEDS) {
       const feed = this.#connection.feed<FeedName>(name, {
         onChange: (change) => this.#noteChange(name, change),
@@ -69,7 +69,6 @@ export class Live implements QuoteSource {
       this.#painters[name] = new Map();
       this.#dirty[name] = new Set();
     }
-    checkWithBrowser(this.#connection);
   }
 
   /** Milliseconds by which the service's clock is ahead of this machine's. */

@@ -2,6 +2,7 @@ import { signal } from "@preact/signals";
 
 import { type FeedName, Replay, type ReplayOptions } from "quotecast-client";
 import type { AnyQuote, Painter, QuoteSource } from "./live.ts";
+import { ticket } from "./service.ts";
 
 /** The feed of which the watchlist plays recorded quotes, from which moment (ISO 8601), and how many times as fast. */
 export type Rewind = Pick<ReplayOptions<FeedName>, "feed" | "at" | "speed">;
@@ -21,6 +22,7 @@ export class ReplayedQuotes implements QuoteSource {
       ...listeners,
       symbols,
       address: location.origin,
+      ticket,
       onChange: ({ keys }) => {
         for (const key of keys) this.#paint(key);
       },

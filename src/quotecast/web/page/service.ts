@@ -1,8 +1,8 @@
 import { signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import type { FeedState } from "quotecast-client";
-import { ApiError, type RateLimit, RateLimited, Rest } from "quotecast-client";
-import { Live } from "./live.ts";
+import { ApiError, Connection, type RateLimit, RateLimited, Rest, userTicket } from "quotecast-client";
+import { checkWithBrowser, Live } from "./live.ts";
 import { notice } from "./notices.tsx";
 import { session } from "./session.ts";
 import { say, type Word } from "./words.ts";
@@ -25,7 +25,36 @@ export const rest = new Rest({
   },
 });
 
-export const live = new Live(location.origin, (feed, state) => {
+/** Returns a ticket for a feed with the rights of the page's user; null where none is needed. */
+export const ticket = async (): Promise<string | null> => (session.value ? userTicket(rest) : null);
+
+/**
+ * Returns a connection with the rights of the page's user, and the function that ends it. Calls `onRights` when a login or a
+ * logout changed them.
+ */
+export function connect(onRights = () => {}): { connection: Connection; close: () => void } {
+  const connection = new Connection({ address: location.origin, ticket });
+  const endChecks = checkWithBrowser(connection);
+  let token = session.value?.token;
+  const endSession = session.subscribe((next) => {
+    if (next?.token === token) return;
+    token = next?.token;
+    void connection.renew().then((isNew) => isNew && onRights());
+  });
+  const close = () => {
+    endChecks();
+    endSession();
+    connection.close();
+  };
+  return { connection, close };
+}
+
+/** Counts the logins and logouts after which the service shows the user another market. */
+const rights = signal(0);
+const { connection } = connect(() => {
+  rights.value += 1;
+});
+export const live = new Live(connection, (feed, state) => {
   feedStates.value = { ...feedStates.value, [feed]: state };
 });
 
@@ -54,11 +83,12 @@ export interface Answer<T> {
 const RETRY_MS = 5000;
 
 /**
- * Returns an answer of the service: calls `ask` when `key` changes and every `everyMs` while `active`.
+ * Returns an answer of the service: calls `ask` when `name` or the user's rights change, and every `everyMs` while `active`.
  *
  * After an error it retries: over the limit when the service allows, otherwise soon. The last good answer stays.
  */
-export function useAnswer<T>(ask: () => Promise<T>, key: string, { everyMs = 0, active = true } = {}): Answer<T> {
+export function useAnswer<T>(ask: () => Promise<T>, name: string, { everyMs = 0, active = true } = {}): Answer<T> {
+  const key = `${rights.value} ${name}`;
   const [state, setState] = useState<{ key: string; data: T | null; error: unknown }>({ key, data: null, error: null });
   const [round, setRound] = useState(0);
   useEffect(() => {

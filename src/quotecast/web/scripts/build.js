@@ -38,7 +38,12 @@ const OPTIONS = {
 async function bundle() {
   const { metafile } = await build({
     ...OPTIONS,
-    entryPoints: { terminal: "page/main.tsx", style: "page/styles/all.css" },
+    entryPoints: {
+      terminal: "page/main.tsx",
+      style: "page/styles/all.css",
+      admin: "page/admin/main.tsx",
+      "admin-style": "page/styles/admin.css",
+    },
     outdir: "dist/assets",
     entryNames: "[name]-[hash]",
     chunkNames: "[name]-[hash]",
@@ -54,9 +59,12 @@ async function bundle() {
 /** Writes the page and the files that it names; returns the hash of all, which is the page's version. */
 function writePage(outputs) {
   const outputLike = (pattern) => outputs.find((path) => pattern.test(path));
-  const page = readFileSync(join(root, "page/index.html"), "utf8")
-    .replace("{{style}}", outputLike(/\/style-.*\.css$/))
-    .replace("{{script}}", outputLike(/\/terminal-.*\.js$/));
+  const filled = (name, style, script) =>
+    readFileSync(join(root, "page", name), "utf8")
+      .replace("{{style}}", outputLike(style))
+      .replace("{{script}}", outputLike(script));
+  const page = filled("index.html", /\/style-.*\.css$/, /\/terminal-.*\.js$/);
+  writeFileSync(join(dist, "admin.html"), filled("admin.html", /\/admin-style-.*\.css$/, /\/admin-(?!style).*\.js$/));
   for (const name of NAMED) cpSync(join(root, "page", name), join(dist, name), { recursive: true });
   const hash = createHash("sha256").update(page);
   for (const file of filesIn(dist)) hash.update(file.slice(dist.length)).update(readFileSync(file));
@@ -67,7 +75,10 @@ function writePage(outputs) {
 
 /** Writes the service worker, which names the files of this build. */
 async function writeWorker(version) {
-  const paths = filesIn(dist).map((file) => file.slice(dist.length));
+  // The operator's page is for the network alone: it is off by default, and useless without the service.
+  const paths = filesIn(dist)
+    .map((file) => file.slice(dist.length))
+    .filter((path) => !/\/admin[.-]/.test(path));
   await build({
     ...OPTIONS,
     entryPoints: ["worker/worker.ts"],

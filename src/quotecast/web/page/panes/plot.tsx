@@ -5,7 +5,7 @@ import { compact, price } from "../formats.ts";
 import { type Instrument, typeOf } from "../instruments.ts";
 import { watchBars } from "../live-bars.ts";
 import { useVisible } from "../pane.tsx";
-import { live } from "../service.ts";
+import { connect, live } from "../service.ts";
 import { shade } from "../theme.ts";
 import { language, say } from "../words.ts";
 import type { CandleChart } from "./candles.ts";
@@ -227,5 +227,7 @@ function followBars(
     if (changedFrom < Infinity) live.onNextFlush(paint);
     if (bars.isIncomplete) onGap();
   };
-  return watchBars(instrument, LIVE_INTERVAL[interval], take, onGap);
+  const { connection, close } = connect();
+  watchBars(connection, instrument, LIVE_INTERVAL[interval], take, onGap);
+  return close;
 }
