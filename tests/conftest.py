@@ -129,6 +129,12 @@ async def accounts_url(_accounts_url: str) -> str:
         " WHERE datname = current_database() AND pid <> pg_backend_pid()"
     )
     await connection.execute("TRUNCATE users, plans CASCADE")
+    # Only the owner of the table can put its trigger to rest.
+    await connection.execute(
+        "ALTER TABLE operator_actions DISABLE TRIGGER operator_actions_stay;"
+        " TRUNCATE operator_actions RESTART IDENTITY;"
+        " ALTER TABLE operator_actions ENABLE ALWAYS TRIGGER operator_actions_stay"
+    )
     await connection.close()
     return _accounts_url
 

@@ -82,6 +82,7 @@ def eventually(holds: Callable[[], bool], what: str) -> None:
     deadline = time.monotonic() + DEADLINE_MS / 1000
     while not holds():
         assert time.monotonic() < deadline, f"timed out: {what}"
+        time.sleep(0.05)
 
 
 def price(value: float) -> str:

@@ -43,6 +43,7 @@ def recorded_moment(service: Service) -> datetime:
         if service.get(f"/api/market/quotes?symbols=AAPL&at={moment:%Y-%m-%dT%H:%M:%SZ}").is_success:
             return moment
         assert time.monotonic() < deadline, "nothing is recorded"
+        time.sleep(0.05)
 
 
 def violations(page: Page) -> list[str]:

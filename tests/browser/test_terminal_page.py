@@ -70,6 +70,7 @@ def test_a_price_on_the_screen_is_the_apis_at_the_same_point(page: Page, service
         if quotes := answers.get(f'W/"{seen["cursor"]}"'):
             break
         assert time.monotonic() < deadline, "never at the same point"
+        page.wait_for_timeout(20)
     for ticker, quote in quotes.items():
         assert float(seen["prices"][ticker].replace(",", "")) == quote["price"]
 

@@ -2,12 +2,29 @@
 
 import json
 
+import httpx
 import pytest
 from websockets.sync.client import connect
 
 from deploy.balancer import running_balancer
 from support.servers import Valkey
 from support.service import Service
+
+
+@pytest.mark.deploy
+def test_operators_page_is_not_published(own_valkey: Valkey) -> None:
+    """The balancer answers 404 to every spelling of its paths, and passes others on."""
+    with (
+        Service(own_valkey, {"QUOTECAST_ADMIN": "on"}, split=True) as service,
+        running_balancer([service]) as balancer,
+    ):
+        service.start("ingest", "api")
+        balancer.await_in_service([service])
+        assert service.get("/api/admin/overview").status_code == 401
+        url = f"http://127.0.0.1:{balancer.port}"
+        for path in ("/admin", "/api/admin/overview", "//api//admin/users", "/api/%61dmin/keys"):
+            assert httpx.get(url + path).status_code == 404, path
+        assert httpx.get(f"{url}/api/health").status_code == 200
 
 
 @pytest.mark.deploy

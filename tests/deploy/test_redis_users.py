@@ -6,6 +6,7 @@ import pytest
 import redis
 
 from support.access_rules import PASSWORD, create_users, refusals
+from support.sentinel_set import until
 from support.servers import Valkey
 from support.service import Service
 
@@ -29,7 +30,7 @@ def test_redis_refuses_nothing_to_a_whole_service(own_valkey: Valkey) -> None:
         create_users(admin)
         for command in ("ingest", "api", "api"):
             url = f"unix://quotecast-{command}:{PASSWORD}@{quote(str(own_valkey.socket))}"
-            service.launch(command, {"QUOTECAST_REDIS_URL": url})
+            service.launch(command, {"QUOTECAST_REDIS_URL": url, "QUOTECAST_ADMIN": "on"})
         service.until_ready(3)
         for path in READS:
             assert service.get(path).status_code == 200, path
@@ -38,6 +39,7 @@ def test_redis_refuses_nothing_to_a_whole_service(own_valkey: Valkey) -> None:
         for feed in ("market", "crypto", "doviz"):
             with service.feed(f"/api/ws/{feed}?symbols=all") as client:
                 client.next_of("update")
+        until(lambda: admin.scard("quotecast:{reports}") == 3, "not every process reports")
         ready = service.get("/api/ready").json()
         assert ready["checks"]["redis"] == "ok", ready
         assert refusals(admin) == []

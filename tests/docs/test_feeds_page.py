@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec.structs import fields
 
@@ -147,6 +147,9 @@ def guide_client(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 ACTIONS = ["move", "rename", "leave_group", "remove", "takeover", "reconnect", "cut_off", "tick"]
 
 
+@example(
+    wanted="A,B", steps=[("remove", "A"), ("reconnect", ""), ("move", "A"), ("tick", ""), ("reconnect", "")]
+)
 @given(
     wanted=st.sampled_from(["all", "A,B", "sector:Energy,C"]),
     steps=st.lists(st.tuples(st.sampled_from(ACTIONS), st.sampled_from("ABCD")), max_size=25),

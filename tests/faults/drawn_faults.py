@@ -108,7 +108,7 @@ def value_is_poisoned(whole: Whole) -> Iterator[None]:
     """Writes a malformed quote, which workers read when they reload the feed."""
     with redis.Redis.from_url(whole.redis.url) as client:
         before = _epoch(client)
-        (key,) = client.scan_iter("*:{crypto}:quotes")
+        (key,) = _live_keys(client, "quotes")
         # Ingest writes the quotes that there are again, before a worker reads them.
         client.hset(key, "POISON/USDT", b"\xc1 no MessagePack")
         client.execute_command("CLIENT", "KILL", "TYPE", "pubsub")
@@ -137,7 +137,7 @@ def batch_is_poisoned(whole: Whole) -> Iterator[None]:
 
 def _poisoned_batch(client: Any) -> tuple[list[Any], list[Any]]:
     """Returns keys and arguments of the script that publishes a batch."""
-    (state,) = client.scan_iter("*:{crypto}:state")
+    (state,) = _live_keys(client, "state")
     epoch, seq = client.hmget(state, ["epoch", "seq"])
     quote = {"type": "crypto_quote", "ticker": "BTC/USDT", "price": "a lot"}
     batch = {"type": "batch", "feed": "crypto", "epoch": epoch.decode(), "seq": int(seq) + 1}
@@ -166,7 +166,12 @@ def _poisoned_batch(client: Any) -> tuple[list[Any], list[Any]]:
 
 def _epoch(client: redis.Redis) -> bytes | str | None:
     """The epoch of crypto, where there is one."""
-    return next((client.hget(key, "epoch") for key in client.scan_iter("*:{crypto}:state")), None)
+    return next((client.hget(key, "epoch") for key in _live_keys(client, "state")), None)
+
+
+def _live_keys(client: Any, name: str) -> list[bytes]:
+    """Returns the keys of crypto with a name, but for those of its delayed feed."""
+    return [key for key in client.scan_iter(f"*:{{crypto}}:{name}") if b":delayed:" not in key]
 
 
 @contextmanager

@@ -3,14 +3,14 @@
 import signal
 import time
 from collections.abc import Iterator
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from datetime import time as clock_time
 from typing import Any, Final
 
 import pytest
 
 from quotecast.market.codec import iso_utc
-from quotecast.market.sessions import NEW_YORK, trading_days_from
+from quotecast.market.sessions import NEW_YORK, TradingDay, trading_days_from
 from quotecast.providers.simulator.refusals import RETRY_SECONDS
 from support.figures import Figures
 from support.scenario_stage import PAST, Stage, at, scenario_stage
@@ -26,7 +26,6 @@ FEEDS: Final = ("stocks", "crypto", "doviz")
 REFUSED: Final = "quotecast_upstream_refused_total"
 #: Seconds until a scenario begins: an ingest starts before.
 SOON: Final = 4.0
-ONE: Final = clock_time(13)
 QUOTES: Final = "/api/market/quotes?symbols=AAPL"
 
 
@@ -178,38 +177,43 @@ def test_a_limit_of_requests_leaves_the_last_prices(stage: Stage) -> None:
         assert int(refused.headers["retry-after"]) > 0
 
 
-@pytest.mark.parametrize(("name", "close_minutes"), [("holiday", None), ("half-day", 13 * 60)])
+@pytest.mark.parametrize(("name", "early"), [("holiday", None), ("half-day", clock_time(13))])
 def test_a_special_day_of_the_exchange_is_in_status(
-    stage: Stage, name: str, close_minutes: int | None
+    stage: Stage, name: str, early: clock_time | None
 ) -> None:
     """The exchange stays closed, or closes at 13:00, on the next day on which it would trade."""
-    day, expected = next_special_day(close_minutes)
-    with stage.under(f"{name}@{day.isoformat()}T12:00:00-05:00"):
+    special, after = next_trading_days()
+    with stage.under(f"{name}@{special.date.isoformat()}T12:00:00-05:00"):
         deadline = time.monotonic() + PATIENCE_SECONDS
-        while hours_of(status := status_of(stage)) != expected:
-            assert time.monotonic() < deadline, f"{hours_of(status)} is not {expected}"
+        while (seen := hours_of(status_of(stage))) != (expected := hours_around(special, after, early)):
+            assert time.monotonic() < deadline, f"{seen} is not {expected}"
             time.sleep(0.1)
-        if close_minutes is None:
-            assert not status["marketOpen"]
+        if early is None:
+            assert not status_of(stage)["marketOpen"]
         while stage.service.get(QUOTES).headers["x-feed-state"] != "live":
             assert time.monotonic() < deadline, "a closed market is live"
+            time.sleep(0.05)
 
 
 def hours_of(status: dict[str, Any]) -> tuple[str, str]:
     return status["nextOpen"], status["nextClose"]
 
 
-def next_special_day(close_minutes: int | None) -> tuple[date, tuple[str, str]]:
-    """Returns the day, and the next opening and close while it is special."""
+def next_trading_days() -> tuple[TradingDay, TradingDay]:
+    """Returns the first day of trade that does not end during the test, and the one after it."""
     now = datetime.now(UTC)
     days = trading_days_from(now.astimezone(NEW_YORK).date())
-    for day in days:
-        close = day.close if close_minutes is None else datetime.combine(day.date, ONE, NEW_YORK)
-        if close > now + timedelta(minutes=2):
-            break
-    after = next(days)
-    if close_minutes is None:
-        opening, closing = after.open, after.close
-    else:
-        opening, closing = (day.open if day.open > now else after.open), close
-    return day.date, (iso_utc(opening.timestamp()), iso_utc(closing.timestamp()))
+    return next(day for day in days if day.close > now + timedelta(minutes=2)), next(days)
+
+
+def hours_around(special: TradingDay, after: TradingDay, early: clock_time | None) -> tuple[str, str]:
+    """Returns the next opening and close: `special` closes early, or stays closed without a time."""
+    now = datetime.now(UTC)
+    opening, closing = after.open, after.close
+    if early is not None:
+        early_close = datetime.combine(special.date, early, NEW_YORK)
+        if now < early_close:
+            closing = early_close
+        if now < special.open:
+            opening = special.open
+    return iso_utc(opening.timestamp()), iso_utc(closing.timestamp())

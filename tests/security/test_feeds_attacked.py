@@ -13,6 +13,7 @@ from quotecast.feed.client import MAX_FAULTS
 from quotecast.feed.mirror import Mirror
 from quotecast.market.feeds import Feed
 from quotecast.stream.endpoint import Streams
+from quotecast.stream.feed_hubs import FeedHubs
 from quotecast.stream.hubs import hub_of
 from quotecast.stream.listeners import serve_feeds
 from support.market_made import state_of, stock
@@ -43,7 +44,7 @@ def feeds() -> Streams:
     mirror.load(state_of([stock("AAPL"), stock("MSFT")]))
     return Streams(
         _nothing,
-        {Feed.STOCKS: hub_of(mirror, 15_000)},
+        FeedHubs({Feed.STOCKS: hub_of(mirror, 15_000)}),
         heartbeat_ms=15_000,
         sockets_per_address=0,
         address_of=lambda _: "",

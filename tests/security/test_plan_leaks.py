@@ -1,7 +1,7 @@
 """A client without a feed asks every route for it: no answer, header or error holds one of its prices."""
 
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from typing import Any, Final
 
 import httpx
@@ -11,10 +11,11 @@ from msgspec.structs import replace
 from quotecast.access.plans import DOORS, FEEDS, FeedName, Plan
 from quotecast.feed.documents import Documents
 from quotecast.market.feeds import Feed
-from support.account_service import AccountService, User, account_service
+from support.account_service import AccountService, account_service
 from support.documents_made import article, asset, assets_of, news_of
 from support.factories import DOVIZ, doviz, mirror_of
 from support.market_made import pair, stock
+from support.plan_hunt import prepare, requests
 
 #: Prices and names that stand nowhere else.
 POISON: Final = {
@@ -22,9 +23,6 @@ POISON: Final = {
     Feed.CRYPTO: ("8888.88", "Poisoncoin"),
     Feed.DOVIZ: ("9999.99", "Zehir Altın"),
 }
-SYMBOLS: Final = {Feed.STOCKS: "PSN", Feed.CRYPTO: "PSN/USDT", Feed.DOVIZ: "zehir-altin"}
-#: Values of parameters that the document's examples do not poison.
-GIVEN: Final = {"symbols": ",".join(SYMBOLS.values()), "q": "psn", "query": "psn", "include": "quote"}
 
 
 def mirrors() -> dict[Feed, Any]:
@@ -51,25 +49,6 @@ def documents() -> Documents:
     return made
 
 
-def requests(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yields the path and the query of each GET route, for each instrument that might be in its path."""
-    for path, operations in document["paths"].items():
-        if "get" not in operations:
-            continue
-        parameters = operations["get"].get("parameters", [])
-        query = {each["name"]: GIVEN[each["name"]] for each in parameters if each["name"] in GIVEN}
-        names = [each["name"] for each in parameters if each["in"] == "path"]
-        for symbol in SYMBOLS.values():
-            filled = path
-            for name in names:
-                filled = filled.replace(f"{{{name}}}", symbol.replace("/", "-"))
-            wanted = {"symbol": symbol} if any(each["name"] == "symbol" for each in parameters) else {}
-            yield filled, wanted | query
-            yield filled, wanted | query | {"symbols": "all"} if "symbols" in query else wanted
-            if not names:
-                break
-
-
 async def leaks(client: httpx.AsyncClient, feed: Feed, headers: dict[str, str]) -> list[str]:
     """Returns what the routes answer of a feed."""
     document = (await client.get("/api/openapi.json")).json()
@@ -79,16 +58,6 @@ async def leaks(client: httpx.AsyncClient, feed: Feed, headers: dict[str, str]) 
         text = answer.text + json.dumps(dict(answer.headers))
         found += [f"{path} {query}: {each}" for each in POISON[feed] if each in text]
     return found
-
-
-async def prepare(service: AccountService) -> User:
-    """Returns a user with a holding and a watchlist of each poisoned instrument."""
-    user = await service.register()
-    for kind, symbol in (("stock", "PSN"), ("crypto", "PSN/USDT"), ("doviz", "zehir-altin")):
-        holding = {"ticker": symbol, "shares": 1, "avg_cost": 1, "currency": "USD", "type": kind}
-        await user.post("/api/portfolio/holdings", holding)
-        await user.post("/api/watchlist", {"ticker": symbol, "type": kind})
-    return user
 
 
 @pytest.fixture(params=[*Feed])

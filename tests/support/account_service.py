@@ -13,9 +13,11 @@ from quotecast.access.shared import SharedAccess
 from quotecast.accounts.database import Database
 from quotecast.accounts.passwords import Passwords
 from quotecast.accounts.tokens import Tokens
+from quotecast.api.admin_services import Admin
+from quotecast.api.delayed import DelayedMarket
 from quotecast.api.edge.addresses import client_address, identify_by_address
 from quotecast.api.edge.gate import Everybody, Gate
-from quotecast.api.edge.identity import identify_by_user, is_user
+from quotecast.api.edge.identity import identify_by_user, valid_claims
 from quotecast.api.edge.middleware import Edge
 from quotecast.api.edge.throttle import Throttle
 from quotecast.api.key_access import KeyAccess
@@ -39,6 +41,7 @@ LIMITS: Final = {
     "watchlist": 60,
     "alerts": 60,
     "terminal": 60,
+    "admin": 120,
 }
 #: Longer than any machine takes for a query; only tests of outages set less.
 PATIENCE_SECONDS: Final = 15.0
@@ -107,6 +110,8 @@ async def account_service(
     hasher: PasswordHasher = FAST,
     deadline_seconds: float = PATIENCE_SECONDS,
     plans: Mapping[str, Plan] = {},
+    admin: Admin | None = None,
+    delayed: DelayedMarket | None = None,
     **other: Any,
 ) -> AsyncIterator[AccountService]:
     """Yields account routes behind the gate.
@@ -137,16 +142,17 @@ async def account_service(
             identify=identify,
             by_address=accounts.address_of,
         )
-        app = app_of(made, middleware=[limits.middleware]) if limited else app_of(made)
+        more: dict[str, Any] = {"middleware": [limits.middleware]} if limited else {}
+        app = app_of(made, **more, **({"admin": admin} if admin else {}))
         gate = Gate(
             app,
             finder=accounts.keys,
             usage=accounts.keys.usage,
             everybody=Everybody.of(plans),
-            views=Views(made),
+            views=Views(made, delayed),
             address_of=accounts.address_of,
             client_of=lambda scope: client_address(scope, ()),
-            is_user=is_user(accounts.tokens),
+            claims_of=valid_claims(accounts.tokens),
             clock=clock,
         )
         edge = Edge(

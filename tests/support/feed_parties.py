@@ -16,6 +16,7 @@ from quotecast.feed.relay import Relay
 from quotecast.market.feeds import Feed
 from quotecast.market.own_bars import LiveInterval
 from quotecast.stream.endpoint import Streams
+from quotecast.stream.feed_hubs import FeedHubs
 from quotecast.stream.hubs import hub_of
 from quotecast.stream.listeners import serve_feeds
 from support.bars_copy import BarsCopy, Read
@@ -34,7 +35,7 @@ class Worker:
         self.hub = hub_of(mirror, 15_000)
         self.streams = Streams(
             _nothing,
-            {Feed.STOCKS: self.hub},
+            FeedHubs({Feed.STOCKS: self.hub}),
             heartbeat_ms=15_000,
             sockets_per_address=0,
             address_of=lambda _: "",

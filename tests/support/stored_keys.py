@@ -7,11 +7,12 @@ from typing import Any, Final, TypeVar
 
 from quotecast.access import key_text, storage
 from quotecast.access.book import KeyBook
-from quotecast.access.keys import Scope
+from quotecast.access.keys import Scope, session_name
 from quotecast.access.plans import Plan
 from quotecast.accounts import users
 from quotecast.accounts.database import Database, Run
 from quotecast.accounts.key_tables import ApiKey
+from quotecast.accounts.session_table import Session
 from support.factories import NOW
 
 T = TypeVar("T")
@@ -53,6 +54,23 @@ class StoredKeys:
         await self.run(
             lambda run: users.create(run, user_id=USER_ID, name="Ayşe", email=EMAIL, password_hash="x")
         )
+
+    async def add_session(self, seconds: float) -> str:
+        """Adds a session of the user; returns the id of the key that stands for it."""
+        session_id, now = f"{next(self._numbers):024x}", self._clocks.now()
+        row = Session(
+            id=session_id,
+            user_id=USER_ID,
+            device="",
+            address="",
+            created_at=now,
+            expires_at=now + timedelta(seconds=seconds),
+        )
+        await self.run(lambda run: run(Session.insert(row)))
+        return session_name(session_id)
+
+    async def end_sessions(self) -> None:
+        await self.run(lambda run: run(Session.delete().where(Session.user_id == USER_ID)))
 
     async def add(
         self,

@@ -11,16 +11,19 @@ import pytest
 from quotecast.access import book as books
 from quotecast.access import storage
 from quotecast.access.book import GRACE_SECONDS, LOOKUPS_PER_MINUTE, POLL_SECONDS, KeyBook
+from quotecast.access.errors import InvalidKey
 from quotecast.access.keys import Scope
 from quotecast.access.plans import UNLIMITED, Plan
 from quotecast.accounts import migrations, users
 from quotecast.accounts.database import Database
 from quotecast.accounts.key_tables import ApiKey, StoredPlan
-from quotecast.errors import DatabaseAway, InvalidKey, TooManyRequests
+from quotecast.accounts.tables import User
+from quotecast.errors import DatabaseAway, TooManyRequests
 from support.servers import Postgres
 from support.stored_keys import (
     ADDRESS,
     EMAIL,
+    USER_ID,
     Clocks,
     ListedEnds,
     StoredKeys,
@@ -75,6 +78,16 @@ async def test_plan_of_the_file_goes_before_a_stored_one(stored: StoredKeys, boo
     await stored.store_plan("partner", PARTNER)
     plans = [(await book.find(await stored.add(plan=name), ADDRESS)).plan for name in ("basic", "partner")]
     assert plans == [BASIC, PARTNER]
+
+
+async def test_key_of_a_user_has_the_plan_of_everybody_where_users_have_none(
+    database: Database, stored: StoredKeys, clocks: Clocks
+) -> None:
+    """A user's key opens no more than the login with which it was made."""
+    text = await stored.add()
+    for plans, expected in (({"anonymous": BASIC}, BASIC), ({"anonymous": BASIC, "user": PARTNER}, PARTNER)):
+        book = ListedEnds(database, clocks, plans).book
+        assert (await book.find(text, ADDRESS)).plan == expected
 
 
 async def test_key_of_a_plan_that_does_not_exist_is_invalid(stored: StoredKeys, book: KeyBook) -> None:
@@ -440,3 +453,36 @@ async def test_book_follows_without_end(stored: StoredKeys, database: Database, 
         await seen.wait()
     running.cancel()
     assert (ended, set(naps)) == ([id_of(text)], {POLL_SECONDS})
+
+
+async def test_session_is_known_with_the_plan_of_users_until_it_ends(
+    stored: StoredKeys, worker: ListedEnds, clocks: Clocks
+) -> None:
+    """A key that ends beside it leaves it alone; no text of a key names it."""
+    await stored.add_user()
+    first, second = [await stored.add_session(seconds) for seconds in (60, 120)]
+    text = await stored.add()
+    await worker.book.find(text, ADDRESS)
+    holder = await worker.book.find_named(first)
+    assert (holder.plan_name, holder.plan, holder.key.scope) == ("user", UNLIMITED, Scope())
+    assert holder.key.is_session
+    await worker.book.find_named(second)
+    await stored.revoke(text)
+    await worker.book.step()
+    assert worker.ended == [id_of(text)]
+    clocks.passed = 61
+    await worker.book.step()
+    assert worker.ended == [id_of(text), first]
+    await stored.end_sessions()
+    await worker.book.step()
+    assert worker.ended == [id_of(text), first, second]
+    with pytest.raises(InvalidKey):
+        await worker.book.find_named(second)
+
+
+async def test_session_of_a_disabled_user_is_invalid(stored: StoredKeys, book: KeyBook) -> None:
+    await stored.add_user()
+    session = await stored.add_session(60)
+    await stored.run(lambda run: run(User.update({User.disabled: True}).where(User.id == USER_ID)))
+    with pytest.raises(InvalidKey):
+        await book.find_named(session)

@@ -1,4 +1,4 @@
-"""The count of changes to API keys, plans and users' states, on a real PostgreSQL."""
+"""The count of changes to API keys, plans, users' states and sessions, on a real PostgreSQL."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -28,13 +28,17 @@ CHANGES: Final = {
     "a disabled user": "UPDATE users SET disabled = true",
     "an enabled user": "UPDATE users SET disabled = false",
     "a deleted user": "DELETE FROM users",
+    "an ended session": "DELETE FROM sessions",
 }
 #: Changes of which no worker needs to know.
 SILENT: Final = {
     "a new key": f"INSERT INTO api_keys (id, name, secret_hash, scope, created_at)"  # noqa: S608 - a digest
     f" VALUES ('{OTHER_ID}', 'New', '{key_text.digest('new')}', '{{}}', now())",
     "a renamed user": "UPDATE users SET name = 'Bo'",
-    "ended sessions": "UPDATE users SET token_version = token_version + 1",
+    "another version of tokens": "UPDATE users SET token_version = token_version + 1",
+    "a new session": f"INSERT INTO sessions (id, user_id, device, address, created_at, expires_at)"  # noqa: S608
+    f" VALUES ('{OTHER_ID}', '{USER_ID}', '', '', now(), now())",
+    "a login that ends no session": "DELETE FROM sessions WHERE expires_at < '2026-01-01'",
 }
 
 
@@ -45,13 +49,20 @@ async def connect(url: str) -> asyncpg.Connection:
 
 @pytest.fixture
 async def connection(accounts_url: str) -> AsyncIterator[asyncpg.Connection]:
-    """Yields a connection to a database with a user, a key of the user, and a plan."""
+    """Yields a connection to a database with a user, a key and a session of the user, and a plan."""
     connection = await connect(accounts_url)
     await connection.execute(
         "INSERT INTO users (id, name, email, password_hash) VALUES ($1, 'Ayşe', 'ayse@example.com', 'x')",
         USER_ID,
     )
     await insert(connection)
+    await connection.execute(
+        "INSERT INTO sessions (id, user_id, device, address, created_at, expires_at)"
+        " VALUES ($1, $2, '', '', $3, $3)",
+        KEY_ID,
+        USER_ID,
+        NOW,
+    )
     await connection.execute("INSERT INTO plans VALUES ('basic', '{}', now())")
     yield connection
     await connection.close()

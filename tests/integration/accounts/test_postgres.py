@@ -32,6 +32,8 @@ MADE = {
     "2026-11-22T15:00:00:000000": ["sessions"],
     "2026-11-23T12:00:00:000000": ["api_keys", "key_changes", "plans"],
     "2026-11-23T13:00:00:000000": ["api_key_usage", "api_key_usage_batches"],
+    "2026-11-23T14:00:00:000000": ["operator_actions", "operator_sessions", "operators"],
+    "2026-11-23T20:00:00:000000": [],
 }
 MIGRATIONS = [*MADE]
 USER = {

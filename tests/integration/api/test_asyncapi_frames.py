@@ -2,8 +2,8 @@
 
 import json
 import signal
-from collections.abc import Iterator
-from typing import Any
+from contextlib import ExitStack
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -14,15 +14,35 @@ from support.service import FeedClient, Service
 
 #: A symbol of each feed that the simulated market trades often.
 SYMBOLS = {"market": "AAPL", "crypto": "BTC/USDT", "doviz": "USD", "all": "AAPL"}
+#: The streams, each with its subprotocol.
+STREAMS = [*((each, JSON.subprotocol) for each in SYMBOLS), ("all", ROWS.subprotocol)]
 SETTINGS = {"QUOTECAST_HEARTBEAT_MS": "500", "QUOTECAST_LOG_LEVEL": "error"}
 
 
+class Served(NamedTuple):
+    """What one worker served until it stopped: its document, and the frames of each stream."""
+
+    document: dict[str, Any]
+    frames: dict[tuple[str, str], list[dict[str, Any]]]
+
+
 @pytest.fixture(scope="module")
-def service() -> Iterator[Service]:
-    """Yields a service whose one worker each test stops and starts."""
-    with running_valkey() as redis, Service(redis, SETTINGS) as running:
-        running.start("ingest")
-        yield running
+def served() -> Served:
+    """Provokes every kind of frame on every stream, the last by the end of the worker."""
+    with running_valkey() as redis, Service(redis, SETTINGS) as service, ExitStack() as stack:
+        worker = service.start("ingest", "api")
+        document = service.get("/api/asyncapi.json").json()
+        clients = {}
+        for channel, subprotocol in STREAMS:
+            address = document["channels"][channel]["address"]
+            feed = service.feed(f"{address}?interval=100", subprotocols=[subprotocol])
+            clients[channel, subprotocol] = stack.enter_context(feed)
+        for (channel, _), client in clients.items():
+            provoke(client, channel)
+        worker.send_signal(signal.SIGTERM)
+        for client in clients.values():
+            client.closed()
+        return Served(document, {stream: client.state.frames for stream, client in clients.items()})
 
 
 def validators(document: dict[str, Any], channel: str) -> dict[str, Any]:
@@ -33,8 +53,8 @@ def validators(document: dict[str, Any], channel: str) -> dict[str, Any]:
     }
 
 
-def frames_of_every_kind(service: Service, client: FeedClient, channel: str) -> list[dict[str, Any]]:
-    """Provokes every kind of frame, the last by the end of the worker."""
+def provoke(client: FeedClient, channel: str) -> None:
+    """Provokes every kind of frame of a running worker."""
     named = {"feed": "market"} if channel == "all" else {}
     symbol = SYMBOLS[channel]
     commands: list[dict[str, Any]] = [
@@ -51,31 +71,20 @@ def frames_of_every_kind(service: Service, client: FeedClient, channel: str) -> 
         client.send(json.dumps(command))
     client.next_of("update", 20)
     client.next_of("heartbeat", 20)
-    service.processes[-1].send_signal(signal.SIGTERM)
-    client.closed()
-    return client.state.frames
 
 
-@pytest.mark.parametrize(
-    ("channel", "subprotocol"), [*((each, JSON.subprotocol) for each in SYMBOLS), ("all", ROWS.subprotocol)]
-)
-def test_every_frame_fits_its_schema(service: Service, channel: str, subprotocol: str) -> None:
+@pytest.mark.parametrize(("channel", "subprotocol"), STREAMS)
+def test_every_frame_fits_its_schema(served: Served, channel: str, subprotocol: str) -> None:
     """Every kind of frame occurs, without undocumented fields."""
-    service.start("api")
-    document = service.get("/api/asyncapi.json").json()
-    known = validators(document, channel)
-    address = document["channels"][channel]["address"]
-    with service.feed(f"{address}?interval=100", subprotocols=[subprotocol]) as client:
-        frames = frames_of_every_kind(service, client, channel)
+    known, frames = validators(served.document, channel), served.frames[channel, subprotocol]
     assert {frame["type"] for frame in frames} == known.keys() - {"subscribe", "unsubscribe", "list", "ping"}
     for frame in frames:
         known[frame["type"]].validate(frame)
 
 
-def test_a_frame_that_the_document_does_not_tell_of_is_found(service: Service) -> None:
+def test_a_frame_that_the_document_does_not_tell_of_is_found(served: Served) -> None:
     """The validators refuse a missing field, a wrong type and a field too many."""
-    service.start("api")
-    known = validators(service.get("/api/asyncapi.json").json(), "market")
+    known = validators(served.document, "market")
     right = {"type": "shutdown", "retryAfterMs": 1}
     known["shutdown"].validate(right)
     for wrong in ({"type": "shutdown"}, right | {"retryAfterMs": "1"}, right | {"more": 1}):

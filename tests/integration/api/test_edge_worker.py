@@ -12,6 +12,7 @@ import pytest
 
 from support.event_stream import EventStream
 from support.fault_proxy import FaultProxy
+from support.plain_http import NO_TLS
 from support.scraping import scrape, wait_for_scrape
 from support.servers import running_valkey
 from support.service import Service
@@ -72,7 +73,7 @@ class Running(NamedTuple):
 def running() -> Iterator[Running]:
     with (
         running_valkey() as redis,
-        Service(redis, {**SETTINGS, "QUOTECAST_RELAY_SECRET": SECRET}) as service,
+        Service(redis, {**SETTINGS, "QUOTECAST_RELAY_SECRET": SECRET, "QUOTECAST_ADMIN": "on"}) as service,
     ):
         service.start("ingest", "api")
         with running_tiers(service.port, SETTINGS) as tiers:
@@ -84,7 +85,7 @@ def resting(running: Running) -> Iterator[Running]:
     """Stops the prices, and waits until all tiers have the last ones."""
     ingest = running.service.processes[0]
     ingest.send_signal(signal.SIGSTOP)
-    until(lambda: len({httpx.get(f"{url}{READS[0]}").text for url in running.urls}) == 1)
+    until(lambda: len({httpx.get(f"{url}{READS[0]}", verify=NO_TLS).text for url in running.urls}) == 1)
     yield running
     ingest.send_signal(signal.SIGCONT)
 
@@ -149,6 +150,29 @@ def test_an_edge_serves_every_kind_of_client(running: Running) -> None:
         stream.next_of("snapshot")
     with edge.service.feed("/api/ws/market?symbols=all&at=2020-01-01T00:00:00Z") as client:
         assert client.closed() is not None
+
+
+def test_no_edge_leads_to_the_operators_page(running: Running) -> None:
+    """An edge answers 404 to every spelling of these paths, while the origin asks for a session."""
+    assert running.service.get("/api/admin/overview").status_code == 401
+    for edge in running.tiers.edges:
+        for path in (
+            "/api/admin/overview",
+            "/api//admin/overview",
+            "//api/admin/users",
+            "/api/%61dmin/keys",
+            "/admin",
+        ):
+            assert edge.service.get(path).status_code == 404, path
+        assert edge.service.post("/api/admin/login", json={}).status_code == 404
+
+
+def test_no_edge_makes_tickets_for_users(running: Running) -> None:
+    """Its feeds know no users; a page that gets 404 opens them without a ticket."""
+    assert running.service.post("/api/auth/ticket").status_code == 401
+    for edge in running.tiers.edges:
+        for path in ("/api/auth/ticket", "/api//auth/ticket/"):
+            assert edge.service.post(path).status_code == 404, path
 
 
 def test_no_request_hides_behind_another(running: Running) -> None:

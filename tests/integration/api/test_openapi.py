@@ -101,7 +101,11 @@ ACCOUNT_OPERATIONS = {
     ("put", "/api/terminal/layout"): "terminal",
 }
 #: Operations without a body beside those of GET and DELETE.
-WITHOUT_BODY = {("post", "/api/alerts/webhook/test"), ("post", "/api/keys/ticket")}
+WITHOUT_BODY = {
+    ("post", "/api/alerts/webhook/test"),
+    ("post", "/api/auth/ticket"),
+    ("post", "/api/keys/ticket"),
+}
 #: Account operations beyond the specification.
 ADDED_ACCOUNT_OPERATIONS = {
     ("post", "/api/auth/password"): "auth",
@@ -109,6 +113,7 @@ ADDED_ACCOUNT_OPERATIONS = {
     ("get", "/api/auth/sessions"): "auth",
     ("delete", "/api/auth/sessions/{session_id}"): "auth",
     ("patch", "/api/portfolio/holdings/{holding_id}"): "portfolio",
+    ("post", "/api/auth/ticket"): "terminal",
     ("get", "/api/portfolio/value"): "portfolio",
     ("get", "/api/portfolio/export"): "portfolio",
     ("post", "/api/portfolio/import"): "portfolio",

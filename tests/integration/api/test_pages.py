@@ -50,6 +50,29 @@ def client(folder: Path) -> httpx.AsyncClient:
     return httpx.AsyncClient(transport=transport, base_url="http://terminal")
 
 
+@pytest.mark.parametrize(("with_admin", "status"), [(True, 200), (False, 418)])
+async def test_page_of_operators_is_there_where_it_is_on(
+    dist: Path, *, with_admin: bool, status: int
+) -> None:
+    """It has one path, with the policy of the terminal; where it is off, its paths reach the API."""
+    (dist / "admin.html").write_text("<!doctype html><title>operators</title>")
+    transport = httpx.ASGITransport(Pages(api, built_pages(dist, with_admin=with_admin)))
+    async with httpx.AsyncClient(transport=transport, base_url="http://terminal") as http:
+        page, file, terminal = [await http.get(path) for path in ("/admin", "/admin.html", "/")]
+    assert (page.status_code, file.status_code) == (status, 418)
+    if with_admin:
+        assert "operators" in page.text
+        assert page.headers["content-security-policy"] == terminal.headers["content-security-policy"]
+
+
+async def test_pages_say_that_they_are_not_built(tmp_path: Path) -> None:
+    """A checkout without `just web` explains itself at both paths, not by a 404."""
+    transport = httpx.ASGITransport(Pages(api, built_pages(tmp_path / "none", with_admin=True)))
+    async with httpx.AsyncClient(transport=transport, base_url="http://terminal") as http:
+        pages = [await http.get(path) for path in ("/", "/admin")]
+    assert [(page.status_code, "just web" in page.text) for page in pages] == [(200, True)] * 2
+
+
 async def test_the_page_is_asked_for_each_time(dist: Path) -> None:
     """The page names the newest files; an unchanged page is a 304 without a body."""
     async with client(dist) as http:

@@ -9,8 +9,10 @@ import httpx
 import pytest
 
 from quotecast.api import past
+from quotecast.api.delayed import DelayedMarket, delayed_services
 from quotecast.api.past import Past
 from quotecast.errors import Busy
+from quotecast.feed.documents import Documents
 from quotecast.history.folder import Folder
 from quotecast.market.codec import iso_utc
 from quotecast.market.feeds import Feed
@@ -105,3 +107,21 @@ async def test_reads_of_the_past_are_bounded(tmp_path: Path, monkeypatch: pytest
         for task in waiting:
             task.cancel()
         await asyncio.gather(*waiting, return_exceptions=True)
+
+
+async def test_a_delayed_view_has_no_moment_after_its_own_time(tmp_path: Path) -> None:
+    """A moment between that time and the present is in the future there."""
+    leader = RecordedLeader(tmp_path, Feed.STOCKS, Clock(BEGIN))
+    leader.begin("e0", [stock("AAPL", 1.0)])
+    for price in range(2, 40):
+        leader.clock.now += 1
+        leader.publish([stock("AAPL", float(price))], [])
+    leader.stop()
+    clock = Clock(BEGIN + 30)
+    made = services(full_mirrors(), past=Past(Folder(tmp_path), clock=clock), clock=clock)
+    view = delayed_services(made, DelayedMarket(full_mirrors(), Documents(), 20))
+    async with client_of(view) as http:
+        early = await http.get("/api/market/quotes", params={"symbols": "AAPL", "at": str(BEGIN + 9)})
+        assert early.json()["AAPL"]["price"] == 10.0
+        late = await http.get("/api/market/quotes", params={"symbols": "AAPL", "at": str(BEGIN + 11)})
+        assert (late.status_code, late.json()["code"]) == (422, "not_recorded")

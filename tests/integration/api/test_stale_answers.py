@@ -202,6 +202,7 @@ def until(service: Service, state: str) -> httpx.Response:
         tag = answer.headers["etag"]
         if answer.headers[HEADER] == state:
             return answer
+        time.sleep(0.02)
     pytest.fail(f"no answer was {state}")
 
 

@@ -21,6 +21,9 @@ from support.keys_made import KeyMaker
 from support.servers import Postgres, running_postgres, running_valkey
 from support.service import Service
 
+# Each waits for a worker's roll-up.
+pytestmark = pytest.mark.slow
+
 PLANS: Final = """
 [plans.free]
 feeds = ["crypto"]

@@ -7,7 +7,8 @@ import pytest
 import redis
 
 from quotecast.bus import wire
-from quotecast.bus.redis import DEADLINE_SECONDS, RedisBus
+from quotecast.bus.calls import DEADLINE_SECONDS
+from quotecast.bus.redis import RedisBus
 from quotecast.errors import BusError
 from quotecast.market.feeds import Feed
 from support.market_made import state_of, stock

@@ -12,7 +12,7 @@ from quotecast.access import key_text, storage
 from quotecast.access.keys import Key
 from quotecast.accounts.database import Database
 from support.account_service import account_service
-from support.users_command import command
+from support.users_command import command, process
 
 PLAN = "sockets = 50\nfeeds = ['market']\n"
 UNKNOWN = "0" * 24
@@ -53,7 +53,7 @@ async def listed(url: str) -> list[dict[str, Any]]:
 
 async def test_key_is_printed_alone_and_once(accounts_url: str) -> None:
     """Scripts take the output; everything else is on the error output, without the secret."""
-    code, printed, said = await keys(accounts_url, "create", "--name", " Lobby ")
+    code, printed, said = await process("create", "--name", " Lobby ", of="keys", database_url=accounts_url)
     assert code == 0
     assert re.fullmatch(r"qc_live_[0-9a-f]{24}_[\w-]{43}\n", printed)
     parsed = key_text.parse(printed.strip())
@@ -223,5 +223,5 @@ async def test_plan_of_the_file_hides_a_stored_one(accounts_url: str, tmp_path: 
 
 async def test_database_without_tables_is_named(database_url: str) -> None:
     for of in ("keys", "plans"):
-        code, _, said = await command("list", of=of, database_url=database_url)
+        code, _, said = await process("list", of=of, database_url=database_url)
         assert (code, said) == (1, "quotecast: The database has no tables yet: run `quotecast migrate`\n")

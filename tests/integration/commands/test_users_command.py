@@ -14,7 +14,7 @@ import pytest
 from quotecast.accounts import migrations
 from support.account_service import PASSWORD, AccountService, account_service
 from support.servers import Postgres
-from support.users_command import command, start
+from support.users_command import command, process, start
 
 OWNED = ("users", "holdings", "watchlist", "layouts", "idempotency_keys", "watchlists", "listed_symbols")
 
@@ -178,7 +178,7 @@ async def test_an_unknown_email_is_said_to_be_one(accounts_url: str, action: lis
 
 async def test_a_database_without_tables_is_said_to_be_one(database_url: str) -> None:
     """The one-line error names the command that helps."""
-    answer = await command("list", database_url=database_url)
+    answer = await process("list", database_url=database_url)
     assert answer == (1, "", "quotecast: The database has no tables yet: run `quotecast migrate`\n")
 
 

@@ -29,11 +29,13 @@ class Feeds:
     def __init__(self, *refusals: Refusal) -> None:
         self._refusals = list(refusals)
         self.keys: list[str | None] = []
+        self.tokens: list[str | None] = []
         self.paths: list[str] = []
 
     async def serve(self, socket: ServerConnection) -> None:
         assert socket.request is not None
         self.keys.append(socket.request.headers.get("X-API-Key"))
+        self.tokens.append(socket.request.headers.get("Authorization"))
         self.paths.append(socket.request.path)
         if self._refusals:
             code, close_code, detail = self._refusals.pop(0)
@@ -98,6 +100,15 @@ class Tickets:
 def _fast(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(quotecast_client.backoff, "FIRST_SECONDS", 0.001)
     skip_certificates(monkeypatch)
+
+
+@by_face
+async def test_each_handshake_carries_the_token_of_a_user(read: Callable[..., Any]) -> None:
+    """The feed then has the plan of users."""
+    feeds = Feeds(CHANGED)
+    async with serving(feeds) as address:
+        await read(address, token="t")
+    assert (feeds.tokens, feeds.keys, feeds.paths) == (["Bearer t"] * 2, [None] * 2, ["/api/ws"] * 2)
 
 
 @by_face

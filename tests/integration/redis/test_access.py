@@ -22,10 +22,12 @@ from quotecast.limits.window import Window
 from quotecast.local import probes
 from quotecast.market.crossings import NO_CROSSING, Crossing
 from quotecast.market.feeds import Feed
+from quotecast.reports.store import ReportStore
 from support.access_rules import PASSWORD, create_users, refusals
 from support.closings import made_closing
 from support.documents_made import article, news_of
 from support.market_made import EPOCH, INFO, state_of, stock
+from support.reports_made import report
 from support.servers import Valkey
 
 INGEST: Final = "quotecast-ingest"
@@ -138,6 +140,7 @@ async def test_the_documented_rules_are_enough(users: Users, ingest: str, api: s
                     assert await read() is not False
     await use_limits(users.url(api), PREFIX)
     await use_limits(users.url(api), f"{PREFIX}:logins")
+    await use_reports(users.url(ingest), users.url(api))
     await use_limits(users.url(ingest), f"{PREFIX}:budgets")
     await use_cache(users.url(api))
     await use_keys(users.url(api))
@@ -183,6 +186,17 @@ async def use_keys(url: str) -> None:
         await reserve.store("two", [], alive=False)
         assert await reserve.orphans("one") == {"two": []}
         await reserve.remove("two")
+
+
+async def use_reports(*urls: str) -> None:
+    """Writes and reads the reports of processes; the last user is a worker's."""
+    for number, url in enumerate(urls):
+        async with ReportStore(url, PREFIX) as store:
+            await store.put(report(str(number)))
+            await store.put(report("ended"))
+            await store.remove("ended")
+    async with ReportStore(urls[-1], PREFIX) as store:
+        assert [each.id for each in await store.all()] == [str(number) for number in range(len(urls))]
 
 
 async def test_a_worker_cannot_change_a_price(users: Users) -> None:

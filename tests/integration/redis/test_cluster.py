@@ -24,8 +24,10 @@ from quotecast.errors import BusError
 from quotecast.limits.window import Window
 from quotecast.local import probes, valkey
 from quotecast.market.feeds import Feed
+from quotecast.reports.store import ReportStore
 from support.access_rules import PASSWORD, create_users, refusals
 from support.market_made import INFO, state_of, stock
+from support.reports_made import report
 from support.reserved import port_number, reserve_port
 from support.service import Service
 
@@ -270,6 +272,15 @@ async def test_the_cache_keeps_answers_on_every_node(cluster_url: str) -> None:
         keys = [f"upstream:{number}" for number in range(12)]
         assert {(await first.read(key, policy, fetch)).status for key in keys} == {"MISS"}
         assert {(await second.read(key, policy, fetch)).status for key in keys} == {"HIT"}
+
+
+async def test_reports_of_processes_lie_on_one_node(cluster_url: str) -> None:
+    """One call reads the reports of all processes."""
+    async with ReportStore(cluster_url, "reported") as store:
+        for name in ("1-a", "2-b", "3-c"):
+            await store.put(report(name))
+        await store.remove("2-b")
+        assert [each.id for each in await store.all()] == ["1-a", "3-c"]
 
 
 def test_a_whole_service_runs_on_a_cluster(cluster_url: str) -> None:

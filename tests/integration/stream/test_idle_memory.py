@@ -14,6 +14,7 @@ from quotecast.feed.hub import Hub
 from quotecast.feed.mirror import Mirror
 from quotecast.market.feeds import Feed
 from quotecast.stream.endpoint import Streams
+from quotecast.stream.feed_hubs import FeedHubs
 from quotecast.stream.listeners import serve_feeds
 from support.market_made import state_of, stock
 
@@ -44,7 +45,7 @@ async def growth() -> int:
     )
     streams = Streams(
         _nothing,
-        {Feed.STOCKS: hub},
+        FeedHubs({Feed.STOCKS: hub}),
         heartbeat_ms=1_000_000,
         sockets_per_address=0,
         address_of=lambda scope: scope["client"][0],

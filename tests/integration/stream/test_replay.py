@@ -19,6 +19,7 @@ from quotecast.market.codec import encode_json, iso_utc
 from quotecast.market.feeds import Feed
 from quotecast.stream import endpoint
 from quotecast.stream.endpoint import Streams
+from quotecast.stream.feed_hubs import FeedHubs
 from quotecast.stream.hubs import hub_of
 from quotecast.stream.listeners import serve_feeds
 from quotecast.stream.replay import Replays
@@ -57,7 +58,7 @@ async def running(tmp_path: Path) -> AsyncIterator[Running]:
     hubs = {feed: hub_of(mirror, 15_000) for feed, mirror in full_mirrors().items()}
     streams = Streams(
         _nothing,
-        hubs,
+        FeedHubs(hubs),
         heartbeat_ms=100,
         sockets_per_address=0,
         address_of=lambda scope: scope["client"][0],

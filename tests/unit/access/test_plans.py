@@ -17,6 +17,7 @@ requests = { market = 600, search = 60 }
 symbols = 1000
 interval_ms = 250
 feeds = ["market", "crypto"]
+freshness = "delayed"
 history_days = 30
 """
 PARTNER = Plan(
@@ -24,6 +25,7 @@ PARTNER = Plan(
     symbols=1000,
     interval_ms=250,
     feeds=("market", "crypto"),
+    freshness="delayed",
     history_days=30,
 )
 
@@ -44,6 +46,7 @@ def test_file_has_its_plans(tmp_path: Path) -> None:
         ("[plans.partner]\nsockets = '1'", "plans.partner.sockets: Must be a whole number, not text"),
         ("[plans.partner]\ninterval_ms = 7", "interval_ms: Must be one of 100, 250, 500, 1000, 5000"),
         ("[plans.partner]\nfeeds = ['stocks']", "feeds[0]: Must be one of market, crypto, doviz"),
+        ("[plans.partner]\nfreshness = 'late'", "freshness: Must be one of live, delayed"),
         ("[plans.partner]\ndoors = ['window']", "doors[0]: Must be one of bars, financials"),
         ("[plans.Partner]\nsockets = 1", "A plan's name has 1 to 40 of a-z, 0-9 and -, a letter first"),
         ("[plan.partner]", "plan: There is no such field"),

@@ -63,7 +63,7 @@ def test_what_is_followed_is_recorded() -> None:
             stage.region,
             "me",
             clock=now,
-            recorder=recorder,  # type: ignore[arg-type]
+            sinks=[recorder],
         )
         await stage.origin.lead("e1", pair("BTC/USDT"))
         await stage.start()

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from quotecast.errors import SettingsError
+from quotecast.settings.delay import users_are_delayed
 from quotecast.settings.loading import load
 from quotecast.settings.model import SECRETS, Settings, variable_names
 
@@ -148,3 +149,15 @@ def test_what_is_no_secret_has_no_file() -> None:
     assert problems({"QUOTECAST_JWT_SECRETS_FILE": "/run/secret"}) == [
         "QUOTECAST_JWT_SECRETS_FILE: there is no such setting; did you mean QUOTECAST_JWT_SECRET_FILE?"
     ]
+
+
+def test_delayed_plans_need_a_delay(tmp_path: Path) -> None:
+    """Without one their clients would have no quotes."""
+    path = tmp_path / "plans.toml"
+    path.write_text('[plans.anonymous]\nfreshness = "delayed"\n', "utf-8")
+    (line,) = problems({"QUOTECAST_PLANS": str(path)})
+    assert line.startswith("QUOTECAST_PLANS: anonymous: delayed quotes need QUOTECAST_DELAY_SECONDS")
+    settings = load({"QUOTECAST_PLANS": str(path), "QUOTECAST_DELAY_SECONDS": "900"})
+    assert users_are_delayed(settings)
+    path.write_text('[plans.anonymous]\nfreshness = "delayed"\n[plans.user]\n', "utf-8")
+    assert not users_are_delayed(settings)

@@ -52,7 +52,7 @@ class Replay:
             speed,
             ReaderThreads(1),
             clock=self.clock,
-            wall_clock=lambda: now + self.clock.now,
+            present=lambda: now + self.clock.now,
         )
 
     async def after(self, seconds: float) -> float:
@@ -114,6 +114,14 @@ async def test_a_replay_ends_in_the_present(tmp_path: Path) -> None:
     assert await replay.after(9) == 718
     assert not replay.over
     await replay.after(1)
+    assert replay.over
+
+
+@pytest.mark.usefixtures("leader")
+async def test_a_fast_replay_does_not_step_over_its_present(tmp_path: Path) -> None:
+    """The present of a delayed client is late: what is recorded behind it stays hidden."""
+    replay = Replay(tmp_path, BEGIN + 700, 100.0, now=BEGIN + 710)
+    assert await replay.after(1) == 711
     assert replay.over
 
 

@@ -18,6 +18,7 @@ from quotecast.feed.mirror import Mirror
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import StockQuote
 from quotecast.stream.endpoint import Streams
+from quotecast.stream.feed_hubs import FeedHubs
 from quotecast.stream.outlet import WRITER
 from support.market_made import EPOCH, state_of, stock, wire_epoch
 
@@ -93,7 +94,7 @@ def served(*quotes: StockQuote) -> tuple[Streams, Hub]:
     hub = Hub(mirror, heartbeat_seconds=15, clock=lambda: 0.0, wall_clock=lambda: 0.0, market=lambda: "open")
     streams = Streams(
         nothing,
-        {Feed.STOCKS: hub},
+        FeedHubs({Feed.STOCKS: hub}),
         heartbeat_ms=15_000,
         sockets_per_address=0,
         address_of=lambda _: "client",
@@ -156,7 +157,7 @@ async def test_a_command_with_a_cursor_of_a_faster_worker_waits_for_the_mirror()
 async def test_a_feed_without_a_provider_selects_the_subprotocol_before_it_closes() -> None:
     """A browser that got none would not see the close code."""
     streams, server = (
-        Streams(nothing, {}, heartbeat_ms=1, sockets_per_address=0, address_of=lambda _: ""),
+        Streams(nothing, FeedHubs({}), heartbeat_ms=1, sockets_per_address=0, address_of=lambda _: ""),
         Server(),
     )
     scope = server.scope(b"") | {"subprotocols": ["other", "quotecast.v1.json"]}

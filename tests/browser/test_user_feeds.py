@@ -1,0 +1,64 @@
+"""The terminal where users see more than everybody: a login opens feeds, a logout closes them."""
+
+import asyncio
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from quotecast.accounts import migrations
+from support.opened_page import address, register, wait_for_live
+from support.servers import running_postgres, running_valkey
+from support.service import Service
+from support.web_files import WEB
+
+pytestmark = pytest.mark.browser
+
+PLANS = """
+[plans.anonymous]
+feeds = ["doviz"]
+
+[plans.user]
+"""
+
+
+# Of the session: a browser of the module runs an event loop, in which no server can be started.
+@pytest.fixture(scope="session")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """Runs one worker and one ingest with a plan for everybody and another for users."""
+    assert (WEB / "dist/index.html").is_file(), "`just web` builds the page first"
+    plans = tmp_path_factory.mktemp("plans") / "plans.toml"
+    plans.write_text(PLANS)
+    with running_valkey() as valkey, running_postgres() as postgres:
+        asyncio.run(migrations.apply(postgres.url))
+        settings = {
+            "QUOTECAST_DATABASE_URL": postgres.url,
+            "QUOTECAST_PLANS": str(plans),
+            "QUOTECAST_LIMIT_AUTH": "100",
+            "QUOTECAST_LIMIT_TERMINAL": "1000",
+        }
+        with Service(valkey, settings) as running:
+            running.start("ingest", "api")
+            yield running
+
+
+LIVE_STOCKS = ".feed[data-feed=market][data-state=live]"
+
+
+def test_a_login_opens_feeds_in_every_window_and_a_logout_closes_them(page: Page) -> None:
+    """No window loads again; panes ask again."""
+    windows = [page, page.context.new_page()]
+    windows[1].goto(page.url)
+    for window in windows:
+        wait_for_live(window, "doviz")
+        expect(window.locator(LIVE_STOCKS)).to_have_count(0)
+        expect(window.locator("[data-kind=movers]")).to_contain_text("Plan anonymous: only doviz")
+    register(page, address(page.context.browser, "member"))
+    for window in windows:
+        wait_for_live(window)
+        window.locator("[data-kind=movers] tbody tr").first.wait_for()
+    page.get_by_role("button", name="Log out").click()
+    for window in windows:
+        expect(window.locator(LIVE_STOCKS)).to_have_count(0)
+        wait_for_live(window, "doviz")
+        expect(window.locator("[data-kind=movers]")).to_contain_text("Plan anonymous: only doviz")

@@ -1,0 +1,15 @@
+"""Delayed feeds under faults, as real processes: no quote is early, and each feed goes on."""
+
+import pytest
+
+from faults import delayed_chaos
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("seed", [1, 2])
+def test_no_delayed_quote_is_early(seed: int) -> None:
+    """`python -m faults.delayed_chaos` is the same with ten million deliveries."""
+    lines: list[str] = []
+    judge = delayed_chaos.run(seed, 60_000, lines.append, clients=12)
+    assert judge.leaks == []
+    assert judge.deliveries >= 60_000

@@ -1,0 +1,50 @@
+"""Which plan a feed has whose handshake carries the token of a login."""
+
+from typing import Any
+
+import pytest
+
+from quotecast.access.grant import GRANT
+from quotecast.access.plans import Plan
+from quotecast.access.usage import Usage
+from quotecast.accounts.tokens import Claims
+from quotecast.api.delayed import DelayedMarket
+from quotecast.api.edge.gate import Everybody, Gate
+from quotecast.api.views import Views
+from quotecast.feed.documents import Documents
+from support.factories import full_mirrors, services
+
+PLANS = {"anonymous": Plan(freshness="delayed"), "user": Plan()}
+HEADERS = [(b"authorization", b"Bearer of.a.login")]
+
+
+@pytest.mark.parametrize(
+    ("kind", "path", "plan"),
+    [
+        ("websocket", "/api/ws/market", "anonymous"),
+        ("http", "/api/sse/market", "anonymous"),
+        ("http", "/api/market/quotes", "user"),
+    ],
+)
+async def test_a_login_without_a_session_opens_no_feed(kind: str, path: str, plan: str) -> None:
+    """A feed outlives such a login, and nothing would end it: it has the plan of everybody."""
+    seen: list[dict[str, Any]] = []
+
+    async def app(scope: Any, _receive: Any, _send: Any) -> None:
+        seen.append(scope)
+
+    finder: Any = None
+    gate = Gate(
+        app,
+        finder=finder,
+        usage=Usage(),
+        everybody=Everybody.of(PLANS),
+        views=Views(services(full_mirrors()), DelayedMarket(full_mirrors(), Documents(), 900)),
+        address_of=lambda _: "client",
+        client_of=lambda _: None,
+        claims_of=lambda _: Claims("5f3a9c0e1b2d4f6a8c0e1b2d", 0, 2**40, "token", 0),
+    )
+    scope = {"type": kind, "path": path, "query_string": b"", "headers": HEADERS, "method": "GET"}
+    nothing: Any = None
+    await gate(scope, nothing, nothing)
+    assert seen[0][GRANT].plan_name == plan

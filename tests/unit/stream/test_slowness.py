@@ -1,0 +1,78 @@
+"""The slowest clients of a worker, with fake sockets."""
+
+import asyncio
+from typing import Any, cast
+
+import pytest
+
+from quotecast.access.grant import Grant
+from quotecast.access.plans import Plan
+from quotecast.feed.client import ClientSession
+from quotecast.feed.frames import Limits
+from quotecast.feed.hub import Hub
+from quotecast.market.feeds import Feed
+from quotecast.stream.client import Client
+from quotecast.stream.slowness import slowest
+from support.factories import mirror_of
+from support.market_made import stock
+
+
+class Stuck:
+    """A socket that has taken nothing since a time."""
+
+    def __init__(self, unsent: int, paused_at: float = 90.0, *, ready: bool = False) -> None:
+        self.unsent = unsent
+        self.paused_at = paused_at
+        self.ready = ready
+
+    def write(self, _: Any) -> None:
+        raise AssertionError("a report writes nothing")
+
+
+async def client(socket: Any, address: str = "", grant: Grant | None = None) -> Client:
+    mirror = mirror_of(Feed.STOCKS, [stock()])
+    session = ClientSession([mirror], Limits(), connection=f"{id(socket):x}")
+
+    async def end(_: Any) -> None:
+        await asyncio.sleep(0)
+
+    hub = cast("Hub", None)
+    made = Client("stocks", "websocket", session, [hub], end=end, socket=socket)
+    made.address, made.grant = address, grant
+    return made
+
+
+async def test_most_unsent_bytes_come_first() -> None:
+    """A client that has taken everything is not slow; of equal bytes the longest wait comes first."""
+    clients = [
+        await client(Stuck(10)),
+        await client(Stuck(99, ready=True)),
+        await client(Stuck(30)),
+        await client(Stuck(10, paused_at=50.0)),
+    ]
+    found = slowest(clients, 3, now=100.0)
+    assert [(each.unsent_bytes, each.paused_seconds) for each in found] == [
+        (30, 10.0),
+        (10, 50.0),
+        (10, 10.0),
+    ]
+    assert len(slowest(clients, 1, now=100.0)) == 1
+
+
+async def test_client_is_named_by_network_and_plan() -> None:
+    """No whole address leaves the worker."""
+    grant = Grant("silver", Plan())
+    [shown] = slowest([await client(Stuck(7), "203.0.113.77", grant)], 5, now=100.0)
+    assert (shown.address, shown.plan, shown.key, shown.unsent_bytes) == ("203.0.113.0/24", "silver", "", 7)
+
+
+@pytest.mark.parametrize("asked", [False, True])
+async def test_client_is_behind_by_the_changes_since_its_cursor(*, asked: bool) -> None:
+    """A straggler lacks what came after its cursor; a member of a cohort lacks nothing."""
+    made = await client(Stuck(1))
+    [(_, connection)] = made.connections
+    connection.cohort = cast("Any", object()) if asked else None
+    session = connection.session
+    lacking = session.mirror.mark.revision - session.subscription.mark.revision
+    [shown] = slowest([made], 1, now=100.0)
+    assert shown.behind == (0 if asked else lacking)
