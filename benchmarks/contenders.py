@@ -97,9 +97,16 @@ def redis(place: Path, core: int | None = LOAD_CORE) -> Iterator[int]:
 
 @contextlib.contextmanager
 def quotecast(
-    settings: Mapping[str, str] = {}, workers: int = 1, core: int | None = SERVER_CORE
+    settings: Mapping[str, str] = {},
+    workers: int = 1,
+    core: int | None = SERVER_CORE,
+    *,
+    ingest: Sequence[str] = ("quotecast", "ingest"),
 ) -> Iterator[Server]:
-    """This service: its workers on the server's core, ingest and Valkey on the other; or all on any core."""
+    """This service: its workers on the server's core, ingest and Valkey on the other; or all on any core.
+
+    Another module may publish in place of `ingest`; the settings name it the Redis.
+    """
     with folder() as place, redis(place) as redis_port, contextlib.ExitStack() as stack:
         port, feed_port = (stack.enter_context(reserved_port()) for _ in range(2))
         environment = {
@@ -114,12 +121,11 @@ def quotecast(
             **NO_REFUSALS,
             **settings,
         }
-        command = [sys.executable, "-m", "quotecast"]
-        stack.enter_context(running([*command, "ingest"], environment=environment, log=place / "ingest.log"))
+        command = [sys.executable, "-m"]
+        stack.enter_context(running([*command, *ingest], environment=environment, log=place / "ingest.log"))
+        api = [*command, "quotecast", "api"]
         started = [
-            stack.enter_context(
-                running([*command, "api"], core=core, environment=environment, log=place / "api.log")
-            )
+            stack.enter_context(running(api, core=core, environment=environment, log=place / "api.log"))
             for _ in range(workers)
         ]
         wait_until(lambda: _is_running(port), started[0], "quotecast")

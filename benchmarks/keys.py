@@ -1,8 +1,7 @@
 """`python -m benchmarks.keys`: what API keys and plans cost, and how soon a revocation reaches open sockets.
 
-One worker serves the same requests and the same feed in turn, to clients without a key and to clients of a
-key with a plan; CPU time of the worker counts. Then two workers hold a socket for each of 1,000 keys, which
-are revoked one after the other. About four minutes.
+First one worker serves clients without a key and clients of a key in turn (`benchmarks.key_costs`). Then two
+workers hold a socket for each of 1,000 keys, which are revoked one after the other. About nine minutes.
 """
 
 import asyncio
@@ -11,20 +10,19 @@ import random
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from statistics import median, quantiles
+from statistics import quantiles
 from typing import Final
 
-import httpx
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
 from benchmarks.contenders import Server, quotecast
-from benchmarks.load import ask, listen
+from benchmarks.key_costs import costs
 from quotecast.access import storage
 from quotecast.access.key_text import key_text, new_secret
 from quotecast.access.keys import Scope
@@ -34,22 +32,14 @@ from quotecast.accounts.ids import new_id
 from quotecast.errors import CloseCode
 from quotecast.local import folder, servers
 
-ROUNDS: Final = 5
-SECONDS: Final = 4.0
-LISTENERS: Final = 500
 KEYS: Final = 1000
 #: Revocations a second.
 PACE: Final = 20.0
-READ: Final = "/api/crypto/quotes/BTC-USDT"
-FEED: Final = "/api/ws/crypto?symbols=BTC-USDT,ETH-USDT,SOL-USDT&interval=100"
 PLAN: Final = """
 [plans.paying]
 requests = { market = 1000000, crypto = 1000000 }
 sockets = 100000
 feeds = ["market", "crypto"]
-"""
-_HEADER: Final = """
-wrk.headers["X-API-Key"] = "%s"
 """
 
 
@@ -94,43 +84,6 @@ async def make_keys(database_url: str, count: int) -> list[tuple[str, str]]:
     async with Database(database_url, pool_size=1, deadline_seconds=60) as database:
         await database.transaction(work)
     return made
-
-
-def costs(settings: Mapping[str, str], key: str) -> Iterator[str]:
-    """Yields the costs of a key for requests and for frames."""
-    with quotecast(settings) as server, tempfile.TemporaryDirectory() as name:
-        script = Path(name) / "key.lua"
-        script.write_text(_HEADER % key)
-        url = f"http://127.0.0.1:{server.port}"
-        requests: list[tuple[float, float]] = []
-        frames: list[tuple[float, float]] = []
-        for _ in range(ROUNDS):
-            plain = ask(url + READ, server.pids, SECONDS).per_cpu_second
-            requests.append((plain, ask(url + READ, server.pids, SECONDS, script=script).per_cpu_second))
-            frames.append((_frames(server, [FEED]), _frames(server, _paths_of(url, key))))
-        yield _line("requests per CPU second", requests)
-        yield _line(f"frames per CPU second to {LISTENERS} sockets", frames)
-
-
-def _frames(server: Server, paths: list[str]) -> float:
-    return listen(server.feed_port, paths, LISTENERS, server.pids, seconds=SECONDS).frames_per_cpu_second
-
-
-def _paths_of(url: str, key: str) -> list[str]:
-    """Returns the feed's path with a ticket for each listener."""
-    with httpx.Client(base_url=url, headers={"X-API-Key": key}) as client:
-        return [f"{FEED}&ticket={_ticket(client)}" for _ in range(LISTENERS)]
-
-
-def _ticket(client: httpx.Client) -> str:
-    ticket: str = client.post("/api/keys/ticket").raise_for_status().json()["ticket"]
-    return ticket
-
-
-def _line(what: str, pairs: list[tuple[float, float]]) -> str:
-    without, with_key = (median(each) for each in zip(*pairs, strict=True))
-    ratio = median(plain / keyed for plain, keyed in pairs)
-    return f"{what}: {without:,.0f} without a key, {with_key:,.0f} with one; {100 * (ratio - 1):+.1f} % CPU"
 
 
 async def revocations(server: Server, database_url: str) -> list[float]:
@@ -179,8 +132,7 @@ async def run() -> None:
     """Prints the figures."""
     async with stage() as (database_url, settings):
         ((_, key),) = await make_keys(database_url, 1)
-        for line in await asyncio.to_thread(lambda: list(costs(settings, key))):
-            _say(line)
+        await asyncio.to_thread(lambda: [*map(_say, costs(settings, key))])
         with quotecast(settings, 2, core=None) as server:
             waits = await revocations(server, database_url)
     cuts = quantiles(waits, n=100)

@@ -7,7 +7,7 @@
  * megabytes.
  *
  * Reads paths from standard input, a line each, and opens COUNT connections to ADDRESS:PORT, which take
- * the paths in turn. Prints `started` when all are open and WARM_SECONDS have passed, and one line of JSON after
+ * the paths in turn. A header of the handshake may follow a path, after a tab. Prints `started` when all are open and WARM_SECONDS have passed, and one line of JSON after
  * SECONDS more. Counts quotes by `"price":`. The age of every 16th quote, and of the first in each frame, is the
  * present time less its `"timestamp":"..."`, in rows less its text of 24 characters that ends with Z.
  */
@@ -308,10 +308,12 @@ static void dial(Listener *listener, struct sockaddr_in address) {
     setsockopt(listener->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     if (connect(listener->fd, (struct sockaddr *)&address, sizeof address) < 0) fail("connect");
     fcntl(listener->fd, F_SETFL, O_NONBLOCK);
+    int length = (int)strcspn(listener->path, "\t");
+    const char *header = listener->path[length] ? listener->path + length + 1 : "";
     dprintf(listener->fd,
-            "GET %s HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-            "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n%s%s\r\n",
-            listener->path, takes_rows ? "Sec-WebSocket-Protocol: quotecast.v1.rows\r\n" : "",
+            "GET %.*s HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+            "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n%s%s%s%s\r\n",
+            length, listener->path, header, *header ? "\r\n" : "", takes_rows ? "Sec-WebSocket-Protocol: quotecast.v1.rows\r\n" : "",
             offers_deflate ? "Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits\r\n" : "");
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = listener};
     if (epoll_ctl(epoll, EPOLL_CTL_ADD, listener->fd, &event) < 0) fail("epoll_ctl");

@@ -3,7 +3,8 @@
 import json
 import re
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -16,6 +17,8 @@ from benchmarks.processes import LOAD_CORE, cpu_seconds, resident_bytes
 HERE: Final = Path(__file__).parent
 PINNED: Final = ("taskset", "-c", str(LOAD_CORE))
 WRK_CONNECTIONS: Final = 32
+#: Seconds after which listeners end that nobody stops.
+HELD_SECONDS: Final = 600
 #: A script for wrk: many clients behind a trusted proxy.
 CLIENTS: Final = HERE / "clients.lua"
 
@@ -80,18 +83,34 @@ def ask(url: str, pids: Sequence[int], seconds: float, *, script: Path | None = 
     Raises RuntimeError if any answer is no success.
     """
     before = cpu_seconds(pids)
-    # wrk takes whole seconds only.
-    command = [*PINNED, "wrk", "-t1", f"-c{WRK_CONNECTIONS}", f"-d{max(1, round(seconds))}s"]
-    command += [*(["-s", str(script)] if script else []), url]
-    output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    with wrk(url, seconds, script=script) as process:
+        output = process.communicate()[0]
     used = cpu_seconds(pids) - before
+    requests, rate, read = answered(url, output)
+    return HttpResult(rate, requests / used, read / requests)
+
+
+def wrk(url: str, seconds: float, *, script: Path | None = None, timeout: int = 2) -> "subprocess.Popen[str]":
+    """Starts wrk, which takes whole seconds only; `script` is one of its own.
+
+    An answer that takes longer than `timeout` seconds counts as an error.
+    """
+    command = [*PINNED, "wrk", "-t1", f"-c{WRK_CONNECTIONS}", f"-d{max(1, round(seconds))}s"]
+    command += [f"--timeout={timeout}s", *(["-s", str(script)] if script else []), url]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+def answered(url: str, output: str) -> tuple[int, float, float]:
+    """Returns the requests that wrk sent, those of a second, and the bytes that it read.
+
+    Raises RuntimeError if any answer is no success.
+    """
     counted = re.search(r"(\d+) requests in [\d.]+\w+, ([\d.]+)([KMG]?)B read", output)
     rate = re.search(r"Requests/sec:\s+([\d.]+)", output)
     if not counted or not rate or "Non-2xx" in output or "Socket errors" in output:
         raise RuntimeError(f"{url} answered without success:\n{output}")
-    requests = int(counted[1])
     read = float(counted[2]) * {"": 1, "K": 2**10, "M": 2**20, "G": 2**30}[counted[3]]
-    return HttpResult(float(rate[1]), requests / used, read / requests)
+    return int(counted[1]), float(rate[1]), read
 
 
 def listen(
@@ -109,35 +128,46 @@ def listen(
 ) -> ListenerResult:
     """Connects listeners, which take the paths in turn; with `deflate` they offer compression.
 
-    With `rows` they ask for rows. With `sample` the quotes and ages are those of every 20th listener. With
-    `over_veth` they run in a network namespace of their own.
+    A header of the handshake may follow a path, after a tab. With `rows` they ask for rows. With `sample` the
+    quotes and ages are those of every 20th listener. With `over_veth` they run in a network namespace of
+    their own.
     """
     address, prefix = (veth.SERVERS, veth.listeners_prefix()) if over_veth else ("127.0.0.1", [])
-    command = [*prefix, *PINNED, str(compile_listeners())]
-    command += [
-        address,
-        str(port),
-        str(count),
-        f"{warm:g}",
-        f"{seconds:g}",
-        *["deflate"] * deflate,
-        *["rows"] * rows,
-        *["sample"] * sample,
-    ]
+    words = [*["deflate"] * deflate, *["rows"] * rows, *["sample"] * sample]
+    numbers = [address, str(port), str(count), f"{warm:g}", f"{seconds:g}"]
     began = cpu_seconds(pids)
+    with _listeners([*prefix, *PINNED, str(compile_listeners()), *numbers, *words], paths) as listeners:
+        before = cpu_seconds(pids)
+        assert listeners.stdout
+        result = convert(json.loads(listeners.stdout.readline()), ListenerResult)
+        result.server_cpu_seconds = cpu_seconds(pids) - before
+        result.opening_cpu_seconds = before - began
+        result.server_bytes = resident_bytes(pids)
+    return result
+
+
+@contextmanager
+def hold_listeners(port: int, paths: Sequence[str], count: int, *, warm: float = 1.5) -> Iterator[None]:
+    """Connects listeners, which read until the end of `with`; see `listen`."""
+    numbers = ["127.0.0.1", str(port), str(count), f"{warm:g}", str(HELD_SECONDS)]
+    with _listeners([*PINNED, str(compile_listeners()), *numbers], paths) as listeners:
+        try:
+            yield
+        finally:
+            listeners.kill()
+
+
+@contextmanager
+def _listeners(command: Sequence[str], paths: Sequence[str]) -> Iterator["subprocess.Popen[str]"]:
+    """Runs listeners; yields them when all are connected and warm."""
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as listeners:
         assert listeners.stdin
         assert listeners.stdout
         listeners.stdin.write("\n".join(paths))
         listeners.stdin.close()
         if listeners.stdout.readline() != "started\n":
-            raise OverloadedError(f"the server did not accept all of {count} listeners")
-        before = cpu_seconds(pids)
-        result = convert(json.loads(listeners.stdout.readline()), ListenerResult)
-        result.server_cpu_seconds = cpu_seconds(pids) - before
-        result.opening_cpu_seconds = before - began
-        result.server_bytes = resident_bytes(pids)
-    return result
+            raise OverloadedError(f"the server did not accept all of the listeners: {command}")
+        yield listeners
 
 
 @cache

@@ -6,6 +6,7 @@ from typing import Any
 from urllib.parse import quote
 
 from answers import ask
+from customer import use_key
 from locust import HttpUser, between, task
 
 TICKERS = ("AAPL", "MSFT", "NVDA", "BTC/USDT", "gram-altin")
@@ -51,7 +52,7 @@ class Account(HttpUser):
             return
         for step in (
             *(self.look, self.buy, self.change, self.arrange),
-            *(self.look, self.move, self.wait_for_price, self.save, self.tidy),
+            *(self.look, self.move, self.wait_for_price, self.save, self.sell, self.tidy),
         ):
             step()
             self.wait()
@@ -133,6 +134,10 @@ class Account(HttpUser):
         if answer.status_code == 200:
             layout = {"panes": [{"kind": "chart", "symbol": "AAPL"}]}
             self.send("PUT", LAYOUT, {"layout": layout, "version": answer.json()["version"]})
+
+    def sell(self) -> None:
+        """Gives a program of its own a key to the quotes, and takes it back."""
+        use_key(self.client, self.host or "", self.token, self.environment)
 
     def tidy(self) -> None:
         """Deletes holdings, lists and watchlist entries; those that a 429 saves stay for the next visit."""
