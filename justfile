@@ -84,6 +84,10 @@ python-client url="http://127.0.0.1:8000": setup
 faults *arguments: setup
     {{ bin }}/pytest tests/faults --strict-figures -m "slow or not slow" -rA "$@"
 
+# hunt for early quotes in ten million deliveries of delayed feeds, under random faults
+chaos-delayed *arguments: setup
+    PYTHONPATH=tests {{ bin }}/python -m faults.delayed_chaos "$@"
+
 # run ten minutes of random faults under load, with `--tiers` over edges too; the same seed draws the same faults
 chaos seed *arguments: setup
     tests/deploy/install-pgbouncer debian
