@@ -1,5 +1,6 @@
 """The chart shows the service's bars, also after the page was hidden or offline."""
 
+import contextlib
 import re
 import socket
 import time
@@ -117,26 +118,56 @@ def test_a_page_that_was_hidden_has_every_bar(browser: Browser, fast_service: Se
         page.evaluate(HIDE)
         hidden = market_time(fast_service)
         pause = timedelta(minutes=5)
-        eventually(lambda: market_time(fast_service) > hidden + pause, "the market goes on")
+        wait_in_the_market(fast_service, hidden, pause)
         page.evaluate(SHOW)
         shows_all_between(page, fast_service, hidden - timedelta(minutes=1), hidden + pause)
 
 
-def test_the_chart_has_every_bar_after_an_outage(browser: Browser, fast_service: Service) -> None:
-    """After an outage of five market minutes the chart has every bar."""
-    connect = lambda: socket.create_connection(("127.0.0.1", fast_service.port))  # noqa: E731
+def wait_in_the_market(service: Service, since: datetime, pause: timedelta) -> None:
+    eventually(lambda: market_time(service) > since + pause, "the market goes on")
+
+
+@contextlib.contextmanager
+def breakable_page(browser: Browser, service: Service) -> Iterator[tuple[Page, FaultProxy]]:
+    """Yields a page with the pair's chart, whose feeds are live, and the line between it and the service."""
+    connect = lambda: socket.create_connection(("127.0.0.1", service.port))  # noqa: E731
     with FaultProxy(connect) as line, open_page(browser, f"http://127.0.0.1:{line.port}") as page:
         show_chart(page, "1m")
         wait_for_live(page, "crypto")
-        line.truncate_after = 0
-        line.reset()
-        cut = market_time(fast_service)
-        pause = timedelta(minutes=5)
-        eventually(lambda: market_time(fast_service) > cut + pause, "the market goes on")
+        yield page, line
+
+
+def test_the_chart_has_every_bar_after_an_outage(browser: Browser, fast_service: Service) -> None:
+    """After an outage of five market minutes the chart has every bar."""
+    with breakable_page(browser, fast_service) as (page, line):
+        cut, pause = fall_silent(line, fast_service), timedelta(minutes=5)
+        wait_in_the_market(fast_service, cut, pause)
         line.truncate_after = None
         page.evaluate("window.dispatchEvent(new Event('online'))")
         wait_for_live(page, "crypto")
         shows_all_between(page, fast_service, cut - timedelta(minutes=1), cut + pause)
+
+
+def test_a_hidden_chart_follows_the_market_after_an_outage(browser: Browser, fast_service: Service) -> None:
+    """A hidden page that loads its bars again shows the newest ones later: its view has not stood still."""
+    with breakable_page(browser, fast_service) as (page, line):
+        page.evaluate(HIDE)
+        cut, pause = fall_silent(line, fast_service), timedelta(minutes=2)
+        wait_in_the_market(fast_service, cut, pause)
+        with page.expect_response(lambda answer: "/bars/" in answer.url and answer.ok):
+            line.truncate_after = None
+            page.evaluate("window.dispatchEvent(new Event('online'))")
+        loaded = market_time(fast_service)
+        wait_in_the_market(fast_service, loaded, timedelta(minutes=4))
+        page.evaluate(SHOW)
+        shows_all_between(page, fast_service, cut, loaded + timedelta(minutes=4))
+
+
+def fall_silent(line: FaultProxy, service: Service) -> datetime:
+    """Cuts the line and keeps it cut; returns the market's time."""
+    line.truncate_after = 0
+    line.reset()
+    return market_time(service)
 
 
 def keeps_the_days_open(page: Page) -> bool:

@@ -62,7 +62,8 @@ def test_crypto_is_sorted_by_turnover_of_one_currency(page: Page, service: Servi
     cell = f"[data-kind=crypto] tbody tr:not(.space) > :nth-child({column + 1})"
     page.wait_for_function(f"() => document.querySelectorAll('{cell}').length > 5")
     page.wait_for_function(
-        f"[...document.querySelectorAll('{cell}')].slice(0, 6).every((each) => /\\d/.test(each.textContent))"
+        f"() => [...document.querySelectorAll('{cell}')].slice(0, 6)"
+        ".every((each) => /\\d/.test(each.textContent))"
     )
     amounts = [amount(text) for text in page.locator(cell).all_text_contents()[:6]]
     # Between two sortings a few quotes may pass each other.
@@ -173,7 +174,8 @@ def test_banks_have_their_spread_over_time(page: Page, service: Service) -> None
             route.fulfill(json=then)
 
     page.route("**/api/doviz/quotes?*at=*", fulfil)
-    page.reload()
+    with page.expect_response(lambda answer: "at=" in answer.url and answer.status == 422):
+        page.reload()
     banks = pane(page, "doviz").locator(".banks")
     line = banks.get_by_role("img", name=re.compile("spread since")).first
     expect(line).to_have_attribute(

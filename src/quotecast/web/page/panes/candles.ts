@@ -47,12 +47,14 @@ export class CandleChart {
     private readonly options: ChartOptions,
   ) {
     const { interval, feed, events } = options;
+    // Asked before the chart asks for its frame: a page in the background has none until its reader comes, and the
+    // view is that of the bars of then.
+    requestAnimationFrame(() => this.#isRemoved || this.#show(options.view));
     this.#chart = createChart(element, { ...appearance(), ...times(interval, feed), autoSize: true });
     this.#prices = new PriceSeries(this.#chart);
     this.#studies = new StudySeries(this.#chart, () => this.#tick);
     this.#compared = new ComparedSeries(this.#chart, interval);
     this.#setData(bars);
-    this.#show(options.view);
     this.drawings = new DrawingTools(element, this.#chart, this.#prices.candles, {
       bars: () => this.#bars,
       times: () => this.#times,
@@ -75,9 +77,10 @@ export class CandleChart {
     this.#setData(all);
     this.#studies.load(this.#bars);
     this.#compared.load(this.#bars);
-    if (range && before) {
-      // At the right edge the view follows the newest bar.
-      const shift = added < 0 || range.to >= before - 1 ? all.length - before : added;
+    // At the right edge the library follows the newest bar. A range would wait for the next frame, and a hidden page
+    // has none: bars that come before it would be out of the view.
+    if (range && before && range.to < before - 1) {
+      const shift = added < 0 ? all.length - before : added;
       this.#chart.timeScale().setVisibleLogicalRange({ from: range.from + shift, to: range.to + shift });
     }
     this.#tell();
