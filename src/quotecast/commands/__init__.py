@@ -1,1 +1,1 @@
-"""Commands for operators: doctor, migrate, users, record."""
+"""Commands for operators."""

@@ -1,0 +1,1 @@
+"""Options of the commands, apart from them: the command line needs no module that only one of them needs."""

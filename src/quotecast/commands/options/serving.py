@@ -1,0 +1,45 @@
+"""Options of the commands that serve, and of `migrate`."""
+
+import argparse
+
+
+def add_up(command: argparse.ArgumentParser) -> None:
+    """Adds real upstreams, and events of the simulated market."""
+    command.add_argument(
+        "--live",
+        dest="entry",
+        action="store_const",
+        const="quotecast.local.up:live",
+        help="real upstreams, where they need no key or the key is set",
+    )
+    command.add_argument(
+        "--scenario",
+        action="append",
+        default=[],
+        metavar="NAME[@START][,KEY=VALUE]",
+        help="an event of the simulated market, such as halt@+60,symbols=AAPL, or a TOML file; repeatable",
+    )
+
+
+def add_edge(command: argparse.ArgumentParser) -> None:
+    """Adds the origin."""
+    command.add_argument(
+        "origin",
+        nargs="?",
+        metavar="ORIGIN",
+        help="address of the installation, such as wss://quotes.example.com; by default QUOTECAST_ORIGIN",
+    )
+
+
+def add_migrate(command: argparse.ArgumentParser) -> None:
+    """Adds the way back, which names what it deletes."""
+    command.add_argument(
+        "--undo",
+        dest="entry",
+        action="store_const",
+        const="quotecast.commands.migrate:undo",
+        help="undo the newest migration, and delete the data in its tables",
+    )
+    command.add_argument(
+        "--losing", metavar="NAMES", help="tables and columns that `--undo` deletes; required in production"
+    )
