@@ -1,4 +1,4 @@
-"""A worker's copy of the keys in use, sessions of users with open feeds among them, and of the plans.
+"""A worker's copy of the keys in use, sessions of users among them, and of the plans.
 
 A request with a known key asks nobody. The worker looks for changes every POLL_SECONDS, with one row of
 PostgreSQL, and reads its keys again when that row says that one changed: a revocation reaches all workers
@@ -20,7 +20,7 @@ from msgspec import Struct
 from quotecast.access import storage
 from quotecast.access.errors import InvalidKey
 from quotecast.access.key_text import KeyText, digest, parse
-from quotecast.access.keys import Key
+from quotecast.access.keys import Key, is_session
 from quotecast.access.plans import RESERVED, USER, Plan, of_everybody
 from quotecast.accounts.database import Database
 from quotecast.backoff import Backoff
@@ -296,7 +296,8 @@ class KeyBook:
         for key_id in list(islice(idle, max(len(self._keys) - MAX_KEYS, 0))):
             del self._keys[key_id]
             self._new.discard(key_id)
-            self.state = object()
+            if not is_session(key_id):
+                self.state = object()
 
     def _end_expired(self) -> None:
         now = self._now()

@@ -206,6 +206,10 @@ class _NoKeys:
         """Raises OutOfScope."""
         return await self.find("", "")
 
+    async def is_open_session(self, _session_id: str) -> bool:
+        """Returns False."""
+        return False
+
     async def take_place(self, _holder: Holder, _name: str) -> bool:
         """Returns False."""
         return False

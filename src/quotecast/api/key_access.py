@@ -1,7 +1,9 @@
 """API keys and sessions of users as a worker serves them: its book, and what all workers share."""
 
+import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Final
 
 from quotecast.access.book import Holder, KeyBook
 from quotecast.access.errors import InvalidKey, SessionEnded
@@ -12,15 +14,35 @@ from quotecast.access.plans import Plan, of_everybody
 from quotecast.access.shared import SharedAccess
 from quotecast.access.usage import Usage
 from quotecast.accounts.database import Database
-from quotecast.errors import InvalidToken
+from quotecast.errors import Busy, DatabaseAway, InvalidToken
 from quotecast.stream.clients import Clients
+
+#: Seconds that a read of quotes waits for PostgreSQL, and seconds without another try when that was too long.
+SESSION_SECONDS: Final = 1.0
+AWAY_SECONDS: Final = 2.0
+#: Ended sessions that a worker remembers, and for how many seconds: each read with their tokens asks nobody.
+MAX_ENDED: Final = 10_000
+ENDED_SECONDS: Final = 60.0
 
 
 class KeyAccess:
-    """Finds keys and tickets, and counts the sockets of keys. `plans` are those of the file."""
+    """Finds keys and tickets, and counts the sockets of keys.
 
-    def __init__(self, database: Database, shared: SharedAccess, plans: Mapping[str, Plan]) -> None:
-        self.book = KeyBook(database, plans, clock=time.monotonic, wall_clock=time.time)
+    `plans` are those of the file. `clock` gives monotonic seconds.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        shared: SharedAccess,
+        plans: Mapping[str, Plan],
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.book = KeyBook(database, plans, clock=clock, wall_clock=time.time)
+        self._clock = clock
+        self._ended: dict[str, float] = {}
+        self._away_until = float("-inf")
         self.shared = shared
         self.usage = Usage()
         anonymous, user = of_everybody(plans)
@@ -64,6 +86,35 @@ class KeyAccess:
             return await self.book.find_named(session_name(session_id))
         except InvalidKey:
             raise InvalidToken from None
+
+    async def is_open_session(self, session_id: str) -> bool:
+        """Whether a user's session goes on. While PostgreSQL is away or slow, one that is not known does.
+
+        Its token is a valid one, and quotes wait for no database.
+        """
+        name, now = session_name(session_id), self._clock()
+        if self.book.is_fresh() and self.book.named(name):
+            return True
+        if now < self._ended.get(session_id, now):
+            return False
+        if now < self._away_until:
+            return True
+        try:
+            async with asyncio.timeout(SESSION_SECONDS):
+                await self.book.find_named(name)
+        except InvalidKey:
+            self._remember_ended(session_id)
+            return False
+        except Busy:
+            return True
+        except (DatabaseAway, TimeoutError):
+            self._away_until = self._clock() + AWAY_SECONDS
+        return True
+
+    def _remember_ended(self, session_id: str) -> None:
+        if len(self._ended) >= MAX_ENDED:
+            self._ended.clear()
+        self._ended[session_id] = self._clock() + ENDED_SECONDS
 
     async def make_ticket(self, key_id: str) -> str:
         """Returns a new ticket of a key. Raises TicketsAway."""

@@ -137,6 +137,19 @@ def test_the_end_of_a_session_ends_its_feeds_on_every_worker(service: Service, l
         assert bystander.next_of("update")
 
 
+def test_the_end_of_a_session_ends_its_reads_on_every_worker(service: Service, login: Login) -> None:
+    """A token is good for a week, and its session may end before."""
+
+    def answers() -> set[int]:
+        """Returns the statuses of reads over many connections, which both workers accept."""
+        return {service.get("/api/crypto/symbols", headers=login.header).status_code for _ in range(20)}
+
+    assert answers() == {200}
+    login.end_sessions()
+    while answers() != {403}:
+        time.sleep(0.1)
+
+
 def test_a_disabled_user_has_no_feeds(login: Login, database_url: str) -> None:
     async def disable() -> None:
         async with Database(database_url, pool_size=1, statement_cache=0) as database:

@@ -1,4 +1,4 @@
-"""Which plan a feed has whose handshake carries the token of a login."""
+"""Which plan a request has that carries the token of a login."""
 
 from typing import Any
 
@@ -18,6 +18,38 @@ PLANS = {"anonymous": Plan(freshness="delayed"), "user": Plan()}
 HEADERS = [(b"authorization", b"Bearer of.a.login")]
 
 
+class Sessions:
+    """Finds one open session."""
+
+    async def is_open_session(self, session_id: str) -> bool:
+        return session_id == "open"
+
+
+async def plan_of(kind: str, path: str, session: str = "") -> str:
+    """Returns the name of the plan that a request with the token of a session gets."""
+    seen: list[dict[str, Any]] = []
+
+    async def app(scope: Any, _receive: Any, _send: Any) -> None:
+        seen.append(scope)
+
+    finder: Any = Sessions()
+    gate = Gate(
+        app,
+        finder=finder,
+        usage=Usage(),
+        everybody=Everybody.of(PLANS),
+        views=Views(services(full_mirrors()), DelayedMarket(full_mirrors(), Documents(), 900)),
+        address_of=lambda _: "client",
+        client_of=lambda _: None,
+        claims_of=lambda _: Claims("5f3a9c0e1b2d4f6a8c0e1b2d", 0, 2**40, "token", 0, session),
+    )
+    scope = {"type": kind, "path": path, "query_string": b"", "headers": HEADERS, "method": "GET"}
+    nothing: Any = None
+    await gate(scope, nothing, nothing)
+    name: str = seen[0][GRANT].plan_name
+    return name
+
+
 @pytest.mark.parametrize(
     ("kind", "path", "plan"),
     [
@@ -28,23 +60,9 @@ HEADERS = [(b"authorization", b"Bearer of.a.login")]
 )
 async def test_a_login_without_a_session_opens_no_feed(kind: str, path: str, plan: str) -> None:
     """A feed outlives such a login, and nothing would end it: it has the plan of everybody."""
-    seen: list[dict[str, Any]] = []
+    assert await plan_of(kind, path) == plan
 
-    async def app(scope: Any, _receive: Any, _send: Any) -> None:
-        seen.append(scope)
 
-    finder: Any = None
-    gate = Gate(
-        app,
-        finder=finder,
-        usage=Usage(),
-        everybody=Everybody.of(PLANS),
-        views=Views(services(full_mirrors()), DelayedMarket(full_mirrors(), Documents(), 900)),
-        address_of=lambda _: "client",
-        client_of=lambda _: None,
-        claims_of=lambda _: Claims("5f3a9c0e1b2d4f6a8c0e1b2d", 0, 2**40, "token", 0),
-    )
-    scope = {"type": kind, "path": path, "query_string": b"", "headers": HEADERS, "method": "GET"}
-    nothing: Any = None
-    await gate(scope, nothing, nothing)
-    assert seen[0][GRANT].plan_name == plan
+@pytest.mark.parametrize(("session", "plan"), [("open", "user"), ("ended", "anonymous")])
+async def test_reads_have_the_plan_of_users_until_the_session_ends(session: str, plan: str) -> None:
+    assert await plan_of("http", "/api/market/quotes", session) == plan

@@ -45,6 +45,10 @@ class Finder(Protocol):
         """Returns the holder of a user's session. Raises a QuotecastError."""
         ...
 
+    async def is_open_session(self, session_id: str) -> bool:
+        """Whether a user's session goes on."""
+        ...
+
     async def take_place(self, holder: Holder, name: str) -> bool:
         """Counts a socket of a key; returns False if its plan has no more."""
         ...

@@ -120,7 +120,7 @@ class Gate:
             holder = await self._holder(given, scope)
             if holder is not None:
                 self._check_place_of_use(holder.key, scope)
-            grant = self._everybodys(scope) if holder is None else Grant.of(holder)
+            grant = await self._everybodys(scope) if holder is None else Grant.of(holder)
             if grant is not None:
                 self._check(grant, scope)
         except QuotecastError as refusal:
@@ -154,10 +154,16 @@ class Gate:
         # Tokens of releases without sessions have none that could end.
         return await self._finder.find_session(claims.sid) if claims and claims.sid else None
 
-    def _everybodys(self, scope: Scope) -> Grant | None:
+    async def _everybodys(self, scope: Scope) -> Grant | None:
         """Returns the grant of a request without a key, and of a feed without a session."""
         both = self._everybody
-        is_users = both.users_differ and not is_feed(scope) and self._claims_of(scope) is not None
+        if not both.users_differ or is_feed(scope):
+            return both.anonymous
+        claims = self._claims_of(scope)
+        if claims is None:
+            return both.anonymous
+        # Tokens of releases without sessions have none that could end.
+        is_users = not claims.sid or await self._finder.is_open_session(claims.sid)
         return both.user if is_users else both.anonymous
 
     def _check_place_of_use(self, key: Key, scope: Scope) -> None:
