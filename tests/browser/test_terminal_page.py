@@ -90,6 +90,29 @@ def test_it_resumes_by_itself_after_a_restart(page: Page, service: Service) -> N
     page.locator(".plot canvas").first.wait_for()
 
 
+@pytest.mark.parametrize("name", ["candles", "company"])
+def test_code_that_failed_to_load_comes_later(browser: Browser, service: Service, name: str) -> None:
+    """The chart comes by itself, a pane at the next try, also in a browser that remembers failures."""
+    asked: list[str] = []
+
+    def refuse_first(route: Route) -> None:
+        asked.append(route.request.url)
+        if len(asked) == 1:
+            route.abort()
+        else:
+            route.continue_()
+
+    with open_page(browser, "about:blank") as page:
+        page.route(f"**/assets/{name}-*.js", refuse_first)
+        page.goto(service.url)
+        if name == "company":
+            page.locator("[data-kind=company]").get_by_role("button", name="Try again").click()
+            page.locator("[data-kind=company] dl").first.wait_for()
+        else:
+            page.locator(".plot canvas").first.wait_for()
+    assert len(asked) > 1
+
+
 def test_a_layout_follows_its_owner(browser: Browser, service: Service) -> None:
     """A user's layout appears in every browser where the user logs in."""
     email = address(browser, "ada")

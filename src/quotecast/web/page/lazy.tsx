@@ -1,6 +1,7 @@
 import type { ComponentType } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 
+import { reloadForCode } from "./retried.ts";
 import { say } from "./words.ts";
 
 /** Returns a component whose code the browser loads when it is first shown. */
@@ -8,6 +9,7 @@ export function lazy<Props extends object>(load: () => Promise<ComponentType<Pro
   let Loaded: ComponentType<Props> | null = null;
   return function Lazy(props: Props) {
     const [state, setState] = useState<"loading" | "ready" | "failed">(Loaded ? "ready" : "loading");
+    const isRetry = useRef(false);
     useEffect(() => {
       if (state !== "loading") return;
       load().then(
@@ -15,7 +17,11 @@ export function lazy<Props extends object>(load: () => Promise<ComponentType<Pro
           Loaded = component;
           setState("ready");
         },
-        () => setState("failed"),
+        () => {
+          setState("failed");
+          if (isRetry.current) void reloadForCode();
+          isRetry.current = true;
+        },
       );
     }, [state]);
     if (Loaded) return <Loaded {...props} />;

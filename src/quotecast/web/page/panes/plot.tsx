@@ -16,7 +16,7 @@ import { onChartKey } from "./chart/keys.ts";
 import { writeRows } from "./chart/legend.ts";
 import { Past, type PastState } from "./chart/past.ts";
 import { writePrice } from "./chart/prices.ts";
-import { retried } from "./chart/retried.ts";
+import { retried } from "../retried.ts";
 import { scaleOf } from "./chart/scale.ts";
 import { askPage, later, waitAfter } from "./chart/source.ts";
 import { parseSpecs } from "./chart/specs.ts";

@@ -10,7 +10,7 @@ import { say } from "../../words.ts";
 import type { CandleChart } from "../candles.ts";
 import type { Candle, Interval } from "../chart-bars.ts";
 import { Icon } from "./icons.tsx";
-import { retried } from "./retried.ts";
+import { retried } from "../../retried.ts";
 import type { Session } from "./session.ts";
 import { type ChartState, type DrawingState, PANELS, type PanelName } from "./state.ts";
 import { Toolbar } from "./toolbar.tsx";

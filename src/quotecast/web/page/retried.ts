@@ -1,0 +1,30 @@
+const RETRY_MS = 2000;
+/** Time of the last reload for code, in Unix milliseconds. */
+const STORED = "quotecast.reloadedAt";
+const RELOAD_EVERY_MS = 60_000;
+
+/** Loads code, with retries: a restart of the service fails a request, and no reader should have to repeat it. */
+export async function retried<T>(load: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await load();
+    } catch {
+      if (tries > 1) await reloadForCode();
+      await new Promise((wait) => setTimeout(wait, RETRY_MS));
+    }
+  }
+}
+
+/**
+ * Reloads the page if the service answers, at most once a minute: Firefox before 155 remembers that an import failed,
+ * and never asks again.
+ */
+export async function reloadForCode(): Promise<void> {
+  const isAway = await fetch("/api/health", { cache: "no-store" }).then(
+    (answer) => !answer.ok,
+    () => true,
+  );
+  if (isAway || Date.now() - Number(sessionStorage.getItem(STORED)) < RELOAD_EVERY_MS) return;
+  sessionStorage.setItem(STORED, String(Date.now()));
+  location.reload();
+}
