@@ -25,17 +25,21 @@ FAST = 20
 #: Speed of the simulator at which a day of the market takes nine seconds.
 FASTEST = 10_000
 
-#: Hides the page as a browser does: reports it hidden, and draws no frames.
+#: Hides the page as a browser does: reports it hidden, and draws no frames. No browser has negative ids.
 HIDE = """() => {
-    const held = { frame: window.requestAnimationFrame, waiting: [] };
+    const { requestAnimationFrame: ask, cancelAnimationFrame: cancel } = window;
+    const held = { ask, cancel, waiting: new Map() };
     window.held = held;
-    window.requestAnimationFrame = (callback) => held.waiting.push(callback);
+    let last = 0;
+    window.requestAnimationFrame = (callback) => (held.waiting.set(--last, callback), last);
+    window.cancelAnimationFrame = (id) => held.waiting.delete(id) || cancel.call(window, id);
     for (const [name, value] of [['hidden', true], ['visibilityState', 'hidden']])
         Object.defineProperty(document, name, { configurable: true, value });
     document.dispatchEvent(new Event('visibilitychange'));
 }"""
 SHOW = """() => {
-    window.requestAnimationFrame = window.held.frame;
+    window.requestAnimationFrame = window.held.ask;
+    window.cancelAnimationFrame = window.held.cancel;
     delete document.hidden;
     delete document.visibilityState;
     document.dispatchEvent(new Event('visibilitychange'));
