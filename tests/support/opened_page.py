@@ -41,9 +41,8 @@ def chromium() -> Iterator[Browser]:
 def firefox() -> Iterator[Browser]:
     """Yields Debian's Firefox; the channel's name makes Playwright drive it over WebDriver BiDi.
 
-    It emulates no colour scheme and enforces the content security policy: tests set the page's own theme,
-    and run
-    scripts by `page.evaluate`.
+    It emulates no colour scheme and enforces the content security policy: tests set the page's own theme, and
+    run scripts by `page.evaluate`.
     """
     with sync_playwright() as playwright:
         browser = playwright.firefox.launch(
