@@ -54,7 +54,7 @@ def _meaning(field: FieldInfo) -> str:
 def _default(field: FieldInfo) -> str:
     match field.default:
         case value if value is NODEFAULT:
-            return "one per core"
+            return "one for every four cores"
         case tuple() as names:
             text = ",".join(names)
         case float() as number:

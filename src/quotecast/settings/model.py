@@ -41,8 +41,13 @@ Port = Annotated[int, Meta(ge=1, le=65535)]
 Days = Annotated[int, Meta(ge=1, le=36_500)]
 
 
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+#: API workers that one `up` starts at most.
+MOST_WORKERS: Final = 256
+
+
+def _usual_workers() -> int:
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, cores // 4)
 
 
 class Settings(McpSettings, frozen=True, kw_only=True):
@@ -63,8 +68,13 @@ class Settings(McpSettings, frozen=True, kw_only=True):
         ),
     ] = 0
     workers: Annotated[
-        int, Meta(ge=1, le=256, description="Number of API workers that `up` starts; by default one per core")
-    ] = msgspec.field(default_factory=_cores)
+        int,
+        Meta(
+            ge=1,
+            le=MOST_WORKERS,
+            description="Number of API workers that `up` starts; by default one, or one for every four cores",
+        ),
+    ] = msgspec.field(default_factory=_usual_workers)
     data_dir: Annotated[
         Path, Meta(description="Folder of the embedded PostgreSQL's data and of the secret that `up` creates")
     ] = Path("data")
