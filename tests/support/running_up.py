@@ -31,7 +31,7 @@ class Up:
         }
         options = [part for text in scenarios for part in ("--scenario", text)]
         self.process = subprocess.Popen(
-            [*starter, sys.executable, "-m", "quotecast", "up", *options],
+            [*starter, sys.executable, "-m", "quotecast", "up", "--no-build", *options],
             env={**os.environ, **environment},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -81,6 +81,21 @@ def test_up_takes_scenarios(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [each.scenario for each in given] == [["open-burst", "drop@+5,every=2"], []]
 
 
+def test_up_takes_a_number_of_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[Namespace] = []
+
+    def run(arguments: Namespace) -> int:
+        given.append(arguments)
+        return 0
+
+    monkeypatch.setattr(__main__, "_run", run)
+    assert __main__.main(["up", "--workers", "4", "--no-build"]) == 0
+    assert __main__.main(["up"]) == 0
+    assert [(each.workers, each.build) for each in given] == [(4, False), (None, True)]
+    with pytest.raises(SystemExit, match="2"):
+        __main__.main(["up", "--workers", "0"])
+
+
 def test_a_wrong_scenario_is_one_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

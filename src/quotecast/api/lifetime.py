@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mappi
 from typing import Any, Final
 
 from quotecast import parent
-from quotecast.api.edge.pages import Pages, built_pages
+from quotecast.api.edge.pages import Pages, build_time, built_folder, built_pages, can_build
 from quotecast.api.serving import serve
 from quotecast.asgi import App
 from quotecast.errors import ServerFailedError
@@ -46,8 +46,11 @@ async def serve_until_stopped(
         await _wait_for_first(stop, first)
     if stop.done():
         return
-    pages = Pages(app, built_pages(with_admin=with_admin))
-    async with serve(pages, app, settings, room, drain) as ended:
+    folder = built_folder()
+    built = build_time(folder)
+    pages = Pages(app, built_pages(folder, with_admin=with_admin))
+    builds = [pages.follow_builds(folder, built, with_admin=with_admin)] if can_build(folder) else []
+    async with run_loops(*builds), serve(pages, app, settings, room, drain) as ended:
         serves.set()
         await _wait_for_first(ended, stop, first)
         first.cancel()

@@ -60,11 +60,12 @@ class Deaths:
 
 @contextlib.asynccontextmanager
 async def keep_running(
-    *parts: ProcessSpec, sleep: Sleep = asyncio.sleep, clock: Clock = time.monotonic
-) -> AsyncIterator[None]:
-    """Runs processes, restarts each after a crash; enters the body when all serve, and stops them after it.
+    *parts: ProcessSpec, waits: bool = True, sleep: Sleep = asyncio.sleep, clock: Clock = time.monotonic
+) -> AsyncIterator[Callable[[], Awaitable[None]]]:
+    """Runs processes, restarts each after a crash, and stops them after the body.
 
-    A process that crashes five times before it ever serves cancels the body and raises ProcessFailed.
+    Enters the body when all serve, or at once unless it `waits`; yields the function that waits for that. A
+    process that crashes five times before it ever serves cancels the body and raises ProcessFailed.
     """
     try:
         async with asyncio.TaskGroup() as group:
@@ -73,9 +74,14 @@ async def keep_running(
                 group.create_task(_supervise(part, event, sleep, clock))
                 for part, event in zip(parts, serving, strict=True)
             ]
-            for event in serving:
-                await event.wait()
-            yield
+
+            async def all_serve() -> None:
+                for event in serving:
+                    await event.wait()
+
+            if waits:
+                await all_serve()
+            yield all_serve
             for task in tasks:
                 task.cancel()
     except BaseExceptionGroup as errors:
@@ -83,8 +89,9 @@ async def keep_running(
         raise errors.exceptions[0] from None
 
 
-async def run_to_end(part: ProcessSpec) -> None:
-    """Runs a process to its end. Raises ProcessFailed unless it exits with 0."""
+async def run_to_end(part: ProcessSpec) -> float:
+    """Runs a process to its end; returns its seconds. Raises ProcessFailed unless it exits with 0."""
+    began = time.monotonic()
     child = await Child.start(part)
     try:
         end = await child.wait_end()
@@ -92,6 +99,7 @@ async def run_to_end(part: ProcessSpec) -> None:
         await child.stop()
     if end != "exit code 0":
         raise _failure(part, end, child.last_lines)
+    return time.monotonic() - began
 
 
 async def _supervise(part: ProcessSpec, serving: asyncio.Event, sleep: Sleep, clock: Clock) -> None:
@@ -108,6 +116,7 @@ async def _supervise(part: ProcessSpec, serving: asyncio.Event, sleep: Sleep, cl
 
 async def _run_once(part: ProcessSpec, serving: asyncio.Event) -> _Run:
     """Runs a process until it ends; sets `serving` when it serves."""
+    began = time.monotonic()
     try:
         child = await Child.start(part)
     except QuotecastError as error:
@@ -118,7 +127,7 @@ async def _run_once(part: ProcessSpec, serving: asyncio.Event) -> _Run:
     try:
         line = await child.wait_ready()
         if line is not None:
-            console.say(f"{part.name:<9} pid {child.pid:<7} {line}")
+            console.say(f"{part.name:<9} pid {child.pid:<7} {line}, {time.monotonic() - began:.1f} s")
             serving.set()
             await child.wait_or_kill()
     finally:

@@ -14,9 +14,12 @@ import time
 from argparse import Namespace
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
+
+from msgspec.structs import replace
 
 from quotecast import parent
-from quotecast.local import children, console, folder, locks, ports, scenarios, servers, signing
+from quotecast.local import children, console, folder, locks, page, ports, scenarios, servers, signing
 from quotecast.local import live as live_providers
 from quotecast.local.child import ProcessSpec
 from quotecast.observe import metrics
@@ -26,7 +29,9 @@ from quotecast.settings.model import Settings, secret_variables
 def run(settings: Settings, arguments: Namespace) -> int:
     """Runs everything until a signal arrives. Raises QuotecastError if a process cannot run."""
     planned = scenarios.plan_scenarios(settings, arguments.scenario, int(time.time() * 1000))
-    asyncio.run(_until_stopped(planned))
+    if arguments.workers:
+        planned = replace(planned, workers=arguments.workers)
+    asyncio.run(_until_stopped(planned, page.build_script() if arguments.build else None))
     return 0
 
 
@@ -38,8 +43,8 @@ def live(settings: Settings, arguments: Namespace) -> int:
     return run(live_settings, arguments)
 
 
-async def _until_stopped(settings: Settings) -> None:
-    serving = asyncio.create_task(_serve(settings))
+async def _until_stopped(settings: Settings, script: Path | None) -> None:
+    serving = asyncio.create_task(_serve(settings, script))
     loop = asyncio.get_running_loop()
     for number in parent.stop_signals():
         loop.add_signal_handler(number, _stop, serving)
@@ -55,7 +60,7 @@ def _stop(serving: asyncio.Task[None]) -> None:
         serving.cancel()
 
 
-async def _serve(settings: Settings) -> None:
+async def _serve(settings: Settings, script: Path | None) -> None:
     with folder.hold_folder(settings.data_dir) as data:
         # The workers of a killed `up` may still drain their connections, and hold the port until then.
         lock = await locks.claim(data / "workers.lock")
@@ -64,6 +69,7 @@ async def _serve(settings: Settings) -> None:
             ports.check_free(settings.host, settings.feed_port, setting="QUOTECAST_FEED_PORT")
         with folder.socket_folder(data) as sockets:
             async with (
+                page.building(script),
                 servers.database(settings.database_url, data, sockets) as database_url,
                 servers.cache(settings.redis_url, data, sockets) as redis_url,
             ):
@@ -86,14 +92,18 @@ async def _serve(settings: Settings) -> None:
 
 
 async def _run_commands(settings: Settings, spec_of: Callable[..., ProcessSpec], secret: str) -> None:
-    await children.run_to_end(spec_of("migrate", "migrate"))
+    seconds = await children.run_to_end(spec_of("migrate", "migrate"))
+    console.say(f"{'migrate':<9} the tables are up to date, {seconds:.1f} s")
     ingest = spec_of("ingest", "ingest", stop_seconds=1.5, more=_metrics(settings, 0))
     signing_key = secret_variables({"jwt_secret": secret})
     apis = [
         spec_of(f"api {number}", "api", stop_seconds=5.5, more=signing_key | _metrics(settings, number))
         for number in range(1, settings.workers + 1)
     ]
-    async with children.keep_running(ingest), children.keep_running(*apis):
+    # Both load their code at the same time; a worker then waits for the first data.
+    ingesting = children.keep_running(ingest, waits=False)
+    async with ingesting as ingest_serves, children.keep_running(*apis):
+        await ingest_serves()
         _greet(ports.url_host(settings.host), settings.port, scenarios.describe_scenarios(settings))
         await asyncio.Event().wait()
 

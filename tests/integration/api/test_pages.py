@@ -11,8 +11,9 @@ import httpx
 import pytest
 import zstandard
 
-from quotecast.api.edge.pages import Pages, built_pages
+from quotecast.api.edge.pages import Pages, build_time, built_pages, can_build
 from quotecast.api.reference.asyncapi import asyncapi_document
+from support import virtual_time
 from support.factories import client_to, edge_of, full_mirrors, services
 
 NODE = shutil.which("node")
@@ -71,6 +72,41 @@ async def test_pages_say_that_they_are_not_built(tmp_path: Path) -> None:
     async with httpx.AsyncClient(transport=transport, base_url="http://terminal") as http:
         pages = [await http.get(path) for path in ("/", "/admin")]
     assert [(page.status_code, "just web" in page.text) for page in pages] == [(200, True)] * 2
+
+
+def test_each_build_of_a_checkout_is_served(dist: Path) -> None:
+    """The page that names the new files follows a round later: another worker may be a round behind."""
+    first = dist.parent / "first"
+    seen: list[tuple[int, int, bool]] = []
+
+    async def look(http: httpx.AsyncClient) -> None:
+        page, script = await http.get("/"), await http.get("/assets/terminal-ABC.js")
+        seen.append((page.status_code, script.status_code, "just web" in page.text))
+
+    async def follow() -> None:
+        pages = Pages(api, built_pages(first))
+        following = asyncio.create_task(
+            pages.follow_builds(first, build_time(first), with_admin=False, seconds=10)
+        )
+        transport = httpx.ASGITransport(pages)
+        async with httpx.AsyncClient(transport=transport, base_url="http://terminal") as http:
+            await asyncio.sleep(25)
+            await look(http)
+            dist.rename(first)  # noqa: ASYNC240 - nothing else runs meanwhile
+            for _ in range(2):
+                await asyncio.sleep(10)
+                await look(http)
+        following.cancel()
+
+    virtual_time.run(follow())
+    assert seen == [(200, 418, True), (200, 200, True), (200, 200, False)]
+
+
+def test_only_a_checkout_can_build(dist: Path) -> None:
+    """An installed wheel has no sources beside the built files, and its files stay those of its release."""
+    assert not can_build(dist)
+    (dist.parent / "build").write_text("#!/bin/sh\n")
+    assert can_build(dist)
 
 
 async def test_the_page_is_asked_for_each_time(dist: Path) -> None:

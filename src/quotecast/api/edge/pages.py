@@ -1,14 +1,14 @@
 """The terminal's page and its files, served in front of the API.
 
-The files are those that the build wrote to `web/dist`, read once at the start. A path is looked up among them
-and never becomes a path on the disk. Every other path goes to the API.
+The build writes the files to `web/dist`. A worker reads them at the start and, in a checkout, after builds.
+It looks a path up among them, so no path of a request becomes one on the disk. Other paths go to the API.
 """
 
+import asyncio
 import os
 from collections.abc import Awaitable, Iterator, Mapping
 from importlib.resources import files
-from importlib.resources.abc import Traversable
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 from msgspec import Struct
@@ -58,10 +58,10 @@ _UNBUILT: Final = b"""<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="refresh" content="2">
 <title>quotecast</title>
-<h1>quotecast is running</h1>
-<p>Its pages have not been built yet: <code>just web</code> builds them, then restart the service.</p>
-<p>The API is complete without it: <a href="/api/docs">its reference</a>.</p>
+<p>quotecast serves its <a href="/api/docs">API</a>. This page is not built yet: it appears
+when <code>just up</code> or <code>just web</code> has built it.</p>
 </html>
 """
 
@@ -86,6 +86,25 @@ class Pages:
         self._app = app
         self._pages = pages
 
+    async def follow_builds(
+        self, folder: Path, built: int, *, with_admin: bool, seconds: float = 1.0
+    ) -> None:
+        """Serves the files of each build in `folder` that is newer than `built`, a result of `build_time`.
+
+        Another worker may notice a build one round earlier. So a worker has the files of a build for one
+        round before it serves the page that names them.
+        """
+        while True:
+            await asyncio.sleep(seconds)
+            newest = build_time(folder)
+            # There is no build for a moment while one takes the place of another.
+            if newest in {0, built}:
+                continue
+            pages = built_pages(folder, with_admin=with_admin)
+            self._pages = {**pages, **self._pages}
+            await asyncio.sleep(seconds)
+            self._pages, built = pages, newest
+
     def __call__(self, scope: Any, receive: Any, send: Any) -> Awaitable[None]:
         """Serves one connection. No coroutine of its own: every request passes here."""
         page = self._pages.get(scope["path"]) if scope["type"] == "http" else None
@@ -98,12 +117,29 @@ class Pages:
         return _refuse(scope, send)
 
 
-def built_pages(folder: Traversable | None = None, *, with_admin: bool = False) -> dict[str, Page]:
-    """Returns the built files by path; without a build, pages that say how to build.
+def built_folder() -> Path:
+    """Returns the folder of the built files."""
+    return Path(str(files("quotecast"))) / "web" / "dist"
+
+
+def can_build(folder: Path) -> bool:
+    """Returns whether the folder's sources are beside it: in a checkout, not in an installed wheel."""
+    return (folder.parent / "build").is_file()
+
+
+def build_time(folder: Path) -> int:
+    """Returns the time of the folder's build, in nanoseconds; 0 without a build."""
+    try:
+        return (folder / "index.html").stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
+def built_pages(folder: Path, *, with_admin: bool = False) -> dict[str, Page]:
+    """Returns the built files by path; without a build, pages that say so and reload themselves.
 
     The operator's page is among them `with_admin` only.
     """
-    folder = folder or files("quotecast").joinpath("web", "dist")
     found = dict(_files(folder, "/")) if folder.is_dir() else {}
     pages = {path: _page(path, found) for path in found if not path.endswith(tuple(_CODINGS))}
     index, admin = pages.pop(_INDEX, None), pages.pop(_ADMIN, None)
@@ -113,7 +149,7 @@ def built_pages(folder: Traversable | None = None, *, with_admin: bool = False) 
     return pages | {"/": index or unbuilt}
 
 
-def _files(folder: Traversable, prefix: str) -> Iterator[tuple[str, bytes]]:
+def _files(folder: Path, prefix: str) -> Iterator[tuple[str, bytes]]:
     for entry in folder.iterdir():
         if entry.is_dir():
             yield from _files(entry, f"{prefix}{entry.name}/")

@@ -2,6 +2,8 @@
 
 import argparse
 
+from quotecast.settings.model import MOST_WORKERS
+
 
 def add_up(command: argparse.ArgumentParser) -> None:
     """Adds real upstreams, and events of the simulated market."""
@@ -18,6 +20,19 @@ def add_up(command: argparse.ArgumentParser) -> None:
         default=[],
         metavar="NAME[@START][,KEY=VALUE]",
         help="an event of the simulated market, such as halt@+60,symbols=AAPL, or a TOML file; repeatable",
+    )
+    command.add_argument(
+        "--workers",
+        type=int,
+        choices=range(1, MOST_WORKERS + 1),
+        metavar="N",
+        help="number of API workers, by default QUOTECAST_WORKERS, else one for every four cores",
+    )
+    command.add_argument(
+        "--no-build",
+        dest="build",
+        action="store_false",
+        help="in a checkout, do not build the terminal page, whose sources may have changed",
     )
 
 

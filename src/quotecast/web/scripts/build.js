@@ -1,13 +1,15 @@
 // Builds the page into dist/: file names have content hashes, compressed forms are beside each file.
 import { createHash } from "node:crypto";
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import * as zlib from "node:zlib";
 import { build } from "esbuild";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
-const dist = join(root, "dist");
+/** The build takes the place of the last one when it is whole, for a running service may read that. */
+const NEW = "dist.new";
+const dist = join(root, NEW);
 /** Bytes below which compression is not worth it. */
 const COMPRESSED_FROM = 1024;
 
@@ -44,7 +46,7 @@ async function bundle() {
       admin: "page/admin/main.tsx",
       "admin-style": "page/styles/admin.css",
     },
-    outdir: "dist/assets",
+    outdir: `${NEW}/assets`,
     entryNames: "[name]-[hash]",
     chunkNames: "[name]-[hash]",
     splitting: true,
@@ -53,7 +55,7 @@ async function bundle() {
     jsxImportSource: "preact",
     metafile: true,
   });
-  return Object.keys(metafile.outputs).map((path) => `/${path.slice("dist/".length)}`);
+  return Object.keys(metafile.outputs).map((path) => `/${path.slice(`${NEW}/`.length)}`);
 }
 
 /** Writes the page and the files that it names; returns the hash of all, which is the page's version. */
@@ -82,7 +84,7 @@ async function writeWorker(version) {
   await build({
     ...OPTIONS,
     entryPoints: ["worker/worker.ts"],
-    outfile: "dist/sw.js",
+    outfile: `${NEW}/sw.js`,
     format: "iife",
     target: ["es2022", "safari16"],
     define: {
@@ -109,3 +111,5 @@ rmSync(dist, { recursive: true, force: true });
 mkdirSync(dist);
 await writeWorker(writePage(await bundle()));
 compressAll();
+rmSync(join(root, "dist"), { recursive: true, force: true });
+renameSync(dist, join(root, "dist"));
