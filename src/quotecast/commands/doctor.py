@@ -1,12 +1,14 @@
 """`quotecast doctor`: checks whether `up` would work here, and shows the settings."""
 
 import asyncio
+import contextlib
 import os
 import platform
 import re
 import subprocess
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
+from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
@@ -36,6 +38,8 @@ def run(settings: Settings) -> int:
     console.say(f"quotecast {version('quotecast')}, Python {platform.python_version()}, {settings.mode}")
     for line in [*_set_variables(os.environ), *live.describe_groups(settings)]:
         console.say(f"        {line}")
+    others = untested_packages()
+    console.say(f"{'note' if others else 'ok':<8}packages: {others or 'all as tested'}")
     checks = [
         _check("data folder", lambda: _data(settings)),
         _check("port", lambda: _port(settings)),
@@ -55,6 +59,20 @@ def run(settings: Settings) -> int:
 def mask_secrets(name: str, value: str) -> str:
     """Returns a setting's value with its secrets replaced by asterisks."""
     return "***" if _SECRET.search(name) else _PASSWORD.sub(r"\1***", value)
+
+
+def untested_packages() -> str:
+    """Returns the installed packages whose version is not the tested one; "" without any."""
+    tested: dict[str, list[str]] = {}
+    for line in files("quotecast").joinpath("constraints.txt").read_text("utf-8").splitlines():
+        name, _, pinned = line.partition(" ")[0].partition("==")
+        tested.setdefault(name, []).append(pinned)
+    others = []
+    for name, versions in tested.items():
+        with contextlib.suppress(PackageNotFoundError):
+            if (installed := version(name)) not in versions:
+                others.append(f"{name} {installed} (tested with {' or '.join(versions)})")
+    return ", ".join(others)
 
 
 def _set_variables(environment: Mapping[str, str]) -> Iterator[str]:

@@ -1,7 +1,10 @@
 """The checks of `quotecast doctor`."""
 
+import re
 import socket
 from collections.abc import Iterator
+from importlib import metadata
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
 import pytest
@@ -27,6 +30,20 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def free_port() -> Iterator[int]:
     with reserve_port() as held:
         yield port_number(held)
+
+
+def test_packages_with_another_version_than_the_tested_one_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A resolver without the lock may install newer ones; missing extras are no difference."""
+    assert doctor.untested_packages() == ""
+    versions = {"httpx": "0.27.9"}
+
+    def version(name: str) -> str:
+        if name == "mcp":
+            raise PackageNotFoundError
+        return versions.get(name) or metadata.version(name)
+
+    monkeypatch.setattr(doctor, "version", version)
+    assert re.fullmatch(r"httpx 0\.27\.9 \(tested with 0\.\d+\.\d+\)", doctor.untested_packages())
 
 
 def test_a_sound_installation_passes(
