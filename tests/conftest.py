@@ -39,7 +39,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Makes every test's server the one of `--redis-server`."""
     if program := config.getoption("--redis-server"):
         path = Path(program).resolve(strict=True)
-        valkey.get_binary_path = lambda: path  # type: ignore[attr-defined]
+        valkey.get_binary_path = lambda: path
 
 
 @pytest.fixture(autouse=True)

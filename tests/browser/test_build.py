@@ -1,40 +1,31 @@
 """The page builds and checks itself without Node on the machine: a Python wheel has Node."""
 
-import os
 import shutil
 import subprocess
-import venv
+import sys
 from pathlib import Path
 
 import pytest
 
-from support.web_files import CLIENT, WEB
-
-ROOT = Path(__file__).parents[2]
-#: The only programs in the PATH: the machine's own Node is out of reach.
-TOOLS = ("bash", "cat", "cksum", "dirname", "env", "find", "mkdir", "rm", "sh", "sort", "uname", "xargs")
+from support.fresh_clone import ROOT, copy_clone, only_python
+from support.web_files import WEB
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
 
 def copy_of_sources(folder: Path) -> Path:
-    """Copies the sources as a fresh clone has them."""
-    web = folder / "src/quotecast/web"
-    sources = shutil.ignore_patterns("node_modules", "dist")
-    shutil.copytree(WEB, web, ignore=sources)
-    shutil.copytree(CLIENT, folder / CLIENT.relative_to(ROOT), ignore=sources)
-    shutil.copy(ROOT / "requirements-web.txt", folder)
-    return web
+    """Copies the sources as a fresh clone has them; returns the folder of the page."""
+    return copy_clone(folder / "quotecast") / WEB.relative_to(ROOT)
 
 
 def environment(folder: Path, installed: tuple[str, ...] = ()) -> dict[str, str]:
-    """Returns an environment whose PATH has basic tools, the named programs and a Python only."""
-    venv.create(folder / "venv", with_pip=True)
-    tools = folder / "tools"
-    tools.mkdir()
-    for name in (*TOOLS, *installed):
-        (tools / name).symlink_to(shutil.which(name) or name)
-    return {**os.environ, "PATH": str(tools), "PYTHON": str(folder / "venv/bin/python")}
+    """Returns an environment whose PATH has basic tools, uv, the named programs and a Python only."""
+    python = Path(sys.executable)
+    variables = only_python(folder / "tools", python.resolve())
+    (folder / "tools/uv").symlink_to(python.with_name("uv"))
+    for name in installed:
+        (folder / "tools" / name).symlink_to(shutil.which(name) or name)
+    return variables
 
 
 def run(command: Path, variables: dict[str, str]) -> str:

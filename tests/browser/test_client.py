@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -18,7 +17,7 @@ def test_the_tests_on_node_pass(folder: Path, service: Service) -> None:
     """Those of the client (encodings, resuming, watchdog, limits) and of the page's computations."""
     done = subprocess.run(
         [WEB / "npm", "--prefix", folder, "run", "--silent", "test"],
-        env={**os.environ, "PYTHON": sys.executable, "QUOTECAST_URL": service.url},
+        env={**os.environ, "QUOTECAST_URL": service.url},
         capture_output=True,
         text=True,
         timeout=100,

@@ -3,9 +3,7 @@
 import json
 import shutil
 import subprocess
-import sys
 from collections.abc import Sequence
-from os import environ
 from pathlib import Path
 from typing import Any, Final
 
@@ -37,8 +35,7 @@ READ: Final = """([url, count]) => new Promise((resolve, reject) => {
 def npm(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
     """Runs npm in a folder, with the Node that tests the page."""
     command = [str(WEB / "npm"), "--prefix", str(folder), *arguments]
-    environment = {**environ, "PYTHON": sys.executable}
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=110, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=110, check=False)
 
 
 @pytest.fixture(scope="module")

@@ -7,9 +7,10 @@ import pytest
 from docs.pages import README, ROOT, blocks, code, curls, page
 
 TEXT = README.read_text("utf-8")
+INSTALL = "python3 -m venv .venv && .venv/bin/pip install --quiet --require-hashes -r requirements/tools.txt"
 #: The test that runs each command.
 RUN_BY = {
-    "python3 -m venv .venv && .venv/bin/pip install --quiet rust-just": "tests/deploy/test_first_run.py",
+    INSTALL: "tests/deploy/test_first_run.py",
     ".venv/bin/just up": "tests/deploy/test_first_run.py",
     ".venv/bin/python first.py": "tests/deploy/test_first_run.py",
     "just up --live": "tests/deploy/test_first_run.py",

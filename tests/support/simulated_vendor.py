@@ -1,7 +1,6 @@
 """A simulated vendor as a process, and the vendors' usual clients as scripts of their own environment."""
 
 import contextlib
-import os
 import re
 import shlex
 import subprocess
@@ -46,12 +45,12 @@ def simulated_vendor(name: str, *arguments: str) -> Iterator[SimulatedVendor]:
 
 def run_python(script: str, *arguments: str) -> Any:
     """Runs a script of tests/vendors/clients in the clients' environment; returns the JSON that it prints."""
-    return _run([str(PYTHON), str(CLIENTS / script), *arguments], {})
+    return _run([str(PYTHON), str(CLIENTS / script), *arguments])
 
 
 def run_node(script: str, *arguments: str) -> Any:
     """Runs a script of tests/vendors/npm; returns the JSON that it prints."""
-    return _run(node(str(NPM / script), *arguments), {"PYTHON": sys.executable})
+    return _run(node(str(NPM / script), *arguments))
 
 
 def node(*arguments: str) -> list[str]:
@@ -60,13 +59,12 @@ def node(*arguments: str) -> list[str]:
     return [str(npm), "--prefix", str(NPM), "exec", "--call", shlex.join(["node", *arguments])]
 
 
-def _run(command: list[str], more: dict[str, str]) -> Any:
+def _run(command: list[str]) -> Any:
     done = subprocess.run(
         command,
         capture_output=True,
         text=True,
         timeout=SCRIPT_SECONDS,
-        env={**os.environ, **more},
         check=False,
     )
     assert not done.returncode, done.stderr[-3000:] or done.stdout[-3000:]

