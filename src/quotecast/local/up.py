@@ -19,6 +19,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from quotecast import parent
+from quotecast.garbage import return_free_memory
 from quotecast.local import children, console, folder, locks, page, ports, scenarios, servers, signing
 from quotecast.local import live as live_providers
 from quotecast.local.child import ProcessSpec
@@ -104,6 +105,7 @@ async def _run_commands(settings: Settings, spec_of: Callable[..., ProcessSpec],
     ingesting = children.keep_running(ingest, waits=False)
     async with ingesting as ingest_serves, children.keep_running(*apis):
         await ingest_serves()
+        return_free_memory()
         _greet(ports.url_host(settings.host), settings.port, scenarios.describe_scenarios(settings))
         await asyncio.Event().wait()
 
