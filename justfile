@@ -40,6 +40,18 @@ browser *arguments: (environment "browser")
     { command -v chromium && command -v firefox-esr; } >/dev/null || { apt-get update --quiet && apt-get install --quiet --yes --no-install-recommends chromium firefox-esr; }
     {{ bin }}/pytest -n 2 --dist loadfile --timeout 300 -m browser tests/browser tests/integration/api/test_pages.py "$@"
 
+# run the commands of README.md and a dozen faults on real processes: of the long tests, what every commit must pass
+vital *arguments: (environment "test")
+    {{ bin }}/pytest -n 2 --dist loadfile --timeout 600 -m "vital and not minutes" tests/deploy tests/faults tests/security "$@"
+
+# run all long tests, or a part such as `just long 7`: outages, attacks, deployment, vendors' clients, other servers
+long *part: (environment "test")
+    tests/long "$@"
+
+# run new or changed tests twenty times while two other programs use both cores; arguments are pytest's
+steady *arguments: (environment "test")
+    tests/steady "$@"
+
 # generate the types of the TypeScript client from a running service
 web-types url="http://127.0.0.1:8000":
     #!/usr/bin/env bash
@@ -72,20 +84,10 @@ chaos seed *arguments: (environment "test")
 
 # test manifests, the Helm chart, workflows, units, rolling restarts, TLS, PgBouncer, alerts and the README's commands
 check-deploy: (environment "test")
-    command -v haproxy >/dev/null || { apt-get update --quiet && apt-get install --quiet --yes --no-install-recommends haproxy; }
-    command -v nginx >/dev/null && [[ -e /usr/lib/nginx/modules/ngx_http_lua_module.so ]] || apt-get install --quiet --yes --no-install-recommends nginx-light libnginx-mod-http-lua lua-resty-lrucache
-    command -v systemd-analyze >/dev/null || apt-get install --quiet --yes --no-install-recommends systemd
-    command -v promtool >/dev/null || apt-get install --quiet --yes --no-install-recommends prometheus
-    command -v curl >/dev/null || apt-get install --quiet --yes --no-install-recommends curl
-    tests/deploy/install-pgbouncer
+    tests/deploy/install-programs
+    deploy/install-validators
+    {{ bin }}/pytest -n 2 --dist loadfile --timeout 900 -m "deploy and not minutes" tests/deploy
     tests/deploy/redis-matrix
-    deploy/check-manifests
-    {{ bin }}/pytest -n 2 --dist loadfile -m deploy tests/deploy/test_rolling_restart.py tests/deploy/test_first_run.py \
-        tests/deploy/test_tls.py tests/deploy/test_systemd.py tests/deploy/test_site.py tests/deploy/test_figures.py \
-        tests/deploy/test_pgbouncer.py tests/deploy/test_pgbouncer_outages.py tests/deploy/test_alerts.py \
-        tests/deploy/test_edge.py tests/deploy/test_cache.py tests/deploy/test_event_streams.py \
-        tests/deploy/test_adapter.py tests/deploy/test_redis_tls.py tests/deploy/test_redis_users.py \
-        tests/deploy/test_pgbouncer_sessions.py
 
 # test bus, limiter and cache against Redis 7.0 to 8.2 and Valkey 8.1 to 9.1; arguments are pytest's
 redis-matrix *arguments: (environment "test")

@@ -29,7 +29,7 @@ OUT_OF_REACH = {
     "QUOTECAST_GENELPARA_URL": "http://127.0.0.1:9",
 }
 
-pytestmark = [pytest.mark.deploy, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.deploy, pytest.mark.vital, pytest.mark.timeout(900)]
 
 
 @pytest.fixture

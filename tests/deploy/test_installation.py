@@ -18,7 +18,7 @@ JUSTFILE = (ROOT / "justfile").read_text("utf-8")
 #: Packages of which the index has a newer release; Piccolo asks for pydantic by an extra.
 NEWER = {"pydantic": "2.999.0", "msgspec": "0.999.0", "litestar": "2.999.0", "httpx": "0.999.0"}
 
-pytestmark = [pytest.mark.deploy, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.deploy, pytest.mark.vital, pytest.mark.timeout(600)]
 
 
 def pins(path: Path) -> list[str]:

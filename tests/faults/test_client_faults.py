@@ -9,6 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 
+import pytest
+
 from support.figures import Figures
 from support.standard_load import StandardLoad
 from support.whole_service import Whole
@@ -24,6 +26,7 @@ ASKED = 60
 QUIET_SECONDS = 5.0
 
 
+@pytest.mark.vital
 def test_all_clients_reconnect_at_once(whole: Whole, figures: Figures) -> None:
     """After a mass disconnection each client has its state within two seconds, at any worker."""
     with whole.under_load() as load:
@@ -61,6 +64,7 @@ def login(whole: Whole, number: int) -> int:
     return status
 
 
+@pytest.mark.vital
 def test_slow_consumers_do_not_delay_others(whole: Whole, figures: Figures) -> None:
     """Workers disconnect clients that stop reading and free their memory; others see no delay."""
     with whole.under_load() as load, ExitStack() as stack:

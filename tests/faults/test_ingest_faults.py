@@ -30,6 +30,7 @@ def wait_for_takeover(load: StandardLoad, before: set[str], figures: Figures) ->
     figures.at_most("taken over", load.until_newer(at + 0.5, PATIENCE_SECONDS) + 0.5, TAKEOVER_SECONDS)
 
 
+@pytest.mark.vital
 def test_a_standby_replaces_a_killed_ingest(standby: Whole, figures: Figures) -> None:
     """After the leader's death clients see a new epoch and no other difference."""
     with standby.under_load() as load:

@@ -26,6 +26,7 @@ RESET: Final = struct.pack("ii", 1, 0)
 
 
 @pytest.mark.parametrize("how", ["killed", "frozen"])
+@pytest.mark.vital
 def test_postgres_is_away(whole: Whole, figures: Figures, how: str) -> None:
     """Markets go on; account routes answer 503 in time, recover soon, and lose no acknowledged write."""
     if how == "killed":

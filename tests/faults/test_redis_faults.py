@@ -27,6 +27,7 @@ def check_nothing_lost(load: StandardLoad) -> None:
     assert set(load.statuses()) == {200}
 
 
+@pytest.mark.vital
 def test_redis_dies_and_comes_back_empty(whole: Whole, figures: Figures) -> None:
     """Clients keep their sockets and see `stale`; all feeds are live soon after Redis answers."""
     with whole.under_load() as load:
@@ -43,6 +44,7 @@ def test_redis_dies_and_comes_back_empty(whole: Whole, figures: Figures) -> None
         check_nothing_lost(load)
 
 
+@pytest.mark.vital
 def test_redis_freezes(whole: Whole, figures: Figures) -> None:
     """No socket and no read is lost; prices move soon after the thaw."""
     with whole.under_load() as load:
@@ -80,6 +82,7 @@ def freeze_for(whole: Whole, load: StandardLoad, seconds: float) -> tuple[float,
 
 
 @pytest.mark.parametrize("command", ["CLIENT KILL TYPE pubsub", "SCRIPT FLUSH", "FLUSHALL"])
+@pytest.mark.vital
 def test_redis_forgets(whole: Whole, figures: Figures, command: str) -> None:
     """Redis loses subscriptions, scripts or all data: feeds recover, and clients see no error."""
     with whole.under_load() as load, redis.Redis.from_url(whole.redis.url) as client:

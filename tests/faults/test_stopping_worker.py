@@ -27,6 +27,7 @@ FEED = "/api/ws/market?symbols=AAPL"
     "split",
     [pytest.param(False, id="one port"), pytest.param(True, id="two ports")],
 )
+@pytest.mark.vital
 def test_nobody_comes_back_to_a_stopping_worker(own_valkey: Valkey, figures: Figures, *, split: bool) -> None:
     """It leaves its port, then says goodbye: each client receives one `shutdown` and finds nobody after."""
     with (

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from typing import Final
 
 import httpx
+import pytest
 from websockets.asyncio.client import ClientConnection, connect
 
 from fakes.binance import FakeBinance
@@ -92,6 +93,7 @@ class Watcher:
                     self.prices.setdefault(key, set()).add(quote["price"])
 
 
+@pytest.mark.vital
 async def test_no_bad_value_reaches_a_client(own_valkey: Valkey) -> None:
     """The last good price replaces every bad value of the upstream, and good values still arrive."""
     async with FakeBinance(LISTING) as fake:

@@ -23,6 +23,7 @@ UNDER_WAY = 10
 FEW = 18
 
 
+@pytest.mark.vital
 def test_clients_of_a_killed_worker_are_back_soon(tmp_path: Path, figures: Figures) -> None:
     """`up` replaces a killed worker; its clients resume soon, and others lose nothing."""
     with running_up(tmp_path, simulator_rate="67", limits="off") as up, StandardLoad(up.port) as load:
