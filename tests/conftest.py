@@ -6,14 +6,13 @@ import os
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
-import asyncpg
 import pytest
 import redis
 import structlog
 from hypothesis import settings
 
-from quotecast.accounts import migrations
 from quotecast.local import valkey
+from support import databases
 from support.figures import LINES, SLACK, Figures
 from support.servers import Postgres, Valkey, running_postgres, running_valkey
 
@@ -96,54 +95,36 @@ def _shared_postgres() -> Iterator[Postgres]:
 @pytest.fixture
 async def database_url(_shared_postgres: Postgres) -> AsyncIterator[str]:
     """Returns the URL of an empty database for one test; tests that do not disturb PostgreSQL share it."""
-    name = f"test_{next(_numbers)}"
-    connection = await asyncpg.connect(_shared_postgres.url)
-    await connection.execute(f"CREATE DATABASE {name}")
-    yield _shared_postgres.database_url(name)
-    await connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
-    await connection.close()
+    async with databases.made(_shared_postgres, f"test_{next(_numbers)}") as url:
+        yield url
 
 
 @pytest.fixture(scope="session")
-def _accounts_url(_shared_postgres: Postgres) -> str:
-    """Returns the URL of a migrated database for one test after the other: migrating takes half a second."""
-    name = "accounts"
+def _migrated(_shared_postgres: Postgres) -> str:
+    """Returns the name of a database to copy: migrating takes a second."""
+    asyncio.run(databases.migrate(_shared_postgres, "migrated"))
+    return "migrated"
 
-    async def make() -> None:
-        connection = await asyncpg.connect(_shared_postgres.url)
-        await connection.execute(f"CREATE DATABASE {name}")
-        await connection.close()
-        await migrations.apply(_shared_postgres.database_url(name))
 
-    asyncio.run(make())
-    return _shared_postgres.database_url(name)
+@pytest.fixture(scope="session")
+def _accounts_url(_shared_postgres: Postgres, _migrated: str) -> str:
+    """Returns the URL of a migrated database for one test after the other."""
+    asyncio.run(databases.copy(_shared_postgres, _migrated, "accounts"))
+    return _shared_postgres.database_url("accounts")
 
 
 @pytest.fixture
 async def accounts_url(_accounts_url: str) -> str:
     """Returns the URL of a database with all tables, empty."""
-    connection = await asyncpg.connect(_accounts_url)
-    # A transaction that an earlier test left open must neither block this one nor count as this test's own.
-    await connection.execute(
-        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-        " WHERE datname = current_database() AND pid <> pg_backend_pid()"
-    )
-    await connection.execute("TRUNCATE users, plans CASCADE")
-    # Only the owner of the table can put its trigger to rest.
-    await connection.execute(
-        "ALTER TABLE operator_actions DISABLE TRIGGER operator_actions_stay;"
-        " TRUNCATE operator_actions RESTART IDENTITY;"
-        " ALTER TABLE operator_actions ENABLE ALWAYS TRIGGER operator_actions_stay"
-    )
-    await connection.close()
+    await databases.clear(_accounts_url)
     return _accounts_url
 
 
 @pytest.fixture
-async def own_accounts_url(database_url: str) -> str:
+async def own_accounts_url(_shared_postgres: Postgres, _migrated: str) -> AsyncIterator[str]:
     """Returns the URL of a migrated database for one test to alter."""
-    await migrations.apply(database_url)
-    return database_url
+    async with databases.made(_shared_postgres, f"test_{next(_numbers)}", of=_migrated) as url:
+        yield url
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import io
 import itertools
 import os
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import asyncpg
@@ -16,7 +16,7 @@ from piccolo.apps.migrations.commands.new import AutoMigrationManager
 from quotecast.accounts import migrations
 from quotecast.accounts.piccolo_app import APP_CONFIG
 from quotecast.local import postgres, probes
-from support.servers import Postgres
+from support.servers import Postgres, running_postgres
 
 BARS = ["bars_15m", "bars_1h", "bars_1m", "bars_5m", "bars_d", "bars_written"]
 #: The migrations, and the tables that each makes.
@@ -196,13 +196,20 @@ async def test_a_user_has_defaults_and_an_email_of_their_own(
         await insert(connection, id="1" * 24, email=None)
 
 
-async def test_a_commit_survives_a_crash(own_postgres: Postgres) -> None:
+@pytest.fixture
+def durable_postgres() -> Iterator[Postgres]:
+    """Yields a PostgreSQL with the options of `up`."""
+    with running_postgres(durable=True) as server:
+        yield server
+
+
+async def test_a_commit_survives_a_crash(durable_postgres: Postgres) -> None:
     """The embedded server is durable: it recovers committed data."""
-    connection = await asyncpg.connect(own_postgres.url)
+    connection = await asyncpg.connect(durable_postgres.url)
     await connection.execute("CREATE TABLE durable AS SELECT 42 AS answer")
-    await asyncio.to_thread(own_postgres.kill)
-    await asyncio.to_thread(own_postgres.start)
-    connection = await asyncpg.connect(own_postgres.url)
+    await asyncio.to_thread(durable_postgres.kill)
+    await asyncio.to_thread(durable_postgres.start)
+    connection = await asyncpg.connect(durable_postgres.url)
     assert await connection.fetchval("SELECT answer FROM durable") == 42
     assert await connection.fetchval("SHOW fsync") == "on"
     await connection.close()
