@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self
 
@@ -17,6 +18,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.connection import Connection
 
 from quotecast import parent
+from support.command_server import Forked
 from support.merging_client import MergingClient
 from support.plain_http import NO_TLS
 from support.reserved import port_number, reserve_port
@@ -86,16 +88,23 @@ class Service:
     def launch(
         self, command: str, settings: Mapping[str, str] | None = None, **more: Any
     ) -> subprocess.Popen[bytes]:
-        """Starts a process without waiting; its link reports readiness, and ends it when closed."""
+        """Starts a process without waiting; its link reports readiness, and ends it when closed.
+
+        Only files in `more`, such as that of `stderr`, go to a fork; everything else needs a new interpreter.
+        """
         ours, theirs = socket.socketpair()
         with theirs:
             link = {parent.VARIABLE: str(theirs.fileno())}
-            process = subprocess.Popen(
-                [sys.executable, "-m", "quotecast", command],
-                env={**self._environment, **link, **(settings or {})},
-                pass_fds=[theirs.fileno()],
-                **more,
-            )
+            environment = {**self._environment, **link, **(settings or {})}
+            if _can_fork(more, settings or {}):
+                process: subprocess.Popen[bytes] = _fork(command, environment, theirs.fileno(), **more)
+            else:
+                process = subprocess.Popen(
+                    [sys.executable, "-m", "quotecast", command],
+                    env=environment,
+                    pass_fds=[theirs.fileno()],
+                    **more,
+                )
         ours.settimeout(START_SECONDS)
         self._links.append(ours)
         self.processes.append(process)
@@ -164,3 +173,22 @@ class FeedClient:
             while time.monotonic() < deadline:
                 self.next(seconds)
         return self.connection.close_code
+
+
+def _can_fork(more: Mapping[str, Any], settings: Mapping[str, str]) -> bool:
+    """Returns whether a fork differs in nothing from a new interpreter."""
+    return (
+        more.keys() <= {"stdout", "stderr"}
+        and subprocess.PIPE not in more.values()
+        and not any(name.startswith("PYTHON") for name in settings)
+    )
+
+
+def _fork(
+    command: str, environment: Mapping[str, str], link: int, stdout: Any = 1, stderr: Any = 2
+) -> Forked:
+    with Path(os.devnull).open("r+b") as nothing:
+        given = {0: nothing.fileno(), 1: stdout, 2: stderr, link: link}
+        files = {number: nothing if file == subprocess.DEVNULL else file for number, file in given.items()}
+        numbers = {number: file if isinstance(file, int) else file.fileno() for number, file in files.items()}
+        return Forked([command], environment, numbers)
