@@ -13,6 +13,7 @@ from quotecast.bus.redis import RedisBus
 from quotecast.market.crossings import Crossing
 from quotecast.market.feeds import Feed
 from support.alert_store import AlertRow, Event
+from support.deadlines import scaled
 from support.market_made import state_of
 from support.transactions import register_user
 
@@ -79,7 +80,7 @@ async def stored_events(url: str) -> list[Event]:
 async def wait_for_lock(url: str) -> None:
     """Waits until a transaction waits for another's lock."""
     query = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(scaled(20)):
         # The server cannot notify us.
         while not await fetch(url, query):  # noqa: ASYNC110 - see above
             await asyncio.sleep(0.01)

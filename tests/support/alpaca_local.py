@@ -21,6 +21,7 @@ from quotecast.simulate.alpaca.rest import PAID_CALLS
 from quotecast.simulate.alpaca.source import Span
 from quotecast.simulate.alpaca.timeframes import Timeframe
 from support.alpaca_made import AAPL, CLOSES, NOON, SNAPSHOT, snapshot
+from support.deadlines import scaled
 
 PATH: Final = "/v2/stocks/snapshots"
 MICROSOFT: Final = Stock("MSFT", "Microsoft", "NASDAQ", "Technology", "Software", 7_000_000_000, 500.0)
@@ -96,7 +97,7 @@ class Naps:
 
     async def wait_until_asleep(self) -> float:
         """Waits for the next sleep to begin; returns its requested seconds."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(scaled(10)):
             seconds, self._over = await self._asleep.get()
         return seconds
 

@@ -13,6 +13,7 @@ from fakes.binance_rows import listing_row, statistics
 from quotecast.errors import UpstreamError
 from quotecast.providers.base import Update
 from quotecast.providers.binance.client import BinanceProvider
+from support.deadlines import scaled
 
 NOW = 1_795_118_400.0
 INFO = "/api/v3/exchangeInfo"
@@ -46,13 +47,13 @@ def provider(
 
 async def first_updates(adapter: BinanceProvider) -> Update:
     """Returns the first updates of a connection."""
-    async with asyncio.timeout(10), aclosing(adapter.updates()) as updates:
+    async with asyncio.timeout(scaled(10)), aclosing(adapter.updates()) as updates:
         return await anext(updates)
 
 
 async def connection_error(adapter: BinanceProvider) -> UpstreamError:
     """Returns the error that ends the connection."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(scaled(10)):
         with pytest.raises(UpstreamError) as caught:
             async for _ in adapter.updates():
                 pass

@@ -7,6 +7,7 @@ from typing import Any
 
 from quotecast.cache.base import Policy
 from quotecast.cache.redis import RedisCache
+from support.deadlines import scaled
 
 KEY = "upstream:metrics:AAPL"
 #: Redis keys of KEY's lock and entry.
@@ -64,6 +65,6 @@ async def workers(
 
 
 async def until(true: Callable[[], object]) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(scaled(10)):
         while not true():  # noqa: ASYNC110 - what is waited for happens in Redis and tells nobody
             await asyncio.sleep(0.001)

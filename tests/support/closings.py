@@ -12,6 +12,7 @@ from quotecast.history.partitions import TABLES
 from quotecast.history.writer import POLL_SECONDS, BarWriter
 from quotecast.market.feeds import Feed
 from quotecast.market.own_bars import Closing, LiveInterval, OwnBar
+from support.deadlines import scaled
 from support.transactions import query_server
 
 #: The end of the first minute: 13:31 of a Tuesday.
@@ -54,7 +55,7 @@ def writer_of(bus: RedisBus, database: Database, **more: Any) -> BarWriter:
 async def write_all(writer: BarWriter) -> list[int | None]:
     """Steps until nothing is left; returns the time up to which all is written after each step."""
     reached = []
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(scaled(20)):
         while await writer.step() != POLL_SECONDS:
             reached.append(writer._through)
     return [*reached, writer._through]

@@ -8,6 +8,8 @@ import msgspec
 from websockets.asyncio.server import ServerConnection
 from websockets.exceptions import ConnectionClosed
 
+from support.deadlines import scaled
+
 Step = dict[str, Any]
 PATIENCE_SECONDS: Final = 30.0
 #: No server can send this code.
@@ -114,7 +116,7 @@ class Player:
         if connection is None:
             return
         try:
-            async with asyncio.timeout(PATIENCE_SECONDS):
+            async with asyncio.timeout(scaled(PATIENCE_SECONDS)):
                 await self._play(connection, socket)
         except (ConnectionClosed, TimeoutError, AssertionError) as error:
             self.problem = self.problem or repr(error)

@@ -20,6 +20,7 @@ from quotecast.stream.feed_hubs import FeedHubs
 from quotecast.stream.hubs import hub_of
 from quotecast.stream.listeners import serve_feeds
 from support.bars_copy import BarsCopy, Read
+from support.deadlines import scaled
 from support.merging_client import MergingClient
 
 INTERVAL: Final = 100
@@ -49,7 +50,7 @@ class Worker:
         self.port = await self.listening.__aenter__()
 
     async def loaded(self) -> None:
-        async with asyncio.timeout(PATIENCE_SECONDS):
+        async with asyncio.timeout(scaled(PATIENCE_SECONDS)):
             while not self.hub.mirror.loaded:  # noqa: ASYNC110 - a mirror tells nobody
                 await asyncio.sleep(0.001)
 
@@ -172,7 +173,7 @@ class FeedParty:
                 await self.frame_arrived.wait()
 
     async def until_acknowledged(self) -> None:
-        async with asyncio.timeout(PATIENCE_SECONDS):
+        async with asyncio.timeout(scaled(PATIENCE_SECONDS)):
             while not self.acknowledged:
                 await self.wait_for_frame()
 

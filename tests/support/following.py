@@ -13,6 +13,7 @@ from quotecast.ingest.publish import FeedPublisher
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import Quote
 from quotecast.providers.base import Update
+from support.deadlines import scaled
 
 Bus = MemoryBus | RedisBus
 
@@ -59,7 +60,7 @@ async def running(*coroutines: object) -> AsyncIterator[None]:
 
 
 async def until(condition: Callable[[], object], seconds: float = 10.0) -> None:
-    async with asyncio.timeout(seconds):
+    async with asyncio.timeout(scaled(seconds)):
         # Polls, because the other tasks signal nothing.
         while not condition():  # noqa: ASYNC110 - see above
             await asyncio.sleep(0.005)

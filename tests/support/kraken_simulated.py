@@ -14,6 +14,7 @@ from quotecast.providers.simulator.scenarios.schedule import Planned, Schedule
 from quotecast.simulate.clock import ManualClock
 from quotecast.simulate.kraken.server import KrakenServer
 from quotecast.simulate.market import Market
+from support.deadlines import scaled
 
 START: Final = 1_795_118_400_000
 SECONDS: Final = 10
@@ -46,7 +47,7 @@ def advance(server: KrakenServer, milliseconds: int) -> None:
 
 
 async def receive(connection: ClientConnection) -> Any:
-    async with asyncio.timeout(SECONDS):
+    async with asyncio.timeout(scaled(SECONDS)):
         return msgspec.json.decode(await connection.recv())
 
 

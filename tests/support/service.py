@@ -8,7 +8,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self
 
@@ -19,6 +18,7 @@ from websockets.sync.connection import Connection
 
 from quotecast import parent
 from support.command_server import Forked
+from support.deadlines import scaled
 from support.merging_client import MergingClient
 from support.plain_http import NO_TLS
 from support.reserved import port_number, reserve_port
@@ -122,7 +122,7 @@ class Service:
 
     def get(self, path: str, **more: Any) -> httpx.Response:
         """Sends a GET request on a new connection, so that any worker may get it."""
-        return httpx.get(self.url + path, timeout=5, verify=NO_TLS, **more)
+        return httpx.get(self.url + path, timeout=scaled(5), verify=NO_TLS, **more)
 
     def post(self, path: str, **more: Any) -> httpx.Response:
         """Sends a POST request on a new connection."""
@@ -151,15 +151,16 @@ class FeedClient:
         self.state = MergingClient(key, connection.subprotocol or "quotecast.v1.json")
 
     def next(self, seconds: float = 10.0) -> dict[str, Any]:
-        message = self.connection.recv(timeout=seconds)
+        message = self.connection.recv(timeout=scaled(seconds))
         assert isinstance(message, str)
         return self.state.take(message)
 
     def next_of(self, kind: str, seconds: float = 10.0) -> dict[str, Any]:
         """Returns the next frame of a type, and merges those before it."""
-        deadline = time.monotonic() + seconds
+        deadline = time.monotonic() + scaled(seconds)
         while True:
-            frame = self.next(max(0.001, deadline - time.monotonic()))
+            assert time.monotonic() < deadline, f"no frame {kind}"
+            frame = self.next(seconds)
             if frame["type"] == kind:
                 return frame
 
@@ -168,7 +169,7 @@ class FeedClient:
 
     def closed(self, seconds: float = 10.0) -> int | None:
         """Reads to the end; returns the close code."""
-        deadline = time.monotonic() + seconds
+        deadline = time.monotonic() + scaled(seconds)
         with contextlib.suppress(ConnectionClosed):
             while time.monotonic() < deadline:
                 self.next(seconds)
@@ -187,8 +188,10 @@ def _can_fork(more: Mapping[str, Any], settings: Mapping[str, str]) -> bool:
 def _fork(
     command: str, environment: Mapping[str, str], link: int, stdout: Any = 1, stderr: Any = 2
 ) -> Forked:
-    with Path(os.devnull).open("r+b") as nothing:
-        given = {0: nothing.fileno(), 1: stdout, 2: stderr, link: link}
-        files = {number: nothing if file == subprocess.DEVNULL else file for number, file in given.items()}
-        numbers = {number: file if isinstance(file, int) else file.fileno() for number, file in files.items()}
-        return Forked([command], environment, numbers)
+    given = {1: stdout, 2: stderr, link: link}
+    files = {
+        number: file if isinstance(file, int) else file.fileno()
+        for number, file in given.items()
+        if file != subprocess.DEVNULL
+    }
+    return Forked([command], environment, files)

@@ -13,6 +13,7 @@ from quotecast.accounts import users
 from quotecast.accounts.database import Database, Run
 from quotecast.accounts.tables import User
 from quotecast.errors import DatabaseAway
+from support.deadlines import scaled
 from support.figures import SLACK
 
 #: Most seconds of a transaction in any outage: the promise, with room for a machine that others use too.
@@ -68,7 +69,7 @@ async def sessions(url: str) -> list[str]:
 
 async def until(url: str, expected: Callable[[list[str]], bool]) -> None:
     """Fails when our connections do not reach the state within 5 s."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(scaled(5)):
         while True:
             if expected(await sessions(url)):
                 return
@@ -89,13 +90,13 @@ async def check_pool(database: Database, size: int) -> None:
         await run(User.select(User.id))
         await meeting.wait()
 
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(scaled(5)):
         await asyncio.gather(*(database.transaction(work) for _ in range(size)))
 
 
 async def wait_for_recovery(database: Database, number: int) -> None:
     """Retries until a transaction succeeds; fails after 5 s."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(scaled(5)):
         while True:
             with contextlib.suppress(DatabaseAway):
                 await database.transaction(register_user(number))

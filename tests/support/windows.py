@@ -3,11 +3,12 @@
 import asyncio
 
 from quotecast.limits.window import Window
+from support.deadlines import scaled
 
 
 async def until_shared(window: Window) -> None:
     """Waits until the worker decides with Redis again."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(scaled(30)):
         alone = -1
         while alone != window.statistics().fallbacks:
             alone = window.statistics().fallbacks
