@@ -20,6 +20,7 @@ import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import IO, Any, Final
 
 _MODULES: Final = (
@@ -54,7 +55,7 @@ class Forked(subprocess.Popen[bytes]):
     def __init__(
         self, arguments: Sequence[str], environment: Mapping[str, str], files: Mapping[int, int]
     ) -> None:
-        """Starts it; `files` has its descriptors, and ours that become them."""
+        """Starts it. `files` has its descriptors and ours that become them; the standard ones may lack."""
         self.args = ["quotecast", *arguments]
         self.stdin = self.stdout = self.stderr = None
         self.returncode: int | None = None
@@ -92,18 +93,19 @@ class Forked(subprocess.Popen[bytes]):
 
 
 def _request(
-    arguments: Sequence[str], environment: Mapping[str, str], files: Mapping[int, int]
+    arguments: Sequence[str], environment: Mapping[str, str], given: Mapping[int, int]
 ) -> socket.socket:
     """Asks for a command; returns the connection with the answers, whose end kills the command."""
+    ours, theirs = socket.socketpair()
+    with theirs, Path(os.devnull).open("r+b") as nothing:
+        files = {**dict.fromkeys(range(3), nothing.fileno()), **given}
+        socket.send_fds(_server(), [b"1"], [theirs.fileno(), *files.values()])
     request = {
         "arguments": arguments,
         "environment": dict(environment),
         "folder": os.getcwd(),  # noqa: PTH109
         "numbers": [*files],
     }
-    ours, theirs = socket.socketpair()
-    with theirs:
-        socket.send_fds(_server(), [b"1"], [theirs.fileno(), *files.values()])
     ours.sendall(json.dumps(request).encode() + b"\n")
     return ours
 

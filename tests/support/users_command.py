@@ -14,7 +14,7 @@ from support.command_server import forked
 async def start(*arguments: str | bytes, settings: dict[str, str], of: str = "users", **more: Any) -> Process:
     return await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "quotecast", of, *arguments),
-        env=_environment(settings),
+        env=environment_of(settings),
         **{"stdin": PIPE, "stdout": PIPE, "stderr": PIPE, **more},
     )
 
@@ -36,11 +36,12 @@ async def command(
         given.write(typed)
         given.seek(0)
         words = [of, *map(os.fsdecode, arguments)]
-        code = await forked(words, _environment(settings), (given, printed, said))
+        code = await forked(words, environment_of(settings), (given, printed, said))
         printed.seek(0)
         said.seek(0)
         return code, printed.read().decode(), said.read().decode()
 
 
-def _environment(settings: Mapping[str, str]) -> dict[str, str]:
+def environment_of(settings: Mapping[str, str]) -> dict[str, str]:
+    """Returns our environment with the variables of settings."""
     return {**os.environ, **{f"QUOTECAST_{name.upper()}": value for name, value in settings.items()}}

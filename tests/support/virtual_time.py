@@ -1,4 +1,4 @@
-"""An event loop whose time passes at once."""
+"""Event loops whose time passes at once, or jumps."""
 
 import asyncio
 import selectors
@@ -33,3 +33,17 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 def run(main: Coroutine[Any, Any, None]) -> None:
     with asyncio.Runner(loop_factory=VirtualLoop) as runner:
         runner.run(main)
+
+
+class JumpingLoop(asyncio.SelectorEventLoop):
+    """Runs in real time, with real sockets, until `jump` puts its clock forward."""
+
+    def __init__(self) -> None:
+        self._ahead = 0.0
+        super().__init__()
+
+    def time(self) -> float:
+        return super().time() + self._ahead
+
+    def jump(self, seconds: float) -> None:
+        self._ahead += seconds

@@ -1,8 +1,10 @@
 """`quotecast record` against a local Coinbase, and the replay of its recordings."""
 
 import asyncio
-import os
-import sys
+import io
+import re
+import signal
+import tempfile
 from contextlib import aclosing
 from pathlib import Path
 
@@ -17,6 +19,10 @@ from quotecast.market.quotes import CryptoQuote
 from quotecast.providers.base import QuoteProvider
 from quotecast.providers.coinbase.client import CoinbaseProvider
 from quotecast.providers.replay.client import ReplayProvider
+from support.command_server import Forked
+from support.following import until
+from support.users_command import command, environment_of
+from support.virtual_time import JumpingLoop
 
 RECORDING = Path(__file__).parents[1] / "recordings" / "coinbase.ndjson"
 PRODUCTS = [{"id": product} for product in ("BTC-USD", "ETH-EUR", "NEW-GBP")]
@@ -63,28 +69,58 @@ async def test_a_recording_plays_what_was_live(tmp_path: Path) -> None:
     assert await last_quotes(ReplayProvider(path, speed=1000)) == live
 
 
-async def command(*arguments: str, **environment: str) -> tuple[int | None, str]:
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "quotecast", "record", *arguments),
-        env={**os.environ, **environment},
-        stderr=asyncio.subprocess.PIPE,
-    )
-    _, said = await process.communicate()
-    return process.returncode, said.decode()
+async def record_some(provider: str, path: Path, **settings: str) -> None:
+    """Records until the file has messages, then presses Ctrl-C; time decides nothing."""
+    with tempfile.TemporaryFile() as said:
+        arguments = ["record", provider, str(path), "--seconds", "600"]
+        process = Forked(arguments, environment_of(settings), {2: said.fileno()})
+        # The file grows by whole buffers, so its size shows that messages arrived.
+        await until(lambda: process.poll() is not None or (path.exists() and path.stat().st_size))
+        process.send_signal(signal.SIGINT)
+        code = await asyncio.to_thread(process.wait)
+        said.seek(0)
+        assert code == 0, said.read().decode()
 
 
-async def test_the_command_records_and_tells_how_much(tmp_path: Path) -> None:
-    """The recording lasts the given seconds; the file names its provider."""
+async def test_the_command_records_until_it_is_stopped(tmp_path: Path) -> None:
+    """Ctrl-C ends the recording in order; the file names its provider, and no other recording replaces it."""
     path = tmp_path / "recording.ndjson"
     async with FakeCoinbase(PRODUCTS) as fake:
         fake.script = [ScriptMessage(said.text) for said in read_recording(RECORDING)]
-        urls = {"QUOTECAST_COINBASE_URL": fake.url, "QUOTECAST_COINBASE_WEBSOCKET_URL": fake.websocket_url}
-        code, said = await command("coinbase", str(path), "--seconds", "2", **urls)
-        assert (code, "quotes in all" in said) == (0, True)
+        fake.heartbeat_seconds = 0.002
+        urls = {"coinbase_url": fake.url, "coinbase_websocket_url": fake.websocket_url}
+        await record_some("coinbase", path, **urls)
         assert path.read_bytes().startswith(b"# coinbase\n")
         assert len(path.read_bytes().splitlines()) > 5
-        code, said = await command("coinbase", str(path), "--seconds", "2", **urls)
+        code, _, said = await command("coinbase", str(path), of="record", **urls)
         assert (code, "exists already" in said) == (2, True)
+
+
+def test_a_recording_lasts_the_given_seconds_and_tells_how_much() -> None:
+    """The seconds count from the start, and the last line has the sums."""
+
+    async def record_an_hour(loop: JumpingLoop) -> list[str]:
+        async with FakeCoinbase(PRODUCTS) as fake:
+            fake.script = [ScriptMessage(said.text) for said in read_recording(RECORDING)]
+            said: list[str] = []
+            adapter = CoinbaseProvider(fake.url, fake.websocket_url)
+            writer = RecordingWriter(io.BytesIO(), lambda: 0.0)
+            recording = asyncio.create_task(record(adapter, writer, 3600, say=said.append))
+            await fake.played.wait()
+            await until(lambda: writer.messages)
+            loop.jump(3599 - loop.time() + began)
+            await asyncio.sleep(0)
+            assert not recording.done()
+            loop.jump(60)
+            await recording
+            return said
+
+    with asyncio.Runner(loop_factory=JumpingLoop) as runner:
+        loop = runner.get_loop()
+        assert isinstance(loop, JumpingLoop)
+        began = loop.time()
+        last = runner.run(record_an_hour(loop))[-1]
+    assert re.fullmatch(r"[1-9]\d* messages, [1-9]\d* quotes in all", last)
 
 
 #: Symbols that no rule divides right: `BATUSD` ends with `TUSD`, and few know of rupiahs and zlotys.
@@ -114,12 +150,11 @@ async def test_a_recording_names_pairs_as_its_upstream_lists_them(tmp_path: Path
     async with FakeBinance(BINANCE_LISTING) as fake:
         fake.statistics = {row["symbol"]: statistics(row["symbol"]) for row in BINANCE_LISTING}
         urls = {
-            "QUOTECAST_BINANCE_URL": fake.url,
-            "QUOTECAST_BINANCE_WEBSOCKET_URL": fake.websocket_url,
-            "QUOTECAST_BINANCE_PAIRS": ",".join(PAIRS),
+            "binance_url": fake.url,
+            "binance_websocket_url": fake.websocket_url,
+            "binance_pairs": ",".join(PAIRS),
         }
-        code, said = await command("binance", str(path), "--seconds", "2", **urls)
-    assert code == 0, said
+        await record_some("binance", path, **urls)
     assert path.read_bytes().startswith(b"# binance\n# listing [")
     quotes = await played(path, len(PAIRS))
     assert {pair: (quote.symbol, quote.name) for pair, quote in quotes.items()} == {
@@ -136,11 +171,10 @@ async def test_a_recording_of_kraken_holds_its_listing(tmp_path: Path) -> None:
     async with FakeKraken() as fake:
         fake.tickers = {"BTC/USD": ticker("BTC/USD")}
         urls = {
-            "QUOTECAST_KRAKEN_WEBSOCKET_URL": f"{fake.websocket_url}/v2",
-            "QUOTECAST_KRAKEN_PAIRS": "BTC/USD,NO/SUCH",
+            "kraken_websocket_url": f"{fake.websocket_url}/v2",
+            "kraken_pairs": "BTC/USD,NO/SUCH",
         }
-        code, said = await command("kraken", str(path), "--seconds", "2", **urls)
-    assert code == 0, said
+        await record_some("kraken", path, **urls)
     listing = path.read_text().splitlines()[1]
     assert listing == '# listing [{"symbol":"BTC/USD","base":"BTC","quote":"USD","name":"Bitcoin"}]'
     assert (await played(path, 1))["BTC/USD"].name == "Bitcoin"
@@ -150,8 +184,8 @@ async def test_a_recording_of_nothing_is_a_failure_and_leaves_no_file(tmp_path: 
     """The upstream refuses connections here; the next run may use the same file name."""
     path = tmp_path / "recording.ndjson"
     async with FakeCoinbase(PRODUCTS) as fake:
-        urls = {"QUOTECAST_COINBASE_URL": fake.url, "QUOTECAST_COINBASE_WEBSOCKET_URL": "ws://127.0.0.1:1"}
-        code, said = await command("coinbase", str(path), "--seconds", "0.5", **urls)
+        urls = {"coinbase_url": fake.url, "coinbase_websocket_url": "ws://127.0.0.1:1"}
+        code, _, said = await command("coinbase", str(path), "--seconds", "0.5", of="record", **urls)
     assert code == 1
     assert said.endswith(f"quotecast: coinbase sent no message; removed {path}\n")
     assert not path.exists()
@@ -168,5 +202,5 @@ async def test_a_recording_of_nothing_is_a_failure_and_leaves_no_file(tmp_path: 
 )
 async def test_what_cannot_be_recorded_is_said(tmp_path: Path, arguments: list[str], said: str) -> None:
     provider, name, *options = arguments
-    code, output = await command(provider, str(tmp_path / name), *options)
+    code, _, output = await command(provider, str(tmp_path / name), *options, of="record")
     assert (code, said in output) == (2, True)
