@@ -7,6 +7,7 @@ import signal
 import tempfile
 from contextlib import aclosing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -88,7 +89,7 @@ async def test_the_command_records_until_it_is_stopped(tmp_path: Path) -> None:
     async with FakeCoinbase(PRODUCTS) as fake:
         fake.script = [ScriptMessage(said.text) for said in read_recording(RECORDING)]
         fake.heartbeat_seconds = 0.002
-        urls = {"coinbase_url": fake.url, "coinbase_websocket_url": fake.websocket_url}
+        urls: Any = {"coinbase_url": fake.url, "coinbase_websocket_url": fake.websocket_url}
         await record_some("coinbase", path, **urls)
         assert path.read_bytes().startswith(b"# coinbase\n")
         assert len(path.read_bytes().splitlines()) > 5
@@ -184,7 +185,7 @@ async def test_a_recording_of_nothing_is_a_failure_and_leaves_no_file(tmp_path: 
     """The upstream refuses connections here; the next run may use the same file name."""
     path = tmp_path / "recording.ndjson"
     async with FakeCoinbase(PRODUCTS) as fake:
-        urls = {"coinbase_url": fake.url, "coinbase_websocket_url": "ws://127.0.0.1:1"}
+        urls: Any = {"coinbase_url": fake.url, "coinbase_websocket_url": "ws://127.0.0.1:1"}
         code, _, said = await command("coinbase", str(path), "--seconds", "0.5", of="record", **urls)
     assert code == 1
     assert said.endswith(f"quotecast: coinbase sent no message; removed {path}\n")
