@@ -22,12 +22,11 @@ from quotecast.api.edge.middleware import Edge
 from quotecast.api.edge.throttle import Throttle
 from quotecast.api.key_access import KeyAccess
 from quotecast.api.logins import LoginWindow
-from quotecast.api.private import private_prefixes
 from quotecast.api.services import Accounts
 from quotecast.api.views import Views
 from quotecast.limits.decision import Decision
 from quotecast.limits.fallback import LocalWindow
-from support.factories import NOW, app_of, client_to, full_mirrors, services
+from support.factories import NOW, app_of, client_to, full_mirrors, private_of, services
 
 SECRET: Final = "a secret of tests, known to everybody"
 PASSWORD: Final = "correct horse battery"
@@ -142,8 +141,7 @@ async def account_service(
             identify=identify,
             by_address=accounts.address_of,
         )
-        more: dict[str, Any] = {"middleware": [limits.middleware]} if limited else {}
-        app = app_of(made, **more, **({"admin": admin} if admin else {}))
+        app = app_of(made, admin=admin, throttle=limits if limited else None)
         gate = Gate(
             app,
             finder=accounts.keys,
@@ -160,7 +158,7 @@ async def account_service(
             cors_origins=["*"],
             account_origins=[],
             websocket_origins=["*"],
-            private=private_prefixes(app),
+            private=private_of(app),
         )
         async with client_to(edge) as client:
             yield AccountService(client, accounts)

@@ -4,22 +4,26 @@ import copy
 import itertools
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import cache, partial
-from typing import Any
+from typing import Any, Final
 
 import httpx
 from litestar import Litestar
 from litestar.datastructures import State
+from litestar.types import ControllerRouterHandler
 
 from quotecast.alerts.networks import LOOPBACK
 from quotecast.alerts.outbound import Outbound
+from quotecast.api.admin_services import Admin, state_of
 from quotecast.api.alert_services import Alerts
 from quotecast.api.app import build_app
 from quotecast.api.edge.middleware import Edge, Observer
+from quotecast.api.edge.throttle import Throttle
 from quotecast.api.names import Names
 from quotecast.api.past import Past
 from quotecast.api.private import private_prefixes
 from quotecast.api.searching import Searches
 from quotecast.api.services import Services
+from quotecast.asgi import App, Receive, Scope, Send
 from quotecast.bus.base import FeedInfo, Snapshot, StoredQuote
 from quotecast.cache.base import Cached, Policy
 from quotecast.feed.documents import Documents
@@ -30,11 +34,13 @@ from quotecast.market.quotes import DovizQuote, Quote
 from quotecast.providers.base import unlimited
 from support.market_made import INFO, pair, stock
 from support.nothing_stored import NothingStored
+from support.plain_http import NO_TLS
 
 EPOCH = "0000000000aa00000001"
 #: A Friday, 10:30 in New York.
 NOW = 1_795_188_600.0
 MONOTONIC = 1000.0
+_PRIVATE: Final = "private prefixes"
 
 STOCKS = [stock("MSFT"), stock("AAPL"), stock("BRK.B")]
 PAIRS = [pair("ETH/USDT"), pair("BTC/USDT")]
@@ -111,7 +117,7 @@ NO_ACCOUNTS: Any = _Raising()
 
 def alert_parts(**other: Any) -> Alerts:
     """Returns the parts of the alerts' routes, which reach this machine and have no VAPID key."""
-    outbound = Outbound(schemes=("https", "http"), networks=LOOPBACK)
+    outbound = Outbound(schemes=("https", "http"), networks=LOOPBACK, tls=NO_TLS)
     given: dict[str, Any] = {"per_user": 100, "outbound": outbound, "public_key": None}
     return Alerts(**(given | other))
 
@@ -143,17 +149,42 @@ def services(mirrors: dict[Feed, Mirror], **other: Any) -> Services:
 
 
 @cache
-def _routes() -> Litestar:
-    return build_app(services(empty_mirrors()))
+def _routes(*more: ControllerRouterHandler, with_admin: bool, limited: bool) -> Litestar:
+    admin: Any = object() if with_admin else None
+    middleware = [_limits_of_state] if limited else []
+    app = build_app(services(empty_mirrors()), extra_handlers=more, admin=admin, middleware=middleware)
+    app.state[_PRIVATE] = private_prefixes(app)
+    return app
 
 
-def app_of(parts: Services, **app: Any) -> Litestar:
-    """Returns the application; those without parameters share their routes, which take most of the time."""
-    if app:
-        return build_app(parts, **app)
-    shared = copy.copy(_routes())
-    shared.state = State({**shared.state, "services": parts})
+def _limits_of_state(app: App) -> App:
+    """Limits a route by the throttle of the application's copy."""
+
+    async def limited(scope: Scope, receive: Receive, send: Send) -> None:
+        await scope["app"].state.throttle.middleware(app)(scope, receive, send)
+
+    return limited
+
+
+def app_of(
+    parts: Services,
+    *,
+    extra_handlers: Sequence[Any] = (),
+    admin: Admin | None = None,
+    throttle: Throttle | None = None,
+) -> Litestar:
+    """Returns the application; all with the same handlers share their routes, which take most of the time."""
+    routes = _routes(*extra_handlers, with_admin=admin is not None, limited=throttle is not None)
+    shared = copy.copy(routes)
+    own = {"services": parts, "throttle": throttle, **state_of(admin)}
+    shared.state = State({**shared.state, **own})
     return shared
+
+
+def private_of(app: Litestar) -> tuple[str, ...]:
+    """Returns the private prefixes of the application's routes."""
+    found: tuple[str, ...] = app.state[_PRIVATE]
+    return found
 
 
 def edge_of(parts: Services, *, observers: Sequence[Observer] = (), **app: Any) -> Edge:
@@ -161,7 +192,7 @@ def edge_of(parts: Services, *, observers: Sequence[Observer] = (), **app: Any) 
     routed = app_of(parts, **app)
     return Edge(
         routed,
-        private=private_prefixes(routed),
+        private=private_of(routed),
         cors_origins=["*"],
         account_origins=[],
         websocket_origins=["*"],

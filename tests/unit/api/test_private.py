@@ -1,5 +1,6 @@
 """Account routes are recognised by what they declare, wherever they are."""
 
+from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
@@ -38,6 +39,7 @@ def tokens() -> Tokens:
     return Tokens(["a secret of at least thirty-two bytes"], lifetime_seconds=60, clock=lambda: NOW)
 
 
+@cache
 def document(*handlers: Any) -> dict[str, Any]:
     app = build_app(services(empty_mirrors()), extra_handlers=handlers)
     parsed: dict[str, Any] = msgspec.json.decode(app.state.documents.openapi.body)
