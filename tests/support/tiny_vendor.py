@@ -18,6 +18,7 @@ from quotecast.simulate.server import Client, VendorServer
 
 #: Milliseconds between two heartbeats.
 BEAT_MS: Final = 1000
+VENDORS: Final = {"coinbase": "support.tiny_vendor:TinyServer"}
 
 
 class TinyServer(VendorServer):
@@ -56,5 +57,5 @@ class TinyServer(VendorServer):
 
 
 if __name__ == "__main__":
-    simulate.VENDORS = {"coinbase": "support.tiny_vendor:TinyServer"}  # type: ignore[misc]
+    simulate.VENDORS = VENDORS  # type: ignore[misc]
     sys.exit(__main__.main())

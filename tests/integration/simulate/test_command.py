@@ -12,6 +12,10 @@ from pathlib import Path
 import httpx
 import pytest
 
+from quotecast import __main__
+from quotecast.commands import simulate
+from support.tiny_vendor import VENDORS
+
 COMMAND = [sys.executable, "-m", "support.tiny_vendor", "simulate"]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
 
@@ -152,8 +156,14 @@ def test_scenarios_are_listed() -> None:
         ),
     ],
 )
-def test_wrong_arguments_are_one_line(arguments: list[str], message: str) -> None:
-    done = _run(*arguments)
-    assert done.returncode == 2
-    assert done.stderr.startswith(message)
-    assert done.stderr.count("\n") == 1
+def test_wrong_arguments_are_one_line(
+    arguments: list[str],
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(simulate, "VENDORS", VENDORS)
+    assert __main__.main(["simulate", *arguments]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(message)
+    assert said.count("\n") == 1
