@@ -1,6 +1,7 @@
 """Fixtures for all levels of tests, and a report that compares measurements with promises."""
 
 import asyncio
+import gc
 import itertools
 import os
 from collections.abc import AsyncIterator, Iterator
@@ -41,6 +42,12 @@ def pytest_configure(config: pytest.Config) -> None:
     if program := config.getoption("--redis-server"):
         path = Path(program).resolve(strict=True)
         valkey.get_binary_path = lambda: path
+
+
+def pytest_collection_finish() -> None:
+    """Excludes the loaded tests and modules from garbage collections: they stay to the end."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)
