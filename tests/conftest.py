@@ -4,6 +4,7 @@ import asyncio
 import gc
 import itertools
 import os
+import signal
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -38,7 +39,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Makes every test's server the one of `--redis-server`."""
+    """Makes every test's server the one of `--redis-server`, and hang-ups what they are without nohup."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     if program := config.getoption("--redis-server"):
         path = Path(program).resolve(strict=True)
         valkey.get_binary_path = lambda: path
