@@ -5,6 +5,7 @@ import gc
 import itertools
 import os
 import signal
+import sys
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -17,6 +18,11 @@ from quotecast.local import valkey
 from support import databases
 from support.figures import LINES, SLACK, Figures
 from support.servers import Postgres, Valkey, running_postgres, running_valkey
+
+# Images of Python often forbid it to keep bytecode. Without, collecting the tests takes twenty seconds and a
+# start of the service two, most of which is compiling.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # CI runs the same Hypothesis examples each time, so a failure comes from the change. Elsewhere examples are
 # random.
