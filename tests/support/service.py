@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -84,6 +85,14 @@ class Service:
         """Waits until the last started processes serve."""
         for link in self._links[-count:]:
             assert link.recv(1000), "the process ended before it served"
+
+    def start_measured(self, command: str) -> str:
+        """Starts a process that exports metrics; returns their URL."""
+        self.launch(command, {"QUOTECAST_METRICS_PORT": "-1"})
+        line = self._links[-1].recv(1000).decode()
+        found = re.search(r"; metrics on (http://127\.0\.0\.1:\d+/metrics)\n", line)
+        assert found, line
+        return found[1]
 
     def launch(
         self, command: str, settings: Mapping[str, str] | None = None, **more: Any

@@ -15,6 +15,7 @@ import pytest
 from websockets.exceptions import InvalidStatus
 
 from quotecast.errors import CloseCode
+from support.scraping import scrape
 from support.servers import Valkey, running_valkey
 from support.service import FeedClient, Service
 
@@ -186,13 +187,19 @@ def test_an_unknown_feed_is_refused(service: Service) -> None:
 
 
 def test_the_limit_holds_over_all_workers(own_service: Service) -> None:
-    """120 of 130 requests pass, and the others get Retry-After; another path has its own window."""
-    own_service.start("ingest", "api", "api")
+    """120 of 250 requests pass, and the others get Retry-After; another path has its own window.
+
+    A worker decides alone when Redis takes longer than 50 ms, as on a busy machine: so many more may pass.
+    """
+    own_service.start("ingest")
+    workers = [own_service.start_measured("api") for _ in range(2)]
     path = "/api/market/quotes?symbols=AAPL"
     with ThreadPoolExecutor(8) as pool:
-        answers = list(pool.map(lambda _: own_service.get(path), range(130)))
-    assert Counter(answer.status_code for answer in answers) == {200: 120, 429: 10}
+        answers = list(pool.map(lambda _: own_service.get(path), range(250)))
+    alone = sum(scrape(worker).value("quotecast_limit_fallback_decisions_total") for worker in workers)
+    passed = sum(answer.status_code == 200 for answer in answers)
     refused = next(answer for answer in answers if answer.status_code == 429)
+    assert 120 <= passed <= 120 + alone
     assert refused.json() == {"detail": "Too Many Requests"}
     assert 0 < int(refused.headers["retry-after"]) <= 60
     assert refused.headers["retry-after"] == refused.headers["x-ratelimit-reset"]
