@@ -2,8 +2,21 @@
 
 import asyncio
 import selectors
-from collections.abc import Coroutine
-from typing import Any
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Executor
+from typing import Any, Final, TypeVar, TypeVarTuple
+
+import pytest
+
+_Made = TypeVar("_Made")
+_Given = TypeVarTuple("_Given")
+
+#: Longer than a message takes between two sockets of one process.
+_MOMENT_SECONDS: Final = 0.005
+#: Fixtures of other processes.
+_SERVERS: Final = frozenset(
+    {"redis_url", "own_valkey", "database_url", "accounts_url", "own_accounts_url", "own_postgres"}
+)
 
 
 class _Selector(selectors.DefaultSelector):
@@ -47,3 +60,51 @@ class JumpingLoop(asyncio.SelectorEventLoop):
 
     def jump(self, seconds: float) -> None:
         self._ahead += seconds
+
+
+class _SkippingSelector(selectors.DefaultSelector):
+    """Waits for a moment only, and adds the rest of the wait to `skipped` if nothing happens in it."""
+
+    skipped = 0.0
+    jobs = 0
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        if timeout is None or timeout <= _MOMENT_SECONDS or self.jobs:
+            return super().select(timeout)
+        ready = super().select(_MOMENT_SECONDS)
+        if not ready:
+            self.skipped += timeout - _MOMENT_SECONDS
+        return ready
+
+
+class SkippingLoop(asyncio.SelectorEventLoop):
+    """Skips the time in which nothing happens, for clients and servers in one loop, with real sockets.
+
+    What one side sends the other has at once, so a moment of silence means that all wait for a timer. Other
+    processes would answer after every deadline. The loop waits for jobs of threads.
+    """
+
+    def __init__(self) -> None:
+        self._skipping = _SkippingSelector()
+        super().__init__(self._skipping)
+
+    def time(self) -> float:
+        return super().time() + self._skipping.skipped
+
+    def run_in_executor(
+        self, executor: Executor | None, func: Callable[[*_Given], _Made], *args: *_Given
+    ) -> asyncio.Future[_Made]:
+        job = super().run_in_executor(executor, func, *args)
+        self._skipping.jobs += 1
+        job.add_done_callback(self._end_job)
+        return job
+
+    def _end_job(self, _: object) -> None:
+        self._skipping.jobs -= 1
+
+
+def loop_of(item: pytest.Item) -> type[asyncio.AbstractEventLoop]:
+    """Returns the loop of a test: one that skips, unless the test uses servers or is marked `real_time`."""
+    fixtures = set(getattr(item, "fixturenames", ()))
+    is_real = fixtures & _SERVERS or item.get_closest_marker("real_time")
+    return asyncio.SelectorEventLoop if is_real else SkippingLoop

@@ -125,6 +125,7 @@ async def test_heartbeat_is_no_quote(fake: FakeBinance) -> None:
     assert fake.commands[0]["params"] == ["ethusdt@ticker", "btcusdt@ticker"]
 
 
+@pytest.mark.real_time
 async def test_many_pairs_are_asked_for_in_parts(fake: FakeBinance) -> None:
     """No faster than the upstream, which hangs up past five messages a second, allows."""
     fake.listing = [listing_row(f"C{number}") for number in range(650)]
