@@ -127,3 +127,16 @@ test("parsePlaces returns null for anything but a list, and moves places into th
   assert.equal(places.length, 1);
   isWhole(places);
 });
+
+test("parsePlaces keeps the valid ones of a list: no second pane of an id, no choice that is no text", () => {
+  const saved = [
+    { id: "chart", kind: "chart", x: 0, y: 1e9, w: 6, h: 1e9, memory: { pin: "stock AAPL" } },
+    { id: "movers", kind: "movers", x: 0, y: 0, w: 3, h: 8, memory: { side: "losers" } },
+    { id: "movers", kind: "movers", x: 3, y: 0, w: 3, h: 8 },
+    { id: "news", kind: "news", x: 6, y: 0, w: 3, h: 8, memory: { pin: 5 } },
+  ];
+  const places = parsePlaces(saved) ?? [];
+  assert.deepEqual(places.map((each) => each.id).sort(), ["chart", "movers"]);
+  assert.deepEqual(placeOf(places, "movers").memory, { side: "losers" });
+  isWhole(places);
+});

@@ -1,0 +1,39 @@
+import assert from "node:assert/strict";
+import { afterEach, test } from "node:test";
+
+import "./fake-browser.ts";
+
+import { age, compact, difference, percent, price } from "../formats.ts";
+import { language, say } from "../words.ts";
+
+afterEach(() => {
+  language.value = "en";
+});
+
+test("a price has two decimals, more where it is small, and a dash where there is none", () => {
+  const prices = [1234.567, 99.12345, 0.123456789, 5, 0, null, undefined];
+  assert.deepEqual(prices.map(price), ["1,234.57", "99.1235", "0.12345679", "5.00", "0.00", "–", "–"]);
+});
+
+test("changes have their sign, and none at zero", () => {
+  assert.deepEqual(
+    [1.5, -0.25, 0].map((each) => percent(each)),
+    ["+1.50%", "-0.25%", "0.00%"],
+  );
+  assert.deepEqual([12.345, -0.12345, 0].map(difference), ["+12.35", "-0.1235", "0.00"]);
+});
+
+test("Turkish has its own commas, points and signs", () => {
+  language.value = "tr";
+  assert.equal(price(1234.567), "1.234,57");
+  assert.equal(percent(-1.5), "-%1,50");
+  assert.equal(say("logIn"), "Giriş yap");
+});
+
+test("large numbers and durations are short", () => {
+  assert.deepEqual([950, 4_500_000, 2e12].map(compact), ["950", "4.5M", "2T"]);
+  assert.deepEqual(
+    [4_900, 65_000, 7_300_000].map((each) => age(each)),
+    ["4s", "1m", "2h"],
+  );
+});
