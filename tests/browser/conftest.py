@@ -1,44 +1,84 @@
-"""A running service with the built terminal page, and Debian's Chromium and Firefox."""
+"""A running service with the built terminal page, and the browsers that open it."""
 
-import asyncio
 from collections.abc import Iterator
+from typing import Final
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from quotecast.accounts import migrations
-from support.opened_page import DEADLINE_MS, chromium, firefox, open_page
-from support.servers import running_postgres, running_valkey
+from support.browsers import Browsers, running_browsers
+from support.opened_page import DEADLINE_MS, open_page
 from support.service import Service
+from support.terminal_service import Databases, running_databases, terminal_service
 from support.web_files import WEB
 
 expect.set_options(timeout=DEADLINE_MS)
 
+#: Higher rate limits only where tests send more requests.
+SETTINGS: Final = {
+    "QUOTECAST_HEARTBEAT_MS": "1000",
+    "QUOTECAST_LIMIT_MARKET": "1000",
+    "QUOTECAST_LIMIT_AUTH": "100",
+    "QUOTECAST_LIMIT_ALERTS": "300",
+    "QUOTECAST_LIMIT_TERMINAL": "1000",
+}
+
+
+#: The files that take longest, in this order before all others: both workers then end together.
+LONGEST: Final = (
+    "test_build.py",
+    "test_candles.py",
+    "test_client_package.py",
+    "test_terminal_page.py",
+    "test_chart_tools.py",
+    "test_shifts.py",
+    "test_widths.py",
+    "test_account_of_page.py",
+    "test_shell.py",
+    "test_market_panes.py",
+    "test_alerts.py",
+    "test_portfolio_page.py",
+    "test_one_socket.py",
+)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Keeps the order of the files, which pytest-xdist would sort by their number of tests."""
+    config.option.loadscopereorder = False
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Puts the tests of the longest files first."""
+    places = {name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: places.get(item.path.name, len(places)))
+
 
 @pytest.fixture(scope="session")
-def service() -> Iterator[Service]:
-    """Runs one worker and one ingest, with higher rate limits only where tests send more requests."""
+def databases() -> Iterator[Databases]:
+    """Makes databases for the services of this process."""
     assert (WEB / "dist/index.html").is_file(), "`just web` builds the page first"
-    with running_valkey() as valkey, running_postgres() as postgres:
-        asyncio.run(migrations.apply(postgres.url))
-        settings = {
-            "QUOTECAST_DATABASE_URL": postgres.url,
-            "QUOTECAST_HEARTBEAT_MS": "1000",
-            "QUOTECAST_LIMIT_MARKET": "1000",
-            "QUOTECAST_LIMIT_AUTH": "100",
-            "QUOTECAST_LIMIT_ALERTS": "300",
-            "QUOTECAST_LIMIT_TERMINAL": "1000",
-        }
-        with Service(valkey, settings) as running:
-            running.start("ingest", "api")
-            yield running
-
-
-@pytest.fixture(scope="module", params=[chromium, firefox], ids=["chromium", "firefox"])
-def browser(request: pytest.FixtureRequest) -> Iterator[Browser]:
-    """Yields each of the two browsers in turn."""
-    with request.param() as running:
+    with running_databases() as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def service(databases: Databases) -> Iterator[Service]:
+    """Runs the service that tests share; one that restarts its worker waits for the next."""
+    with terminal_service({**SETTINGS, "QUOTECAST_DATABASE_URL": databases.new()}) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def browsers() -> Iterator[Browsers]:
+    """Yields the browsers of this process, one of each kind."""
+    with running_browsers() as running:
+        yield running
+
+
+@pytest.fixture
+def browser(request: pytest.FixtureRequest, browsers: Browsers) -> Browser:
+    """Returns Chromium; a test with `both_browsers` has each of the two in turn."""
+    return browsers.named(getattr(request, "param", "chromium"))
 
 
 @pytest.fixture

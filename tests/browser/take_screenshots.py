@@ -11,7 +11,8 @@ from typing import Any, Final
 
 from playwright.sync_api import Browser, Page, expect
 
-from support.opened_page import chromium, open_page, wait_for_live, wait_for_price
+from support.browsers import running_browsers
+from support.opened_page import open_page, wait_for_live, wait_for_price
 
 DESK: Final = {"width": 1600, "height": 1000}
 PHONE: Final[dict[str, Any]] = {"device_scale_factor": 2, "has_touch": True}
@@ -43,7 +44,8 @@ def take_all(browser: Browser, url: str, folder: Path) -> None:
     """Takes the page at every size, in every language and theme, as WebP."""
     folder.mkdir(parents=True, exist_ok=True)
     for (width, height), locale, theme in product(SIZES, LOCALES, THEMES):
-        settings = {"viewport": {"width": width, "height": height}, "locale": locale, "color_scheme": theme}
+        viewport = {"width": width, "height": height}
+        settings: dict[str, Any] = {"viewport": viewport, "locale": locale, "color_scheme": theme}
         with open_page(browser, url, **settings) as page:
             settle(page)
             session = page.context.new_cdp_session(page)
@@ -70,7 +72,8 @@ def settle(page: Page) -> None:
 def main(url: str, folder: Path) -> None:
     """Takes all screenshots."""
     folder.mkdir(parents=True, exist_ok=True)
-    with chromium() as browser:
+    with running_browsers() as browsers:
+        browser = browsers.named("chromium")
         for name, settings in PICTURES.items():
             take(browser, url, folder / f"{name}.png", settings)
         take_all(browser, url, folder / "every")

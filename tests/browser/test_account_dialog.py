@@ -1,12 +1,11 @@
 """The dialog of the account: name, password, sessions, and deletion."""
 
 import re
-from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from support.opened_page import chromium, log_in, open_page, register
+from support.opened_page import log_in, open_page, register
 from support.service import Service
 
 pytestmark = pytest.mark.browser
@@ -14,13 +13,6 @@ pytestmark = pytest.mark.browser
 PROFILE = "/api/auth/profile"
 PASSWORD = "correct horse battery"
 TOKEN = "JSON.parse(localStorage.getItem('quotecast.session')).token"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """Yields Chromium: the dialog does not differ in Firefox."""
-    with chromium() as running:
-        yield running
 
 
 def opened(page: Page) -> Locator:

@@ -1,7 +1,6 @@
 """API keys in the dialog of the account: make, copy, rotate and revoke one."""
 
 import re
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -9,7 +8,7 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from support.opened_page import address, chromium, open_page, register
+from support.opened_page import address, open_page, register
 from support.service import Service
 from support.web_files import AXE, RUN_AXE
 
@@ -17,13 +16,6 @@ pytestmark = pytest.mark.browser
 
 TOKEN = "JSON.parse(localStorage.getItem('quotecast.session')).token"
 SECRET = re.compile(r"^qc_live_[0-9a-f]{24}_[A-Za-z0-9_-]{43}$")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """Yields Chromium: the dialog does not differ in Firefox."""
-    with chromium() as running:
-        yield running
 
 
 def keys_of(page: Page, service: Service) -> Any:

@@ -3,18 +3,18 @@
 import contextlib
 import re
 import socket
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, Request, expect
 
-from support.fast_market import fast_market
+from support.browsers import both_browsers
 from support.fault_proxy import FaultProxy
-from support.opened_page import DEADLINE_MS, open_page, wait_for_live, wait_for_price
+from support.opened_page import eventually, open_page, wait_for_live, wait_for_price
 from support.service import Service
+from support.terminal_service import Databases, fast_market
 
 pytestmark = pytest.mark.browser
 
@@ -64,9 +64,9 @@ LEGENDS = """() => {
 
 
 @pytest.fixture(scope="module", params=[FAST])
-def fast_service(request: pytest.FixtureRequest) -> Iterator[Service]:
+def fast_service(request: pytest.FixtureRequest, databases: Databases) -> Iterator[Service]:
     """Runs a service whose market is that many times faster than the clock."""
-    with fast_market(request.param) as running:
+    with fast_market(databases, request.param) as running:
         yield running
 
 
@@ -81,13 +81,6 @@ def show_chart(page: Page, timeframe: str) -> None:
 def market_time(service: Service) -> datetime:
     quote = service.get("/api/crypto/quotes/BTC-USDT").json()
     return datetime.fromisoformat(quote["timestamp"])
-
-
-def eventually(holds: Callable[[], bool], what: str) -> None:
-    deadline = time.monotonic() + DEADLINE_MS / 1000
-    while not holds():
-        assert time.monotonic() < deadline, f"timed out: {what}"
-        time.sleep(0.05)
 
 
 def price(value: float) -> str:
@@ -112,9 +105,10 @@ def whole_bars(service: Service, first: datetime, last: datetime) -> set[str]:
 def shows_all_between(page: Page, service: Service, first: datetime, last: datetime) -> None:
     wanted = whole_bars(service, first, last)
     assert len(wanted) > 3
-    eventually(lambda: wanted <= {*page.evaluate(LEGENDS)}, "the bars that were missed")
+    eventually(page, lambda: wanted <= {*page.evaluate(LEGENDS)}, "the bars that were missed do not come")
 
 
+@both_browsers
 def test_a_page_that_was_hidden_has_every_bar(browser: Browser, fast_service: Service) -> None:
     """A page that was hidden shows every bar that it missed, complete."""
     with open_page(browser, fast_service.url) as page:
@@ -122,13 +116,13 @@ def test_a_page_that_was_hidden_has_every_bar(browser: Browser, fast_service: Se
         page.evaluate(HIDE)
         hidden = market_time(fast_service)
         pause = timedelta(minutes=5)
-        wait_in_the_market(fast_service, hidden, pause)
+        wait_in_the_market(page, fast_service, hidden, pause)
         page.evaluate(SHOW)
         shows_all_between(page, fast_service, hidden - timedelta(minutes=1), hidden + pause)
 
 
-def wait_in_the_market(service: Service, since: datetime, pause: timedelta) -> None:
-    eventually(lambda: market_time(service) > since + pause, "the market goes on")
+def wait_in_the_market(page: Page, service: Service, since: datetime, pause: timedelta) -> None:
+    eventually(page, lambda: market_time(service) > since + pause, "the market stands still")
 
 
 @contextlib.contextmanager
@@ -145,7 +139,7 @@ def test_the_chart_has_every_bar_after_an_outage(browser: Browser, fast_service:
     """After an outage of five market minutes the chart has every bar."""
     with breakable_page(browser, fast_service) as (page, line):
         cut, pause = fall_silent(line, fast_service), timedelta(minutes=5)
-        wait_in_the_market(fast_service, cut, pause)
+        wait_in_the_market(page, fast_service, cut, pause)
         line.truncate_after = None
         page.evaluate("window.dispatchEvent(new Event('online'))")
         wait_for_live(page, "crypto")
@@ -157,12 +151,12 @@ def test_a_hidden_chart_follows_the_market_after_an_outage(browser: Browser, fas
     with breakable_page(browser, fast_service) as (page, line):
         page.evaluate(HIDE)
         cut, pause = fall_silent(line, fast_service), timedelta(minutes=2)
-        wait_in_the_market(fast_service, cut, pause)
+        wait_in_the_market(page, fast_service, cut, pause)
         with page.expect_response(lambda answer: "/bars/" in answer.url and answer.ok):
             line.truncate_after = None
             page.evaluate("window.dispatchEvent(new Event('online'))")
         loaded = market_time(fast_service)
-        wait_in_the_market(fast_service, loaded, timedelta(minutes=4))
+        wait_in_the_market(page, fast_service, loaded, timedelta(minutes=4))
         page.evaluate(SHOW)
         shows_all_between(page, fast_service, cut, loaded + timedelta(minutes=4))
 
@@ -177,7 +171,7 @@ def fall_silent(line: FaultProxy, service: Service) -> datetime:
 def keeps_the_days_open(page: Page) -> bool:
     """Waits for another day; returns whether the bar of the day before still has its opening price."""
     before = page.evaluate(LEGENDS)
-    eventually(lambda: len({*page.evaluate(LEGENDS)} - {*before}) > 1, "another day")
+    eventually(page, lambda: len({*page.evaluate(LEGENDS)} - {*before}) > 1, "no other day comes")
     opens = [text.split("  ")[0] for text in page.evaluate(LEGENDS)]
     return before[-1].split("  ")[0] in opens[:-1]
 
@@ -217,11 +211,11 @@ def test_a_currency_has_candles_that_come_over_the_feed(browser: Browser, fast_s
     with open_page(browser, fast_service.url) as page:
         wait_for_price(page)
         show_currency(page, "1m")
-        assert any(requests_of_four_minutes(page, fast_service) == 0 for _ in range(4))
+        assert any(requests_of_two_minutes(page, fast_service) == 0 for _ in range(12))
 
 
-def requests_of_four_minutes(page: Page, service: Service) -> int:
-    """Waits until four minutes have come and equal the service's; returns how often the page read bars.
+def requests_of_two_minutes(page: Page, service: Service) -> int:
+    """Waits until two minutes have come and equal the service's; returns how often the page read bars.
 
     A page that was late, or whose machine paused for minutes of this market, reads them again.
     """
@@ -233,12 +227,17 @@ def requests_of_four_minutes(page: Page, service: Service) -> int:
 
     page.on("request", note)
     started = len({*page.evaluate(LEGENDS)})
-    eventually(lambda: len({*page.evaluate(LEGENDS)}) > started + 4, "minutes come")
-    eventually(lambda: own_minutes(service, 3) <= {*page.evaluate(LEGENDS)}, "the minutes are equal")
+    eventually(page, lambda: len({*page.evaluate(LEGENDS)}) > started + 2, "no minutes come")
+    eventually(
+        page,
+        lambda: own_minutes(service, 2) <= {*page.evaluate(LEGENDS)},
+        "the minutes differ",
+    )
     page.remove_listener("request", note)
     return len(requests)
 
 
+@both_browsers
 def test_a_currency_has_indicators_and_its_tick_size(browser: Browser, fast_service: Service) -> None:
     """Own bars have all indicators that need no volume, and prices with all decimals of the currency."""
     with open_page(browser, fast_service.url) as page:

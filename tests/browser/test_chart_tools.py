@@ -4,12 +4,12 @@ import json
 import re
 import time
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, Request, Route, expect
 
-from support.opened_page import DEADLINE_MS, chromium, open_page, wait_for_price
+from support.opened_page import DEADLINE_MS, open_page, wait_for_price
 from support.service import Service
 from support.web_files import AXE
 
@@ -27,15 +27,14 @@ MIDDLE = """() => {
 }"""
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as running:
-        yield running
+WATCHLIST: Final = {"id": "watchlist", "kind": "watchlist", "x": 0, "y": 0, "w": 3, "h": 14}
+CHART: Final = {"id": "chart", "kind": "chart", "x": 3, "y": 0, "w": 6, "h": 14}
 
 
 @pytest.fixture
 def page(browser: Browser, service: Service) -> Iterator[Page]:
-    with open_page(browser, service.url) as page:
+    """Yields the page with the chart of Apple beside the watchlist."""
+    with open_page(browser, service.url, panes=[WATCHLIST, CHART]) as page:
         wait_for_chart(page)
         # The first hours of a day have fewer bars than indicators and scrolling need.
         chart_of(page).get_by_role("button", name="5D", exact=True).click()
@@ -248,24 +247,10 @@ def test_undo_takes_back_a_drawing(page: Page) -> None:
 
 
 def test_a_full_pane_says_so(browser: Browser, service: Service) -> None:
-    """A pane with fifty drawings takes no more, and says why."""
+    """A pane with fifty drawings, here of another symbol, takes no more, and says why."""
     drawn = ";".join(f"h {price}" for price in range(1, 51))
-    chart = {
-        "id": "chart",
-        "kind": "chart",
-        "x": 0,
-        "y": 0,
-        "w": 12,
-        "h": 14,
-        "memory": {"drawn stock MSFT": drawn},
-    }
-    watchlist = {"id": "watchlist", "kind": "watchlist", "x": 0, "y": 14, "w": 3, "h": 10}
-    with open_page(browser, service.url) as page:
-        page.evaluate(
-            "layout => localStorage.setItem('quotecast.layout', layout)",
-            json.dumps({"panes": [chart, watchlist]}),
-        )
-        page.reload()
+    chart = CHART | {"memory": {"drawn stock MSFT": drawn}}
+    with open_page(browser, service.url, panes=[WATCHLIST, chart]) as page:
         wait_for_chart(page)
         panel = open_panel(page, "Draw")
         expect(panel.get_by_role("status")).to_contain_text("50 drawings")
@@ -287,16 +272,16 @@ def test_a_picture_is_saved_and_the_chart_fills_the_screen(page: Page) -> None:
 
 def test_the_toolbar_has_one_tab_stop_and_fits_a_narrow_pane(browser: Browser, service: Service) -> None:
     """Arrows move inside the toolbar; on a phone lists replace the rows of buttons."""
-    with open_page(browser, service.url) as page:
+    with open_page(browser, service.url, panes=[WATCHLIST, CHART]) as page:
         wait_for_chart(page)
         toolbar = page.get_by_role("toolbar", name="Chart tools")
-        assert toolbar.locator("[tabindex='0']").count() == 1
+        expect(toolbar.locator("[tabindex='0']")).to_have_count(1)
         toolbar.locator("[tabindex='0']").focus()
         page.keyboard.press("End")
         expect(toolbar.get_by_role("button", name="Full screen")).to_be_focused()
         page.keyboard.press("ArrowRight")
         expect(toolbar.get_by_role("button", name="1D", exact=True)).to_be_focused()
-        assert toolbar.locator("[tabindex='0']").count() == 1
+        expect(toolbar.locator("[tabindex='0']")).to_have_count(1)
         page.set_viewport_size({"width": 390, "height": 800})
         toolbar.get_by_role("combobox", name="Interval").select_option("1h")
         page.wait_for_function("() => document.querySelector('.plot .canvas canvas')")
@@ -308,7 +293,8 @@ def test_axe_finds_nothing_in_the_panels(
     browser: Browser, service: Service, language: str, scheme: Any
 ) -> None:
     """WCAG 2.2 AA: each open panel has no violation, in both languages and themes."""
-    with open_page(browser, service.url, locale=language, color_scheme=scheme) as page:
+    settings = {"locale": language, "color_scheme": scheme}
+    with open_page(browser, service.url, panes=[WATCHLIST, CHART], **settings) as page:
         wait_for_price(page)
         page.locator(".plot canvas").first.wait_for()
         page.evaluate(AXE.read_text())
@@ -324,12 +310,12 @@ ONE_ROW = """(tools) => tools.offsetHeight < 1.5 * Math.max(
     ...[...tools.querySelectorAll('button, select')].map((each) => each.offsetHeight))"""
 
 
-@pytest.mark.parametrize("width", [390, 768, 1024, 1366, 1440])
-def test_the_tools_share_one_row(page: Page, width: int) -> None:
+def test_the_tools_share_one_row(page: Page) -> None:
     """No button of the tools wraps at common widths."""
-    page.set_viewport_size({"width": width, "height": 900})
     tools = chart_of(page).get_by_role("toolbar", name="Chart tools")
-    page.wait_for_function(ONE_ROW, arg=tools.element_handle())
+    for width in (390, 768, 1024, 1366, 1440):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.wait_for_function(ONE_ROW, arg=tools.element_handle())
 
 
 def test_a_panel_focuses_its_first_field(page: Page) -> None:

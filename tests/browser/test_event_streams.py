@@ -1,4 +1,4 @@
-"""EventSource in Chromium reads the streams, compressed ones among them, and resumes after a restart."""
+"""EventSource reads the streams, compressed ones among them, and resumes after a restart."""
 
 import signal
 from typing import Final
@@ -8,6 +8,7 @@ from playwright.sync_api import Page
 
 from docs.pages import blocks
 from docs.pages import page as page_of
+from support.browsers import both_browsers
 from support.service import Service
 
 pytestmark = pytest.mark.browser
@@ -34,6 +35,7 @@ RESUMED: Final = """() => new Promise((resolve) => {
 })"""
 
 
+@both_browsers
 def test_ids_are_cursors_and_a_restart_is_resumed(page: Page, service: Service) -> None:
     page.goto(service.url + "/api/docs")
     url = f"{service.url}/api/sse/market?symbols=all&interval=100"
@@ -49,6 +51,7 @@ def test_ids_are_cursors_and_a_restart_is_resumed(page: Page, service: Service) 
     assert resumed.evaluate("(each) => each.reason") == "resume"
 
 
+@both_browsers
 def test_the_page_of_the_guide_shows_prices(page: Page, service: Service) -> None:
     """The program of docs/sse.md keeps a copy."""
     [program] = blocks(page_of("sse"), "js")

@@ -3,12 +3,14 @@
 import pytest
 from playwright.sync_api import Browser
 
+from support.browsers import both_browsers
 from support.opened_page import open_page
 from support.service import Service
 
 pytestmark = pytest.mark.browser
 
 
+@both_browsers
 def test_a_browser_registers_the_service_worker(browser: Browser, service: Service) -> None:
     """The service worker starts under the page's policy; the manifest names icons that exist."""
     with open_page(browser, service.url, service_workers="allow") as page:

@@ -1,18 +1,24 @@
 """The terminal page follows three feeds over one WebSocket, each through outages of its own."""
 
 import contextlib
-import json
 import signal
 import socket
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from support.browsers import both_browsers
 from support.fault_proxy import FaultProxy
-from support.opened_page import DEADLINE_MS, address, open_page, register, wait_for_live, wait_for_price
+from support.opened_page import (
+    address,
+    eventually,
+    open_page,
+    register,
+    wait_for_live,
+    wait_for_price,
+)
 from support.servers import Valkey, running_valkey
 from support.service import Service
 
@@ -48,8 +54,7 @@ def open_tables(browser: Browser, line: FaultProxy) -> contextlib.AbstractContex
         {"id": kind, "kind": kind, "x": 4 * index, "y": 0, "w": 4, "h": 14}
         for index, kind in enumerate(("watchlist", "crypto", "doviz"))
     ]
-    layout = {"name": "quotecast.layout", "value": json.dumps({"panes": panes})}
-    return open_page(browser, url, storage_state={"origins": [{"origin": url, "localStorage": [layout]}]})
+    return open_page(browser, url, panes=panes)
 
 
 def sockets(line: FaultProxy) -> list[bytes]:
@@ -67,18 +72,11 @@ def wait_for_updates(page: Page, *feeds: str) -> None:
         page.wait_for_function(HAS_MOVED, arg=[feed, cursor])
 
 
-def eventually(page: Page, holds: Callable[[], bool], trouble: str) -> None:
-    """Waits for a condition while the page goes on."""
-    deadline = time.monotonic() + DEADLINE_MS / 1000
-    while not holds():
-        assert time.monotonic() < deadline, trouble
-        page.wait_for_timeout(20)
-
-
 def wait_for_state(page: Page, feed: str, state: str) -> None:
     page.locator(f".feed[data-feed={feed}][data-state={state}]").wait_for()
 
 
+@both_browsers
 def test_three_feeds_share_a_socket(browser: Browser, service: Service) -> None:
     """The page follows all feeds over one WebSocket, in rows; a user who registers opens no other."""
     with line_to(service) as line, open_tables(browser, line) as page:
@@ -91,6 +89,7 @@ def test_three_feeds_share_a_socket(browser: Browser, service: Service) -> None:
         assert b"sec-websocket-protocol: quotecast.v1.rows\r\n" in handshake.lower()
 
 
+@both_browsers
 def test_a_chart_has_a_socket_of_its_own(browser: Browser, service: Service) -> None:
     """The chart's live bars come over a second WebSocket, which closes with the chart."""
 

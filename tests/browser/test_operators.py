@@ -1,6 +1,5 @@
 """The operator's page: sign in with a code, watch the processes, revoke a key and read the log."""
 
-import asyncio
 import base64
 import os
 import subprocess
@@ -13,12 +12,12 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 from websockets.exceptions import ConnectionClosed
 
-from quotecast.accounts import migrations
 from quotecast.operators.totp import STEP_SECONDS, code_of
 from support.account_service import PASSWORD
+from support.browsers import both_browsers
 from support.opened_page import address, open_page
-from support.servers import running_postgres, running_valkey
 from support.service import Service
+from support.terminal_service import Databases, terminal_service
 from support.web_files import AXE, RUN_AXE, WEB
 
 pytestmark = pytest.mark.browser
@@ -26,23 +25,18 @@ pytestmark = pytest.mark.browser
 SECRET = "a secret of tests, known to everybody"
 
 
-# Of the session: a browser of the module runs an event loop, in which no server can be started.
-@pytest.fixture(scope="session")
-def service() -> Iterator[Service]:
-    """Runs one worker and one ingest with the operator's page; `database` is the URL of PostgreSQL."""
-    with running_valkey() as valkey, running_postgres() as postgres:
-        asyncio.run(migrations.apply(postgres.url))
-        settings = {
-            "QUOTECAST_DATABASE_URL": postgres.url,
-            "QUOTECAST_JWT_SECRET": SECRET,
-            "QUOTECAST_ADMIN": "on",
-            "QUOTECAST_LIMIT_AUTH": "100",
-            "QUOTECAST_LIMIT_ADMIN": "1000",
-        }
-        with Service(valkey, settings) as running:
-            running.start("ingest", "api")
-            running.database = postgres.url  # type: ignore[attr-defined]  # for `make_operator`
-            yield running
+@pytest.fixture(scope="module")
+def settings(databases: Databases) -> dict[str, str]:
+    """Returns the settings that the service and the operators' command share."""
+    return {"QUOTECAST_DATABASE_URL": databases.new(), "QUOTECAST_JWT_SECRET": SECRET}
+
+
+@pytest.fixture(scope="module")
+def service(settings: dict[str, str]) -> Iterator[Service]:
+    """Runs one worker and one ingest with the operator's page."""
+    more = {"QUOTECAST_ADMIN": "on", "QUOTECAST_LIMIT_AUTH": "100", "QUOTECAST_LIMIT_ADMIN": "1000"}
+    with terminal_service(settings | more) as running:
+        yield running
 
 
 def registered(service: Service, email: str) -> dict[str, Any]:
@@ -53,12 +47,11 @@ def registered(service: Service, email: str) -> dict[str, Any]:
     return session
 
 
-def make_operator(service: Service, email: str) -> bytes:
+def make_operator(settings: dict[str, str], email: str) -> bytes:
     """Gives a registered user the role; returns the secret of their codes."""
-    environment = {"QUOTECAST_DATABASE_URL": service.database, "QUOTECAST_JWT_SECRET": SECRET}  # type: ignore[attr-defined]
     printed = subprocess.run(
         [sys.executable, "-m", "quotecast", "operators", "add", email, "--totp"],
-        env={**os.environ, **environment},
+        env={**os.environ, **settings},
         capture_output=True,
         check=True,
         text=True,
@@ -88,7 +81,8 @@ def close_code(connection: Any) -> int | None:
         return int(connection.close_code)
 
 
-def test_operator_revokes_a_key(browser: Browser, service: Service) -> None:
+@both_browsers
+def test_operator_revokes_a_key(browser: Browser, service: Service, settings: dict[str, str]) -> None:
     """Its socket closes with 4401, and the log has the line."""
     email, owner = address(browser, "operator"), address(browser, "owner")
     registered(service, email)
@@ -96,7 +90,7 @@ def test_operator_revokes_a_key(browser: Browser, service: Service) -> None:
     name = f"Lobby of {browser.browser_type.name}"
     headers = {"Authorization": f"Bearer {token}"}
     key = service.post("/api/keys", headers=headers, json={"name": name}).json()
-    secret = make_operator(service, email)
+    secret = make_operator(settings, email)
     with_key = {"additional_headers": {"X-API-Key": key["secret_key"]}}
     with (
         service.feed("/api/ws/market?symbols=AAPL", **with_key) as feed,
@@ -130,12 +124,12 @@ def test_operator_revokes_a_key(browser: Browser, service: Service) -> None:
         assert page.evaluate("sessionStorage.length") == 0
 
 
-def test_operator_disables_a_user(browser: Browser, service: Service) -> None:
+def test_operator_disables_a_user(browser: Browser, service: Service, settings: dict[str, str]) -> None:
     """The user's token ends; a reload keeps the operator signed in, another tab is not."""
     email, other = address(browser, "disables"), address(browser, "disabled")
     registered(service, email)
     token = registered(service, other)["token"]
-    secret = make_operator(service, email)
+    secret = make_operator(settings, email)
     with open_page(browser, f"{service.url}/admin#users") as page:
         sign_in(page, email, secret)
         page.get_by_role("searchbox").fill(other)
@@ -156,11 +150,11 @@ def test_operator_disables_a_user(browser: Browser, service: Service) -> None:
         second.close()
 
 
-def test_wrong_code_is_refused(browser: Browser, service: Service) -> None:
+def test_wrong_code_is_refused(browser: Browser, service: Service, settings: dict[str, str]) -> None:
     """The form says what is wrong without saying which, in Turkish too; the code's field is empty again."""
     email = address(browser, "wrong")
     registered(service, email)
-    make_operator(service, email)
+    make_operator(settings, email)
     with open_page(browser, f"{service.url}/admin") as page:
         sign_in(page, email, b"another secret")
         expect(page.get_by_role("alert")).to_contain_text("Invalid email, password or code")

@@ -3,6 +3,7 @@
 import re
 import socket
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
@@ -33,12 +34,14 @@ def line(slow_service: Service) -> Iterator[FaultProxy]:
 
 
 @pytest.mark.parametrize(
-    "event",
+    ("browser", "event"),
     [
-        "window.dispatchEvent(new Event('offline'))",
-        "window.dispatchEvent(new Event('online'))",
-        "document.dispatchEvent(new Event('visibilitychange'))",
+        ("chromium", "window.dispatchEvent(new Event('offline'))"),
+        ("chromium", "window.dispatchEvent(new Event('online'))"),
+        ("chromium", "document.dispatchEvent(new Event('visibilitychange'))"),
+        ("firefox", "document.dispatchEvent(new Event('visibilitychange'))"),
     ],
+    indirect=["browser"],
 )
 def test_a_dead_connection_is_detected_when_the_network_changes(
     browser: Browser, line: FaultProxy, event: str
@@ -82,10 +85,13 @@ def answer_closed(route: Route) -> None:
     route.fulfill(response=answer, json=status)
 
 
-@pytest.mark.parametrize("width", [390, 1600])
+@pytest.mark.parametrize(
+    ("browser", "width"), [("chromium", 390), ("chromium", 1600), ("firefox", 390)], indirect=["browser"]
+)
 def test_a_closed_market_says_when_it_opens(browser: Browser, slow_service: Service, width: int) -> None:
     """A closed market shows its opening in the user's time zone, with the provider and its delay."""
-    settings = {"viewport": {"width": width, "height": 844}, "timezone_id": "America/New_York"}
+    viewport = {"width": width, "height": 844}
+    settings: dict[str, Any] = {"viewport": viewport, "timezone_id": "America/New_York"}
     with open_page(browser, "about:blank", **settings) as page:
         page.route("**/api/market/status", answer_closed)
         page.goto(slow_service.url)

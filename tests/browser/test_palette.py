@@ -1,12 +1,11 @@
 """The palette: symbols of all feeds and commands, by keyboard."""
 
 import re
-from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, Route, expect
 
-from support.opened_page import chromium, open_page, wait_for_price
+from support.opened_page import eventually, open_page, wait_for_price
 from support.service import Service
 from support.web_files import AXE
 
@@ -20,25 +19,11 @@ VIOLATIONS = """async (rules) => {
 }"""
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def terminal(browser: Browser, service: Service) -> Iterator[Page]:
-    """Yields one page for all tests that leave its palette closed."""
-    with open_page(browser, service.url) as page:
-        wait_for_price(page)
-        yield page
-
-
 @pytest.fixture
-def page(terminal: Page) -> Iterator[Page]:
-    yield terminal
-    terminal.unroute_all()
-    expect(terminal.get_by_role("dialog")).to_have_count(0)
+def page(page: Page) -> Page:
+    """Returns the page once it shows prices."""
+    wait_for_price(page)
+    return page
 
 
 def field(page: Page) -> Locator:
@@ -85,8 +70,7 @@ def test_keys_wait_for_the_palettes_code(browser: Browser, service: Service) -> 
             page.keyboard.press("Control+k")
             page.keyboard.type("alt")
             page.keyboard.press("Enter")
-        while not held:
-            page.wait_for_timeout(10)
+        eventually(page, lambda: held, "the palette's code is not asked for")
         held[0].continue_()
         expect_symbol(page, "gram-altin")
 
@@ -108,8 +92,7 @@ def test_enter_waits_for_the_answer_to_the_text(page: Page) -> None:
     with page.expect_request("**/api/search?q=gold*"):
         field(page).fill("gold")
         page.keyboard.press("Enter")
-    while len(held) < 2:
-        page.wait_for_timeout(10)
+    eventually(page, lambda: len(held) == 2, "the service is not asked twice")
     older, newer = held
     older.continue_()
     expect(page.get_by_role("listbox")).to_have_attribute("aria-busy", "true")

@@ -1,13 +1,12 @@
 """Moving, closing and maximising panes, by keyboard and pointer, on every common screen."""
 
 import re
-from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from support.opened_page import chromium, open_page, wait_for_price
+from support.opened_page import open_page, wait_for_price
 from support.service import Service
 
 pytestmark = pytest.mark.browser
@@ -22,13 +21,6 @@ STORED: Final = "localStorage['quotecast.layout'] ?? null"
 STOPS: Final = """(scope) => [...document.querySelectorAll(`${scope} :is(a, button, input, [tabindex])`)]
     .filter((each) => each.tabIndex >= 0 && !each.disabled && each.checkVisibility())
     .map((each) => each.ariaLabel ?? each.textContent)"""
-
-
-@pytest.fixture(scope="module", params=[chromium], ids=["chromium"])
-def browser(request: pytest.FixtureRequest) -> Iterator[Browser]:
-    """Yields Chromium: nothing here differs in Firefox."""
-    with request.param() as running:
-        yield running
 
 
 def pane(page: Page, kind: str) -> Locator:

@@ -2,14 +2,13 @@
 
 import re
 import secrets
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from support.opened_page import chromium, log_in, open_page
+from support.opened_page import log_in, open_page
 from support.service import Service
 from support.web_files import WEB
 
@@ -19,13 +18,6 @@ HOLDINGS = "/api/portfolio/holdings"
 AXE = (WEB / "node_modules/axe-core/axe.min.js").read_text
 PASSWORD = "correct horse battery"
 HEADER = "ticker,shares,avg_cost,bought_at,currency\r\n"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """Yields Chromium: these parts of the page do not differ in Firefox."""
-    with chromium() as running:
-        yield running
 
 
 @pytest.fixture
@@ -92,7 +84,7 @@ def test_purchases_open_change_and_come_back(page: Page, service: Service, user:
     expect(rows).to_have_count(2)
     expect(rows.first).to_contain_text("5")
     expect(rows.first).to_contain_text("16.00")
-    assert pane.locator("tbody button[tabindex='0']").count() == 1
+    expect(pane.locator("tbody button[tabindex='0']")).to_have_count(1)
     pane.locator("tbody button[tabindex='0']").focus()
     page.keyboard.press("ArrowRight")
     expect(pane.get_by_role("button", name="AAPL: 2 purchases")).to_be_focused()

@@ -1,7 +1,6 @@
 """The watchlist plays recorded quotes."""
 
 import signal
-import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -9,7 +8,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from support.opened_page import DEADLINE_MS, open_page, wait_for_price
+from support.browsers import both_browsers
+from support.opened_page import DEADLINE_MS, eventually, open_page, wait_for_price
 from support.servers import running_valkey
 from support.service import Service
 from support.web_files import AXE
@@ -35,15 +35,23 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
         yield running
 
 
-def recorded_moment(service: Service) -> datetime:
+def recorded_moment(page: Page, service: Service) -> datetime:
     """Waits for a whole second that is recorded, and returns it."""
-    deadline = time.monotonic() + DEADLINE_MS / 1000
-    while True:
+    recorded: list[datetime] = []
+
+    def is_recorded() -> bool:
         moment = datetime.now(UTC).replace(microsecond=0) - timedelta(seconds=2)
-        if service.get(f"/api/market/quotes?symbols=AAPL&at={moment:%Y-%m-%dT%H:%M:%SZ}").is_success:
-            return moment
-        assert time.monotonic() < deadline, "nothing is recorded"
-        time.sleep(0.05)
+        recorded.append(moment)
+        return service.get(f"/api/market/quotes?symbols=AAPL&at={moment:%Y-%m-%dT%H:%M:%SZ}").is_success
+
+    eventually(page, is_recorded, "nothing is recorded")
+    return recorded[-1]
+
+
+def prices(page: Page) -> dict[str, float]:
+    """Returns the prices on the screen."""
+    shown: dict[str, str] = page.evaluate(PRICES)
+    return {symbol: float(text.replace(",", "")) for symbol, text in shown.items() if text[:1].isdigit()}
 
 
 def violations(page: Page) -> list[str]:
@@ -62,9 +70,9 @@ def play(page: Page, moment: datetime) -> None:
 
 def test_the_watchlist_plays_what_was_recorded(browser: Browser, service: Service) -> None:
     """A banner says that quotes are replayed; at the end of the recording they are the last ones."""
-    moment = recorded_moment(service)
     with open_page(browser, service.url, timezone_id="UTC") as page:
         wait_for_price(page)
+        moment = recorded_moment(page, service)
         play(page, moment)
         banner = page.locator(".replayed")
         expect(banner).to_contain_text("Replayed, not live:")
@@ -76,16 +84,15 @@ def test_the_watchlist_plays_what_was_recorded(browser: Browser, service: Servic
         ingest.wait(30)
         expect(banner).to_contain_text("The recording has ended.", timeout=DEADLINE_MS)
         quotes = service.get("/api/market/quotes?symbols=AAPL,MSFT,NVDA").json()
-        shown = page.evaluate(PRICES)
-        assert {key: float(shown[key].replace(",", "")) for key in quotes} == {
-            key: quote["price"] for key, quote in quotes.items()
-        }
+        last = {key: quote["price"] for key, quote in quotes.items()}
+        eventually(page, lambda: last.items() <= prices(page).items(), "the last quotes are not shown")
         page.get_by_role("button", name="Back to live").click()
         expect(banner).to_have_count(0)
-        assert "BTC/USDT" in page.evaluate(PRICES)
+        wait_for_price(page, "BTC/USDT")
         service.start("ingest")
 
 
+@both_browsers
 def test_a_moment_that_is_not_recorded_has_an_explanation(browser: Browser, service: Service) -> None:
     """The banner says what is recorded; axe finds no violation in it nor in the dialog."""
     with open_page(browser, service.url, timezone_id="UTC") as page:

@@ -3,7 +3,6 @@
 import re
 import shutil
 import socket
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -11,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from support.fault_proxy import FaultProxy
-from support.opened_page import chromium, open_page, wait_for_price
+from support.opened_page import open_page, wait_for_price
 from support.servers import running_valkey
 from support.service import Service
 from support.web_files import WEB
@@ -36,13 +35,6 @@ TWO_WORKSPACES: Final = """if (!localStorage.getItem("quotecast.layout")) {
 }"""
 ROWS: Final = "table => Number(table.getAttribute('aria-rowcount')) - 1"
 IS_CONTROLLED: Final = "() => navigator.serviceWorker.controller?.state === 'activated'"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """Yields Chromium: Firefox differs only where a test says so."""
-    with chromium() as running:
-        yield running
 
 
 def choose(page: Page, symbol: str) -> None:

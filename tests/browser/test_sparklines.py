@@ -7,9 +7,9 @@ from typing import Final
 import pytest
 from playwright.sync_api import Browser, Request, expect
 
-from support.fast_market import fast_market
 from support.opened_page import DEADLINE_MS, open_page, wait_for_price
 from support.service import Service
+from support.terminal_service import Databases, fast_market
 
 pytestmark = pytest.mark.browser
 
@@ -20,9 +20,9 @@ WATCHED: Final = {"market": "AAPL", "crypto": "BTC/USDT", "doviz": "USD"}
 
 
 @pytest.fixture(scope="module")
-def service() -> Iterator[Service]:
+def service(databases: Databases) -> Iterator[Service]:
     """Runs a service until it has a line of each symbol."""
-    with fast_market(FAST) as running:
+    with fast_market(databases, FAST) as running:
         deadline = time.monotonic() + DEADLINE_MS / 1000
         while not all(has_line(running, feed, symbol) for feed, symbol in WATCHED.items()):
             assert time.monotonic() < deadline, "the service has no lines"

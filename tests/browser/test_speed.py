@@ -4,10 +4,11 @@ import time
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Browser, Page
 
+from support.browsers import Browsers
 from support.figures import Figures
-from support.opened_page import chromium, open_page, wait_for_live, wait_for_price
+from support.opened_page import open_page, wait_for_live, wait_for_price
 from support.servers import running_valkey
 from support.service import Service
 from support.web_files import WEB
@@ -16,7 +17,7 @@ pytestmark = pytest.mark.browser
 
 #: Updates per second: 500 stocks, four times each.
 BUSY = {"QUOTECAST_SIMULATOR_RATE": "2000"}
-WATCHED_MS = 2000
+WATCHED_MS = 1000
 WINDOWS = 6
 MOST_PERCENT = 20
 #: Brotli bytes of the page before the chart's library.
@@ -42,12 +43,12 @@ def share_of_a_core(page: Page) -> float:
     return (cpu_seconds(page) - before) / (time.monotonic() - began)
 
 
-def test_a_busy_market_costs_less_than_a_fifth_of_a_core(figures: Figures) -> None:
+def test_a_busy_market_costs_less_than_a_fifth_of_a_core(browsers: Browsers, figures: Figures) -> None:
     """The default panes take less than a fifth of a core, with heatmap and chart.
 
     Takes the best of several periods: on a busy machine the same work takes longer.
     """
-    with running_valkey() as valkey, Service(valkey, BUSY) as service, chromium() as browser:
+    with running_valkey() as valkey, Service(valkey, BUSY) as service, browsers.own_chromium() as browser:
         service.start("ingest", "api")
         with open_page(browser, service.url) as page:
             wait_for_price(page)
@@ -65,9 +66,9 @@ def brotli_bytes(path: str) -> int:
     return (compressed if compressed.exists() else file).stat().st_size
 
 
-def test_the_start_is_small(service: Service, figures: Figures) -> None:
+def test_the_start_is_small(browser: Browser, service: Service, figures: Figures) -> None:
     """All that the first screen needs is small, but for the chart's library, which loads later."""
-    with chromium() as browser, browser.new_context() as context:
+    with browser.new_context() as context:
         page = context.new_page()
         asked: list[str] = []
         page.on("request", lambda request: asked.append(urlsplit(request.url).path))

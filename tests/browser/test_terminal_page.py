@@ -3,15 +3,16 @@
 import json
 import re
 import signal
-import time
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
+from support.browsers import both_browsers
 from support.opened_page import (
     DEADLINE_MS,
     address,
+    eventually,
     log_in,
     open_page,
     register,
@@ -42,6 +43,7 @@ LOOP_MS = """() => {
 IDLE_LOOP_MS = 150
 
 
+@both_browsers
 def test_data_is_on_the_screen_within_two_seconds(browser: Browser, service: Service) -> None:
     """A browser with an empty cache shows data within two seconds of its first request, by its own clock.
 
@@ -58,23 +60,25 @@ def test_data_is_on_the_screen_within_two_seconds(browser: Browser, service: Ser
     assert any(seconds() < 2 for _ in range(8))
 
 
+@both_browsers
 def test_a_price_on_the_screen_is_the_apis_at_the_same_point(page: Page, service: Service) -> None:
     """The prices on screen equal the answer of the route whose entity tag is the status line's cursor."""
     wait_for_price(page)
     answers: dict[str, dict[str, Any]] = {}
-    deadline = time.monotonic() + DEADLINE_MS / 1000
-    while True:
+    seen: dict[str, Any] = {}
+
+    def is_at_one_point() -> bool:
         answer = service.get("/api/market/quotes?symbols=AAPL,MSFT,NVDA")
         answers[answer.headers["ETag"]] = answer.json()
-        seen: dict[str, Any] = page.evaluate(READ)
-        if quotes := answers.get(f'W/"{seen["cursor"]}"'):
-            break
-        assert time.monotonic() < deadline, "never at the same point"
-        page.wait_for_timeout(20)
-    for ticker, quote in quotes.items():
+        seen.update(page.evaluate(READ))
+        return f'W/"{seen["cursor"]}"' in answers
+
+    eventually(page, is_at_one_point, "never at the same point")
+    for ticker, quote in answers[f'W/"{seen["cursor"]}"'].items():
         assert float(seen["prices"][ticker].replace(",", "")) == quote["price"]
 
 
+@both_browsers
 def test_it_resumes_by_itself_after_a_restart(page: Page, service: Service) -> None:
     """After a restart of the service the page resumes by itself; the prices stay on screen meanwhile."""
     wait_for_live(page)
@@ -91,6 +95,7 @@ def test_it_resumes_by_itself_after_a_restart(page: Page, service: Service) -> N
 
 
 @pytest.mark.parametrize("name", ["candles", "company"])
+@both_browsers
 def test_code_that_failed_to_load_comes_later(browser: Browser, service: Service, name: str) -> None:
     """The chart comes by itself, a pane at the next try, also in a browser that remembers failures."""
     asked: list[str] = []
@@ -113,6 +118,7 @@ def test_code_that_failed_to_load_comes_later(browser: Browser, service: Service
     assert len(asked) > 1
 
 
+@both_browsers
 def test_a_layout_follows_its_owner(browser: Browser, service: Service) -> None:
     """A user's layout appears in every browser where the user logs in."""
     email = address(browser, "ada")
@@ -144,6 +150,7 @@ def test_the_last_change_of_two_windows_wins(browser: Browser, service: Service)
         expect(second.locator("[data-kind=news]")).to_have_count(1)
 
 
+@both_browsers
 def test_a_layout_without_account_stays_in_the_browser(page: Page) -> None:
     """The browser stores a layout without account: a reload shows the pane where it was moved."""
     page.get_by_role("button", name=re.compile("Move or resize Movers")).focus()
@@ -153,7 +160,7 @@ def test_a_layout_without_account_stays_in_the_browser(page: Page) -> None:
     assert place
     assert "span 2" in place
     page.reload()
-    assert page.locator("[data-kind=movers]").get_attribute("style") == place
+    expect(page.locator("[data-kind=movers]")).to_have_attribute("style", place)
 
 
 def test_a_holding_shows_its_gain_live(browser: Browser, page: Page) -> None:
@@ -190,8 +197,15 @@ def test_a_429_shows_its_waiting_time(browser: Browser, service: Service) -> Non
 
 
 @pytest.mark.parametrize(
-    ("width", "scheme", "language"),
-    [(360, "dark", "en"), (820, "light", "en"), (1600, "dark", "tr"), (1600, "light", "en")],
+    ("browser", "width", "scheme", "language"),
+    [
+        ("chromium", 360, "dark", "en"),
+        ("chromium", 820, "light", "en"),
+        ("chromium", 1600, "dark", "tr"),
+        ("chromium", 1600, "light", "en"),
+        ("firefox", 1600, "light", "en"),
+    ],
+    indirect=["browser"],
 )
 def test_axe_finds_no_fault(
     browser: Browser, service: Service, width: int, scheme: str, language: str
@@ -207,6 +221,7 @@ def test_axe_finds_no_fault(
         assert [(each["id"], [node["html"][:200] for node in each["nodes"][:3]]) for each in found] == []
 
 
+@both_browsers
 def test_nothing_is_wider_than_a_phone(browser: Browser, service: Service) -> None:
     """At 360 pixels the page does not scroll sideways."""
     with open_page(browser, service.url, viewport={"width": 360, "height": 740}) as page:
@@ -214,6 +229,7 @@ def test_nothing_is_wider_than_a_phone(browser: Browser, service: Service) -> No
         assert page.evaluate("document.documentElement.scrollWidth") <= 360
 
 
+@both_browsers
 def test_turkish_is_spoken(browser: Browser, service: Service) -> None:
     """A browser that prefers Turkish gets Turkish texts and numbers."""
     with open_page(browser, service.url, locale="tr-TR") as page:
@@ -223,6 +239,7 @@ def test_turkish_is_spoken(browser: Browser, service: Service) -> None:
         expect(watchlist).to_contain_text(re.compile(r"%\d,\d\d"), timeout=DEADLINE_MS)
 
 
+@both_browsers
 def test_a_symbol_is_found_by_keyboard(page: Page) -> None:
     """Ctrl-K, a key of the browser too, opens the search; Enter shows the symbol."""
     wait_for_price(page)

@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from docs.pages import blocks, page
-from support.opened_page import chromium, open_page
+from support.opened_page import open_page
 from support.service import Service
 from support.web_files import CLIENT, WEB
 
@@ -28,12 +28,6 @@ CANDLES = """() => {
   }
   return drawn;
 }"""
-
-
-@pytest.fixture(scope="module")
-def chrome() -> Iterator[Browser]:
-    with chromium() as browser:
-        yield browser
 
 
 @pytest.fixture
@@ -79,17 +73,17 @@ def title_after(page: Page, before: str) -> str:
     return page.title()
 
 
-def test_a_chart_is_drawn_and_moves(chrome: Browser, address: str) -> None:
+def test_a_chart_is_drawn_and_moves(browser: Browser, address: str) -> None:
     """Candles of the history appear, and the last bar follows the price."""
-    with open_page(chrome, address) as page:
+    with open_page(browser, address) as page:
         first = title_after(page, "Chart")
         page.wait_for_function(f"() => ({CANDLES})() > 500")
         title_after(page, first)
 
 
-def test_a_chart_goes_on_after_its_worker_died(chrome: Browser, service: Service, address: str) -> None:
+def test_a_chart_goes_on_after_its_worker_died(browser: Browser, service: Service, address: str) -> None:
     """The page stays open; the last bar moves again when a worker serves."""
-    with open_page(chrome, address) as page:
+    with open_page(browser, address) as page:
         title_after(page, "Chart")
         worker = service.processes[-1]
         worker.kill()

@@ -1,16 +1,13 @@
 """The terminal where users see more than everybody: a login opens feeds, a logout closes them."""
 
-import asyncio
 from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from quotecast.accounts import migrations
 from support.opened_page import address, register, wait_for_live
-from support.servers import running_postgres, running_valkey
 from support.service import Service
-from support.web_files import WEB
+from support.terminal_service import Databases, terminal_service
 
 pytestmark = pytest.mark.browser
 
@@ -22,24 +19,19 @@ feeds = ["doviz"]
 """
 
 
-# Of the session: a browser of the module runs an event loop, in which no server can be started.
-@pytest.fixture(scope="session")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory, databases: Databases) -> Iterator[Service]:
     """Runs one worker and one ingest with a plan for everybody and another for users."""
-    assert (WEB / "dist/index.html").is_file(), "`just web` builds the page first"
     plans = tmp_path_factory.mktemp("plans") / "plans.toml"
     plans.write_text(PLANS)
-    with running_valkey() as valkey, running_postgres() as postgres:
-        asyncio.run(migrations.apply(postgres.url))
-        settings = {
-            "QUOTECAST_DATABASE_URL": postgres.url,
-            "QUOTECAST_PLANS": str(plans),
-            "QUOTECAST_LIMIT_AUTH": "100",
-            "QUOTECAST_LIMIT_TERMINAL": "1000",
-        }
-        with Service(valkey, settings) as running:
-            running.start("ingest", "api")
-            yield running
+    settings = {
+        "QUOTECAST_DATABASE_URL": databases.new(),
+        "QUOTECAST_PLANS": str(plans),
+        "QUOTECAST_LIMIT_AUTH": "100",
+        "QUOTECAST_LIMIT_TERMINAL": "1000",
+    }
+    with terminal_service(settings) as running:
+        yield running
 
 
 LIVE_STOCKS = ".feed[data-feed=market][data-state=live]"

@@ -1,60 +1,29 @@
 """The terminal page in a browser."""
 
 import contextlib
+import json
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 from support.service import Service
 
-CHROMIUM: Final = "/usr/bin/chromium"
-FIREFOX: Final = "/usr/bin/firefox-esr"
-#: Emulates a touch screen.
-PREFERENCES: Final[dict[str, str | float | bool]] = {"dom.w3c_touch_events.enabled": 1}
-FLAGS: Final = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
 LAYOUT: Final = "/api/terminal/layout"
+#: Stores a layout before the page starts for the first time.
+STORE_LAYOUT: Final = """if (location.protocol === "http:" && !localStorage.getItem("quotecast.layout"))
+    localStorage.setItem("quotecast.layout", JSON.stringify(%s));"""
 #: Timeout of waits, in milliseconds; a loaded machine is slow.
 DEADLINE_MS: Final = 60_000
 
 
 @contextlib.contextmanager
-def chromium() -> Iterator[Browser]:
-    """Yields a Chromium that connects to the service only."""
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield browser
-        browser.close()
-
-
-@contextlib.contextmanager
-def firefox() -> Iterator[Browser]:
-    """Yields Debian's Firefox; the channel's name makes Playwright drive it over WebDriver BiDi.
-
-    It emulates no colour scheme and enforces the content security policy: tests set the page's own theme, and
-    run scripts by `page.evaluate`.
-    """
-    with sync_playwright() as playwright:
-        browser = playwright.firefox.launch(
-            executable_path=FIREFOX, channel="moz-firefox", firefox_user_prefs=PREFERENCES
-        )
-        yield browser
-        browser.close()
-
-
-@contextlib.contextmanager
-def open_page(browser: Browser, url: str, **settings: Any) -> Iterator[Page]:
-    """Yields the page in a new profile; fails if the page logs an error.
+def open_page(
+    browser: Browser, url: str, *, panes: Sequence[Mapping[str, Any]] | None = None, **settings: Any
+) -> Iterator[Page]:
+    """Yields the page in a new profile, with these panes or all; fails if the page logs an error.
 
     No service worker starts unless a test allows it: `page.route` does not see the requests of one.
     """
@@ -64,6 +33,8 @@ def open_page(browser: Browser, url: str, **settings: Any) -> Iterator[Page]:
         "service_workers": "block",
     }
     context = browser.new_context(**{**defaults, **settings})
+    if panes:
+        context.add_init_script(STORE_LAYOUT % json.dumps({"panes": panes}))
     page = context.new_page()
     page.set_default_timeout(DEADLINE_MS)
     errors: list[str] = []
@@ -72,10 +43,21 @@ def open_page(browser: Browser, url: str, **settings: Any) -> Iterator[Page]:
     page.on(
         "console", lambda message: errors.append(message.text) if "Content Security" in message.text else None
     )
-    page.goto(url)
-    yield page
-    context.close()
+    try:
+        page.goto(url)
+        yield page
+    finally:
+        # All tests share the browser: what one leaves open would run beside the others.
+        context.close()
     assert not errors, errors
+
+
+def eventually(page: Page, holds: Callable[[], object], trouble: str) -> None:
+    """Waits for a condition that the page does not show, while the page goes on."""
+    deadline = time.monotonic() + DEADLINE_MS / 1000
+    while not holds():
+        assert time.monotonic() < deadline, trouble
+        page.wait_for_timeout(20)
 
 
 def wait_for_price(page: Page, symbol: str = "AAPL") -> None:
@@ -95,10 +77,8 @@ def wait_for_layout(page: Page, service: Service, holds: Callable[[str], bool]) 
     An earlier save may end just now, and Firefox does not show what a request sent.
     """
     token = page.evaluate("() => JSON.parse(localStorage.getItem('quotecast.session')).token")
-    deadline = time.monotonic() + DEADLINE_MS / 1000
-    while not holds(service.get(LAYOUT, headers={"Authorization": f"Bearer {token}"}).text):
-        assert time.monotonic() < deadline, "the layout is not saved"
-        page.wait_for_timeout(50)
+    headers = {"Authorization": f"Bearer {token}"}
+    eventually(page, lambda: holds(service.get(LAYOUT, headers=headers).text), "the layout is not saved")
 
 
 def address(browser: Browser | None, name: str) -> str:
