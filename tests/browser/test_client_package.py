@@ -1,4 +1,4 @@
-"""The TypeScript client as a package: packed, installed into an empty project, run, compiled and rendered."""
+"""The TypeScript client as a package: packed, installed into an empty project, compiled and rendered."""
 
 import json
 import re
@@ -11,8 +11,9 @@ from playwright.sync_api import Page, expect
 
 from docs.pages import blocks
 from docs.pages import page as page_of_docs
+from support.browsers import both_browsers
 from support.service import Service
-from support.typescript_package import PACKAGES, installed_client, node_of
+from support.typescript_package import installed_client
 from support.web_files import CLIENT
 
 TOOLS = CLIENT / "node_modules/.bin"
@@ -24,8 +25,8 @@ pytestmark = pytest.mark.browser
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Returns a project with the packed client, `ws`, Bun and React."""
-    return installed_client(tmp_path_factory.mktemp("package"), {**PACKAGES, **REACT})
+    """Returns a project with the packed client and React."""
+    return installed_client(tmp_path_factory.mktemp("package"), REACT)
 
 
 def run(*command: str | Path, cwd: Path) -> str:
@@ -49,27 +50,6 @@ def test_the_package_has_its_files_and_no_dependency(project: Path) -> None:
         "dist",
         "package.json",
     ]
-
-
-@pytest.mark.parametrize("runtime", ["node", "bun"])
-def test_the_programs_of_the_docs_reach_live_data(runtime: str, project: Path, service: Service) -> None:
-    """The recipe's program, in a project with nothing else, on Node with `ws` and on Bun as it is."""
-    program, *_ = blocks(page_of_docs("typescript"), "js")
-    here = program.replace("http://127.0.0.1:8000", service.url)
-    if runtime == "bun":
-        here = here.replace('import { WebSocket } from "ws";\n', "").replace(", { WebSocket }", "")
-    script = project / f"on-{runtime}.mjs"
-    script.write_text(here)
-    command = [node_of(project)] if runtime == "node" else [str(project / "node_modules/.bin/bun")]
-    seen: set[str] = set()
-    with subprocess.Popen([*command, script], cwd=project, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout
-        for line in process.stdout:
-            seen.add(line.split()[0])
-            if seen >= {"AAPL", "BTC/USDT", "gram-altin"}:
-                break
-        process.kill()
-    assert seen >= {"AAPL", "BTC/USDT", "gram-altin"}
 
 
 @pytest.mark.parametrize(
@@ -115,6 +95,7 @@ def bundle(name: str, folder: Path) -> str:
     return bundled.read_text()
 
 
+@both_browsers
 def test_the_conformance_suite_passes_in_browsers(page: Page, tmp_path: Path) -> None:
     """Every case, on a copy and on a connection."""
     cases = [json.loads(path.read_text()) for path in sorted(CASES.iterdir())]
@@ -131,6 +112,7 @@ def test_a_component_renders_for_its_own_symbols_only(page: Page, tmp_path: Path
     assert page.evaluate("countRenderings()") == {"ether": 2, "both": 2, "sockets": 1}
 
 
+@both_browsers
 def test_a_component_shows_live_prices(page: Page, service: Service, tmp_path: Path) -> None:
     """Prices come, change, and follow another list of symbols."""
     page.evaluate(bundle("react-page", tmp_path))

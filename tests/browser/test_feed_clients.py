@@ -1,4 +1,4 @@
-"""Clients as people have them negotiate permessage-deflate with the feed server and read every frame."""
+"""Clients as people have them: browsers, Node and Bun agree on compression, and read every frame."""
 
 import json
 import shutil
@@ -10,12 +10,15 @@ from typing import Any, Final
 import pytest
 from playwright.sync_api import Page
 
+from docs.pages import blocks
+from docs.pages import page as page_of_docs
+from support.browsers import both_browsers
 from support.service import Service
-from support.web_files import WEB
+from support.typescript_package import installed_client, node_of
 
 pytestmark = pytest.mark.browser
 
-CLIENTS: Final = Path(__file__).with_name("clients")
+LISTENER: Final = Path(__file__).with_name("clients") / "listen.mjs"
 #: The greeting has three frames.
 FRAMES: Final = 8
 READ: Final = """([url, count]) => new Promise((resolve, reject) => {
@@ -32,20 +35,15 @@ READ: Final = """([url, count]) => new Promise((resolve, reject) => {
 })"""
 
 
-def npm(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    """Runs npm in a folder, with the Node that tests the page."""
-    command = [str(WEB / "npm"), "--prefix", str(folder), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=110, check=False)
-
-
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with `ws` and Bun."""
-    folder = tmp_path_factory.mktemp("clients")
-    shutil.copytree(CLIENTS, folder, dirs_exist_ok=True)
-    done = npm(folder, "install", "--no-package-lock", "--no-fund", "--no-audit")
-    assert done.returncode == 0, done.stderr
-    return folder
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Returns a project with the packed client, `ws` and Bun."""
+    return installed_client(tmp_path_factory.mktemp("clients"))
+
+
+def runtime_of(project: Path, name: str) -> str:
+    """Returns the path of Node or Bun."""
+    return node_of(project) if name == "node" else str(project / "node_modules/.bin/bun")
 
 
 def feed_of(service: Service) -> str:
@@ -64,6 +62,7 @@ def check(extension: str, frames: Sequence[str]) -> None:
     assert seqs == sorted(seqs)
 
 
+@both_browsers
 def test_browsers_read_every_frame(page: Page, service: Service) -> None:
     """Chromium and Firefox offer compression by themselves."""
     extension, *frames = page.evaluate(READ, [feed_of(service), FRAMES])
@@ -71,9 +70,32 @@ def test_browsers_read_every_frame(page: Page, service: Service) -> None:
 
 
 @pytest.mark.parametrize("runtime", ["node", "bun"])
-def test_runtimes_read_every_frame(runtime: str, installed: Path, service: Service) -> None:
+def test_runtimes_read_every_frame(runtime: str, project: Path, service: Service) -> None:
     """`ws` on Node, and the WebSocket that Bun has."""
-    done = npm(installed, "run", "--silent", runtime, "--", feed_of(service), str(FRAMES))
+    script = shutil.copy(LISTENER, project)
+    command = [runtime_of(project, runtime), script, feed_of(service), str(FRAMES)]
+    done = subprocess.run(command, cwd=project, capture_output=True, text=True, timeout=110, check=False)
     assert done.returncode == 0, done.stderr
     extension, *frames = done.stdout.splitlines()
     check(extension, frames)
+
+
+@pytest.mark.parametrize("runtime", ["node", "bun"])
+def test_the_programs_of_the_docs_reach_live_data(runtime: str, project: Path, service: Service) -> None:
+    """The recipe's program, in a project with nothing else, on Node with `ws` and on Bun as it is."""
+    program, *_ = blocks(page_of_docs("typescript"), "js")
+    here = program.replace("http://127.0.0.1:8000", service.url)
+    if runtime == "bun":
+        here = here.replace('import { WebSocket } from "ws";\n', "").replace(", { WebSocket }", "")
+    script = project / f"on-{runtime}.mjs"
+    script.write_text(here)
+    command: list[str | Path] = [runtime_of(project, runtime), script]
+    seen: set[str] = set()
+    with subprocess.Popen(command, cwd=project, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        for line in process.stdout:
+            seen.add(line.split()[0])
+            if seen >= {"AAPL", "BTC/USDT", "gram-altin"}:
+                break
+        process.kill()
+    assert seen >= {"AAPL", "BTC/USDT", "gram-altin"}

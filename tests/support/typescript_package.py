@@ -8,7 +8,7 @@ from typing import Final
 
 from support.web_files import CLIENT, WEB
 
-#: The clients of tests/browser/clients have the same.
+#: Runtimes beside npm's Node, and what Node lacks.
 PACKAGES: Final = {"bun": "1.4.5", "ws": "8.23.0"}
 
 
