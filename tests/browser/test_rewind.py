@@ -16,6 +16,7 @@ from support.web_files import AXE
 
 pytestmark = pytest.mark.browser
 
+PANES = [{"id": "watchlist", "kind": "watchlist", "x": 0, "y": 0, "w": 6, "h": 14}]
 PRICES = """() => Object.fromEntries([...document.querySelectorAll('[data-kind=watchlist] tbody tr')]
     .filter((row) => row.querySelector('.symbol'))
     .map((row) => [row.querySelector('.symbol').textContent, row.querySelector('td.price').textContent]))"""
@@ -55,8 +56,8 @@ def prices(page: Page) -> dict[str, float]:
 
 
 def violations(page: Page) -> list[str]:
-    """Returns what axe finds."""
-    return [each["id"] for each in page.evaluate("axe.run()")["violations"]]
+    """Returns what axe finds in the line of the replay and in the dialog."""
+    return [each["id"] for each in page.evaluate("axe.run('.replayed, dialog[open]')")["violations"]]
 
 
 def play(page: Page, moment: datetime) -> None:
@@ -70,7 +71,7 @@ def play(page: Page, moment: datetime) -> None:
 
 def test_the_watchlist_plays_what_was_recorded(browser: Browser, service: Service) -> None:
     """A banner says that quotes are replayed; at the end of the recording they are the last ones."""
-    with open_page(browser, service.url, timezone_id="UTC") as page:
+    with open_page(browser, service.url, panes=PANES, timezone_id="UTC") as page:
         wait_for_price(page)
         moment = recorded_moment(page, service)
         play(page, moment)
@@ -95,7 +96,7 @@ def test_the_watchlist_plays_what_was_recorded(browser: Browser, service: Servic
 @both_browsers
 def test_a_moment_that_is_not_recorded_has_an_explanation(browser: Browser, service: Service) -> None:
     """The banner says what is recorded; axe finds no violation in it nor in the dialog."""
-    with open_page(browser, service.url, timezone_id="UTC") as page:
+    with open_page(browser, service.url, panes=PANES, timezone_id="UTC") as page:
         wait_for_price(page)
         page.evaluate(AXE.read_text())
         page.get_by_role("button", name="Time machine").click()
