@@ -25,7 +25,7 @@ def test_the_tests_on_node_pass(folder: Path, service: Service) -> None:
         env={**os.environ, "QUOTECAST_URL": service.url},
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=280,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr

@@ -31,7 +31,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run(*command: str | Path, cwd: Path) -> str:
     """Returns the output of a program; fails if the program does."""
-    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=240, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

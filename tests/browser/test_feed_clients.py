@@ -74,7 +74,7 @@ def test_runtimes_read_every_frame(runtime: str, project: Path, service: Service
     """`ws` on Node, and the WebSocket that Bun has."""
     script = shutil.copy(LISTENER, project)
     command = [runtime_of(project, runtime), script, feed_of(service), str(FRAMES)]
-    done = subprocess.run(command, cwd=project, capture_output=True, text=True, timeout=110, check=False)
+    done = subprocess.run(command, cwd=project, capture_output=True, text=True, timeout=240, check=False)
     assert done.returncode == 0, done.stderr
     extension, *frames = done.stdout.splitlines()
     check(extension, frames)

@@ -3,7 +3,7 @@ import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 /** The service under test. */
 export const ADDRESS = process.env.QUOTECAST_URL ?? "http://127.0.0.1:8000";
 
-const DEADLINE_MS = 15_000;
+const DEADLINE_MS = 60_000;
 
 /** Polls until a condition holds; throws after a generous deadline. */
 export async function until(holds: () => boolean, what: string): Promise<void> {
