@@ -31,7 +31,7 @@ settings.register_profile("ci", derandomize=True, deadline=None)
 settings.register_profile("local", deadline=None)
 settings.load_profile("ci" if "CI" in os.environ else "local")
 
-pytest_plugins = ["support.budget", "support.longest_first"]
+pytest_plugins = ["support.budget", "support.longest_first", "support.slices"]
 
 _numbers = itertools.count(1)
 

@@ -17,11 +17,10 @@ from support.web_files import CLIENT, WEB
 pytestmark = pytest.mark.browser
 
 
-@pytest.mark.parametrize("folder", [CLIENT, WEB], ids=["client", "page"])
-def test_the_tests_on_node_pass(folder: Path, service: Service) -> None:
-    """Those of the client (encodings, resuming, watchdog, limits) and of the page's computations."""
+def test_the_clients_tests_on_node_pass(service: Service) -> None:
+    """Those of encodings, resuming, watchdog and limits; `just check` runs those of the page."""
     done = subprocess.run(
-        [WEB / "npm", "--prefix", folder, "run", "--silent", "test"],
+        [WEB / "npm", "--prefix", CLIENT, "run", "--silent", "test"],
         env={**os.environ, "QUOTECAST_URL": service.url},
         capture_output=True,
         text=True,
