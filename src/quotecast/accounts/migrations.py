@@ -17,9 +17,9 @@ from piccolo.apps.migrations.commands.forwards import ForwardsMigrationManager
 from piccolo.apps.migrations.tables import Migration
 
 from quotecast.accounts.engine import DB
+from quotecast.accounts.migration_files import APP
 from quotecast.errors import QuotecastError
 
-APP: Final = "accounts"
 # An arbitrary number, the same in every version of the service.
 _LOCK: Final = 7_120_531_940_552_611
 _WAIT: Final = "60s"

@@ -16,9 +16,11 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
+import asyncpg
 from msgspec.structs import replace
 
 from quotecast import parent
+from quotecast.accounts import migration_files
 from quotecast.garbage import return_free_memory
 from quotecast.local import children, console, folder, locks, page, ports, scenarios, servers, signing
 from quotecast.local import live as live_providers
@@ -87,14 +89,21 @@ async def _serve(settings: Settings, script: Path | None) -> None:
                     **scenarios.environment_of(settings),
                 }
                 secret = settings.jwt_secret or signing.load_secret(data)
-                await _run_commands(
-                    settings, partial(_command_spec, environment=environment, lock=lock), secret
-                )
+                spec_of = partial(_command_spec, environment=environment, lock=lock)
+                await _migrate(database_url, spec_of("migrate", "migrate"))
+                await _run_commands(settings, spec_of, secret)
+
+
+async def _migrate(url: str, migrate: ProcessSpec) -> None:
+    applied = False
+    # The command says why a database does not answer.
+    with contextlib.suppress(OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
+        applied = await migration_files.are_applied(url)
+    seconds = 0.0 if applied else await children.run_to_end(migrate)
+    console.say(f"{'migrate':<9} the tables are up to date, {seconds:.1f} s")
 
 
 async def _run_commands(settings: Settings, spec_of: Callable[..., ProcessSpec], secret: str) -> None:
-    seconds = await children.run_to_end(spec_of("migrate", "migrate"))
-    console.say(f"{'migrate':<9} the tables are up to date, {seconds:.1f} s")
     ingest = spec_of("ingest", "ingest", stop_seconds=1.5, more=_metrics(settings, 0))
     signing_key = secret_variables({"jwt_secret": secret})
     apis = [

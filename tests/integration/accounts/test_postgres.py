@@ -13,7 +13,7 @@ import asyncpg
 import pytest
 from piccolo.apps.migrations.commands.new import AutoMigrationManager
 
-from quotecast.accounts import migrations
+from quotecast.accounts import migration_files, migrations
 from quotecast.accounts.piccolo_app import APP_CONFIG
 from quotecast.local import postgres, probes
 from support.servers import Postgres, running_postgres
@@ -64,6 +64,17 @@ async def insert(connection: asyncpg.Connection, **values: object) -> None:
     row = {**USER, **values}
     places = ", ".join(f"${number}" for number in range(1, len(row) + 1))
     await connection.execute(f"INSERT INTO users ({', '.join(row)}) VALUES ({places})", *row.values())  # noqa: S608 - the columns above
+
+
+async def test_a_start_knows_without_piccolo_whether_there_is_anything_to_migrate(database_url: str) -> None:
+    """An empty database lacks migrations, and so does one whose newest migration was undone."""
+    assert migration_files.migration_names() == {*MIGRATIONS}
+    seen = [await migration_files.are_applied(database_url)]
+    await migrations.apply(database_url)
+    seen.append(await migration_files.are_applied(database_url))
+    await migrations.undo(database_url)
+    seen.append(await migration_files.are_applied(database_url))
+    assert seen == [False, True, False]
 
 
 async def test_migrations_go_forwards_and_backwards(
