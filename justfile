@@ -6,6 +6,9 @@ set positional-arguments
 
 bin := ".venv/bin"
 
+# Images of Python often forbid bytecode; without it every process compiles all its code at its start.
+export PYTHONDONTWRITEBYTECODE := ""
+
 # check and test
 default: check test
 
