@@ -64,7 +64,9 @@ def test_focused_row_out_of_view_keeps_the_focus(page: Page) -> None:
     expect(frame.locator("tr[aria-rowindex='72']")).to_be_attached()
     assert focused(page) == name
     page.keyboard.press("ArrowDown")
-    assert frame.evaluate("frame => frame.scrollTop") < 100
+    # By the turnover of now, the row may be the first no longer.
+    expect(frame.locator("button.symbol:focus")).to_be_in_viewport()
+    expect(frame.locator("tr[aria-rowindex='72']")).to_have_count(0)
     # Sorting by symbol moves the focused row.
     frame.get_by_role("button", name="Symbol").evaluate("button => button.click()")
     expect(frame.locator("th[aria-sort=ascending]")).to_have_count(1)
