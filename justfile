@@ -6,6 +6,9 @@ set positional-arguments
 
 bin := ".venv/bin"
 
+# Tests start recipes by `just`, which may be in .venv only.
+export PATH := justfile_directory() / ".venv/bin:" + env("PATH")
+
 # Images of Python often forbid bytecode; without it every process compiles all its code at its start.
 export PYTHONDONTWRITEBYTECODE := ""
 
