@@ -64,7 +64,8 @@ def play(page: Page, moment: datetime) -> None:
     """Plays the stocks of the watchlist from a moment."""
     page.get_by_role("button", name="Time machine").click()
     dialog = page.get_by_role("dialog", name="Time machine")
-    dialog.get_by_label("Play from").fill(f"{moment:%Y-%m-%dT%H:%M:%S}")
+    # Browsers write a full minute without its seconds, and Playwright compares.
+    dialog.get_by_label("Play from").fill(f"{moment:%Y-%m-%dT%H:%M:%S}".removesuffix(":00"))
     dialog.get_by_label("Speed").select_option("10")
     dialog.get_by_role("button", name="Play").click()
 
