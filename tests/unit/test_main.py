@@ -68,32 +68,33 @@ def test_up_can_be_live(runs: list[str]) -> None:
     assert runs == ["quotecast.local.up:live"]
 
 
-def test_up_takes_scenarios(monkeypatch: pytest.MonkeyPatch) -> None:
-    given: list[Namespace] = []
+@pytest.fixture
+def given(monkeypatch: pytest.MonkeyPatch) -> list[Namespace]:
+    """Returns the arguments of the commands that the test gives, which do not run."""
+    arguments: list[Namespace] = []
 
-    def run(arguments: Namespace) -> int:
-        given.append(arguments)
+    def run(parsed: Namespace) -> int:
+        arguments.append(parsed)
         return 0
 
     monkeypatch.setattr(__main__, "_run", run)
+    return arguments
+
+
+def test_up_takes_scenarios(given: list[Namespace]) -> None:
     assert __main__.main(["up", "--scenario", "open-burst", "--live", "--scenario", "drop@+5,every=2"]) == 0
     assert __main__.main(["up"]) == 0
     assert [each.scenario for each in given] == [["open-burst", "drop@+5,every=2"], []]
 
 
-def test_up_takes_a_number_of_workers(monkeypatch: pytest.MonkeyPatch) -> None:
-    given: list[Namespace] = []
-
-    def run(arguments: Namespace) -> int:
-        given.append(arguments)
-        return 0
-
-    monkeypatch.setattr(__main__, "_run", run)
+def test_up_takes_a_number_of_workers(given: list[Namespace], capsys: pytest.CaptureFixture[str]) -> None:
     assert __main__.main(["up", "--workers", "4", "--no-build"]) == 0
     assert __main__.main(["up"]) == 0
     assert [(each.workers, each.build) for each in given] == [(4, False), (None, True)]
-    with pytest.raises(SystemExit, match="2"):
-        __main__.main(["up", "--workers", "0"])
+    for wrong in ("0", "257", "-1", "two"):
+        with pytest.raises(SystemExit, match="2"):
+            __main__.main(["up", "--workers", wrong])
+        assert capsys.readouterr().err.endswith("must be a whole number from 1 to 256\n")
 
 
 def test_a_wrong_scenario_is_one_line(

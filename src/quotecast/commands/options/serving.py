@@ -23,8 +23,7 @@ def add_up(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument(
         "--workers",
-        type=int,
-        choices=range(1, MOST_WORKERS + 1),
+        type=_workers,
         metavar="N",
         help="number of API workers, by default QUOTECAST_WORKERS, else one for every four cores",
     )
@@ -34,6 +33,13 @@ def add_up(command: argparse.ArgumentParser) -> None:
         action="store_false",
         help="in a checkout, do not build the terminal page, whose sources may have changed",
     )
+
+
+def _workers(text: str) -> int:
+    """Returns a number of workers. Raises ArgumentTypeError."""
+    if not (text.isdecimal() and 1 <= int(text) <= MOST_WORKERS):
+        raise argparse.ArgumentTypeError(f"must be a whole number from 1 to {MOST_WORKERS}")
+    return int(text)
 
 
 def add_edge(command: argparse.ArgumentParser) -> None:
