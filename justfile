@@ -48,7 +48,7 @@ browser *arguments: (environment "browser")
 
 # run the commands of README.md and a dozen faults on real processes: of the long tests, what every commit must pass
 vital *arguments: (environment "test")
-    {{ bin }}/pytest -n 2 --dist loadfile --timeout 600 -m "vital and not minutes" tests/deploy tests/faults tests/security "$@"
+    {{ bin }}/pytest -n 2 --dist loadfile --timeout 600 -m "vital and not minutes" tests/deploy tests/faults "$@"
 
 # run all long tests, or a part such as `just long 7`: outages, attacks, deployment, vendors' clients, other servers
 long *part: (environment "test")

@@ -97,27 +97,28 @@ class _Handler(BaseHTTPRequestHandler):
         """Says nothing."""
 
 
+class _Empty(_Handler):
+    def do_GET(self) -> None:
+        self.send_error(404)
+
+
 @contextlib.contextmanager
 def newer_index(newer: Mapping[str, str]) -> Iterator[str]:
     """Yields the address of an index that offers these versions, by project, beside the registry's."""
-    handler = type("Handler", (_Handler,), {"upstream": registry(), "newer": newer})
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}/simple"
-        finally:
-            server.shutdown()
+    with _serving(type("Newer", (_Handler,), {"upstream": registry(), "newer": newer})) as address:
+        yield address
 
 
 @contextlib.contextmanager
 def empty_index() -> Iterator[str]:
     """Yields the address of an index that answers 404 to everything."""
+    with _serving(_Empty) as address:
+        yield address
 
-    class Empty(_Handler):
-        def do_GET(self) -> None:
-            self.send_error(404)
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Empty) as server:
+@contextlib.contextmanager
+def _serving(handler: type[_Handler]) -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         try:
             yield f"http://127.0.0.1:{server.server_port}/simple"
