@@ -15,9 +15,9 @@ import structlog
 from hypothesis import settings
 
 from quotecast.local import valkey
-from support import databases
-from support.figures import LINES, SLACK, Figures
-from support.servers import Postgres, Valkey, running_postgres, running_valkey
+from support.runs.figures import LINES, SLACK, Figures
+from support.servers import databases
+from support.servers.processes import Postgres, Valkey, running_postgres, running_valkey
 
 # Images of Python often forbid it to keep bytecode. Without, collecting the tests takes twenty seconds and a
 # start of the service two, most of which is compiling.
@@ -31,7 +31,7 @@ settings.register_profile("ci", derandomize=True, deadline=None)
 settings.register_profile("local", deadline=None)
 settings.load_profile("ci" if "CI" in os.environ else "local")
 
-pytest_plugins = ["support.budget", "support.longest_first", "support.slices"]
+pytest_plugins = ["support.runs.budget", "support.runs.longest_first", "support.runs.slices"]
 
 _numbers = itertools.count(1)
 

@@ -8,7 +8,7 @@ import pytest
 
 from quotecast.limits.fallback import LocalWindow
 from quotecast.limits.window import Window
-from support.servers import running_valkey
+from support.servers.processes import running_valkey
 
 LIMIT = 1_000_000
 

@@ -12,7 +12,7 @@ from quotecast.api.edge.repeats import Repeats
 from quotecast.api.edge.throttle import Throttle
 from quotecast.asgi import App, Message
 from quotecast.limits.decision import Decision
-from support.factories import full_mirrors, services
+from support.made.factories import full_mirrors, services
 
 READS = {
     "three quotes": ("/api/market/quotes", b"symbols=AAPL,MSFT,NVDA"),

@@ -6,11 +6,11 @@ from typing import Final
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from support.browsers import Browsers, running_browsers
-from support.opened_page import DEADLINE_MS, open_page
-from support.service import Service
-from support.terminal_service import Databases, running_databases, terminal_service
-from support.web_files import WEB
+from support.made.web_files import WEB
+from support.servers.browsers import Browsers, running_browsers
+from support.servers.opened_page import DEADLINE_MS, open_page
+from support.servers.service import Service
+from support.servers.terminal_service import Databases, running_databases, terminal_service
 
 expect.set_options(timeout=DEADLINE_MS)
 

@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from playwright.sync_api import Browser, Page, expect
 
-from support.browsers import running_browsers
-from support.opened_page import open_page, wait_for_live, wait_for_price
+from support.servers.browsers import running_browsers
+from support.servers.opened_page import open_page, wait_for_live, wait_for_price
 
 DESK: Final = {"width": 1600, "height": 1000}
 PHONE: Final[dict[str, Any]] = {"device_scale_factor": 2, "has_touch": True}

@@ -5,8 +5,8 @@ import re
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from support.opened_page import log_in, open_page, register
-from support.service import Service
+from support.servers.opened_page import log_in, open_page, register
+from support.servers.service import Service
 
 pytestmark = pytest.mark.browser
 

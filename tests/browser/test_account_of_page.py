@@ -6,9 +6,9 @@ import re
 import pytest
 from playwright.sync_api import Browser, Page, Request, expect
 
-from support.browsers import both_browsers
-from support.opened_page import address, log_in, open_page, register, wait_for_price
-from support.service import Service
+from support.servers.browsers import both_browsers
+from support.servers.opened_page import address, log_in, open_page, register, wait_for_price
+from support.servers.service import Service
 
 pytestmark = pytest.mark.browser
 

@@ -9,10 +9,10 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, Locator, Page, Request, Response, expect
 
-from support.opened_page import address, eventually, open_page, register, wait_for_price
-from support.reserved import port_number, reserve_port
-from support.service import Service
-from support.web_files import AXE
+from support.made.web_files import AXE
+from support.servers.opened_page import address, eventually, open_page, register, wait_for_price
+from support.servers.reserved import port_number, reserve_port
+from support.servers.service import Service
 
 pytestmark = pytest.mark.browser
 

@@ -8,9 +8,9 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from support.opened_page import address, open_page, register
-from support.service import Service
-from support.web_files import AXE, RUN_AXE
+from support.made.web_files import AXE, RUN_AXE
+from support.servers.opened_page import address, open_page, register
+from support.servers.service import Service
 
 pytestmark = pytest.mark.browser
 

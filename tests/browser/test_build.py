@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from support.fresh_clone import ROOT, copy_clone, only_python
-from support.web_files import WEB
+from support.made.web_files import WEB
+from support.servers.fresh_clone import ROOT, copy_clone, only_python
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 

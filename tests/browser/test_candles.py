@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, Request, expect
 
-from support.browsers import both_browsers
-from support.fault_proxy import FaultProxy
-from support.opened_page import eventually, open_page, wait_for_live, wait_for_price
-from support.service import Service
-from support.terminal_service import Databases, fast_market
+from support.servers.browsers import both_browsers
+from support.servers.fault_proxy import FaultProxy
+from support.servers.opened_page import eventually, open_page, wait_for_live, wait_for_price
+from support.servers.service import Service
+from support.servers.terminal_service import Databases, fast_market
 
 pytestmark = pytest.mark.browser
 

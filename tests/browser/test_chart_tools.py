@@ -9,9 +9,9 @@ from typing import Any, Final
 import pytest
 from playwright.sync_api import Browser, Locator, Page, Request, Route, expect
 
-from support.opened_page import DEADLINE_MS, open_page, wait_for_price
-from support.service import Service
-from support.web_files import AXE
+from support.made.web_files import AXE
+from support.servers.opened_page import DEADLINE_MS, open_page, wait_for_price
+from support.servers.service import Service
 
 pytestmark = pytest.mark.browser
 

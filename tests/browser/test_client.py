@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from quotecast.api.reference.asyncapi import asyncapi_document
-from support.factories import client_to, edge_of, full_mirrors, services
-from support.service import Service
-from support.terminal_service import beside
-from support.web_files import CLIENT, WEB
+from support.made.factories import client_to, edge_of, full_mirrors, services
+from support.made.web_files import CLIENT, WEB
+from support.servers.service import Service
+from support.servers.terminal_service import beside
 
 pytestmark = pytest.mark.browser
 

@@ -11,10 +11,10 @@ from playwright.sync_api import Page, expect
 
 from docs.pages import blocks
 from docs.pages import page as page_of_docs
-from support.browsers import both_browsers
-from support.service import Service
-from support.typescript_package import installed_client
-from support.web_files import CLIENT
+from support.made.web_files import CLIENT
+from support.servers.browsers import both_browsers
+from support.servers.service import Service
+from support.servers.typescript_package import installed_client
 
 TOOLS = CLIENT / "node_modules/.bin"
 REACT = {"react": "19.3.1", "@types/react": "19.3.0"}

@@ -8,8 +8,8 @@ from playwright.sync_api import Page
 
 from docs.pages import blocks
 from docs.pages import page as page_of
-from support.browsers import both_browsers
-from support.service import Service
+from support.servers.browsers import both_browsers
+from support.servers.service import Service
 
 pytestmark = pytest.mark.browser
 

@@ -12,9 +12,9 @@ from playwright.sync_api import Page
 
 from docs.pages import blocks
 from docs.pages import page as page_of_docs
-from support.browsers import both_browsers
-from support.service import Service
-from support.typescript_package import installed_client, node_of
+from support.servers.browsers import both_browsers
+from support.servers.service import Service
+from support.servers.typescript_package import installed_client, node_of
 
 pytestmark = pytest.mark.browser
 

@@ -3,9 +3,9 @@
 import pytest
 from playwright.sync_api import Browser
 
-from support.browsers import both_browsers
-from support.opened_page import open_page
-from support.service import Service
+from support.servers.browsers import both_browsers
+from support.servers.opened_page import open_page
+from support.servers.service import Service
 
 pytestmark = pytest.mark.browser
 

@@ -9,9 +9,9 @@ from typing import Final
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from support.browsers import both_browsers
-from support.fault_proxy import FaultProxy
-from support.opened_page import (
+from support.servers.browsers import both_browsers
+from support.servers.fault_proxy import FaultProxy
+from support.servers.opened_page import (
     address,
     eventually,
     open_page,
@@ -19,8 +19,8 @@ from support.opened_page import (
     wait_for_live,
     wait_for_price,
 )
-from support.servers import Valkey, running_valkey
-from support.service import Service
+from support.servers.processes import Valkey, running_valkey
+from support.servers.service import Service
 
 pytestmark = pytest.mark.browser
 

@@ -13,12 +13,12 @@ from playwright.sync_api import Browser, Page, expect
 from websockets.exceptions import ConnectionClosed
 
 from quotecast.operators.totp import STEP_SECONDS, code_of
-from support.account_service import PASSWORD
-from support.browsers import both_browsers
-from support.opened_page import address, open_page
-from support.service import Service
-from support.terminal_service import Databases, terminal_service
-from support.web_files import AXE, RUN_AXE, WEB
+from support.made.web_files import AXE, RUN_AXE, WEB
+from support.servers.browsers import both_browsers
+from support.servers.opened_page import address, open_page
+from support.servers.service import Service
+from support.servers.terminal_service import Databases, terminal_service
+from support.stages.account_service import PASSWORD
 
 pytestmark = pytest.mark.browser
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
-from support.fault_proxy import FaultProxy
-from support.opened_page import DEADLINE_MS, open_page, wait_for_live, wait_for_price
-from support.servers import running_valkey
-from support.service import Service
+from support.servers.fault_proxy import FaultProxy
+from support.servers.opened_page import DEADLINE_MS, open_page, wait_for_live, wait_for_price
+from support.servers.processes import running_valkey
+from support.servers.service import Service
 
 pytestmark = pytest.mark.browser
 

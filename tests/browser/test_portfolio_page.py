@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from support.opened_page import log_in, open_page
-from support.service import Service
-from support.web_files import WEB
+from support.made.web_files import WEB
+from support.servers.opened_page import log_in, open_page
+from support.servers.service import Service
 
 pytestmark = pytest.mark.browser
 

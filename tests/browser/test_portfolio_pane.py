@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from support.opened_page import log_in, wait_for_price
-from support.service import Service
+from support.servers.opened_page import log_in, wait_for_price
+from support.servers.service import Service
 
 pytestmark = pytest.mark.browser
 

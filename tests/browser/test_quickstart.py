@@ -10,8 +10,8 @@ from playwright.sync_api import Page
 
 from docs.pages import blocks
 from docs.pages import page as page_of_docs
-from support.service import Service
-from support.web_files import CLIENT, WEB
+from support.made.web_files import CLIENT, WEB
+from support.servers.service import Service
 
 pytestmark = pytest.mark.browser
 

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from support.service import Service
+from support.servers.service import Service
 
 pytestmark = pytest.mark.browser
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from support.browsers import both_browsers
-from support.opened_page import DEADLINE_MS, eventually, open_page, wait_for_price
-from support.servers import running_valkey
-from support.service import Service
-from support.web_files import AXE
+from support.made.web_files import AXE
+from support.servers.browsers import both_browsers
+from support.servers.opened_page import DEADLINE_MS, eventually, open_page, wait_for_price
+from support.servers.processes import running_valkey
+from support.servers.service import Service
 
 pytestmark = pytest.mark.browser
 

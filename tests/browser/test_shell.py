@@ -9,11 +9,11 @@ from typing import Final
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from support.fault_proxy import FaultProxy
-from support.opened_page import open_page, wait_for_price
-from support.servers import running_valkey
-from support.service import Service
-from support.web_files import WEB
+from support.made.web_files import WEB
+from support.servers.fault_proxy import FaultProxy
+from support.servers.opened_page import open_page, wait_for_price
+from support.servers.processes import running_valkey
+from support.servers.service import Service
 
 pytestmark = pytest.mark.browser
 

@@ -5,8 +5,8 @@ from typing import Any, Final
 import pytest
 from playwright.sync_api import Browser
 
-from support.opened_page import open_page, wait_for_live, wait_for_price
-from support.service import Service
+from support.servers.opened_page import open_page, wait_for_live, wait_for_price
+from support.servers.service import Service
 
 pytestmark = pytest.mark.browser
 

@@ -5,9 +5,9 @@ from typing import Final
 import pytest
 from playwright.sync_api import Browser, Page
 
-from support.browsers import both_browsers
-from support.opened_page import address, open_page, register
-from support.service import Service
+from support.servers.browsers import both_browsers
+from support.servers.opened_page import address, open_page, register
+from support.servers.service import Service
 
 pytestmark = pytest.mark.browser
 

@@ -7,9 +7,9 @@ from typing import Final
 import pytest
 from playwright.sync_api import Browser, Request, expect
 
-from support.opened_page import DEADLINE_MS, open_page, wait_for_price
-from support.service import Service
-from support.terminal_service import Databases, fast_market
+from support.servers.opened_page import DEADLINE_MS, open_page, wait_for_price
+from support.servers.service import Service
+from support.servers.terminal_service import Databases, fast_market
 
 pytestmark = pytest.mark.browser
 

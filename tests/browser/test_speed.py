@@ -6,12 +6,12 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, Page
 
-from support.browsers import Browsers
-from support.figures import Figures
-from support.opened_page import open_page, wait_for_live, wait_for_price
-from support.servers import running_valkey
-from support.service import Service
-from support.web_files import WEB
+from support.made.web_files import WEB
+from support.runs.figures import Figures
+from support.servers.browsers import Browsers
+from support.servers.opened_page import open_page, wait_for_live, wait_for_price
+from support.servers.processes import running_valkey
+from support.servers.service import Service
 
 pytestmark = pytest.mark.browser
 

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
-from support.browsers import both_browsers
-from support.opened_page import (
+from support.made.web_files import AXE, RUN_AXE
+from support.servers.browsers import both_browsers
+from support.servers.opened_page import (
     DEADLINE_MS,
     address,
     eventually,
@@ -20,8 +21,7 @@ from support.opened_page import (
     wait_for_live,
     wait_for_price,
 )
-from support.service import Service
-from support.web_files import AXE, RUN_AXE
+from support.servers.service import Service
 
 pytestmark = pytest.mark.browser
 

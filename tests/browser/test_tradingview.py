@@ -12,9 +12,9 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from docs.pages import blocks, page
-from support.opened_page import open_page
-from support.service import Service
-from support.web_files import CLIENT, WEB
+from support.made.web_files import CLIENT, WEB
+from support.servers.opened_page import open_page
+from support.servers.service import Service
 
 pytestmark = pytest.mark.browser
 

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, expect
 
-from support.opened_page import address, register, wait_for_live
-from support.service import Service
-from support.terminal_service import Databases, terminal_service
+from support.servers.opened_page import address, register, wait_for_live
+from support.servers.service import Service
+from support.servers.terminal_service import Databases, terminal_service
 
 pytestmark = pytest.mark.browser
 

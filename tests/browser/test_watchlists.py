@@ -6,8 +6,8 @@ import re
 import pytest
 from playwright.sync_api import APIResponse, Browser, Locator, Page, Response, Route, expect
 
-from support.opened_page import address, eventually, log_in, open_page, register, wait_for_price
-from support.service import Service
+from support.servers.opened_page import address, eventually, log_in, open_page, register, wait_for_price
+from support.servers.service import Service
 
 pytestmark = pytest.mark.browser
 

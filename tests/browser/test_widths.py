@@ -5,8 +5,8 @@ from typing import Final
 import pytest
 from playwright.sync_api import Browser, Page
 
-from support.opened_page import open_page, register
-from support.service import Service
+from support.servers.opened_page import open_page, register
+from support.servers.service import Service
 
 pytestmark = pytest.mark.browser
 

@@ -5,9 +5,9 @@ import json
 import pytest
 from playwright.sync_api import Browser, Locator, Page, Response, expect
 
-from support.opened_page import address, log_in, open_page, register, wait_for_price
-from support.service import Service
-from support.web_files import AXE, RUN_AXE
+from support.made.web_files import AXE, RUN_AXE
+from support.servers.opened_page import address, log_in, open_page, register, wait_for_price
+from support.servers.service import Service
 
 pytestmark = pytest.mark.browser
 

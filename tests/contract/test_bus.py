@@ -12,8 +12,8 @@ from quotecast.bus.memory import MemoryBus
 from quotecast.bus.redis import RedisBus
 from quotecast.bus.wire import encode_change
 from quotecast.market.feeds import Feed
-from support.alpaca_made import closed_day
-from support.market_made import INFO, state_of, stock
+from support.made.alpaca import closed_day
+from support.made.market import INFO, state_of, stock
 
 Bus = MemoryBus | RedisBus
 

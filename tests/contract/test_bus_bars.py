@@ -11,7 +11,7 @@ from quotecast.bus.memory import MemoryBus
 from quotecast.bus.redis import RedisBus
 from quotecast.market.feeds import Feed
 from quotecast.market.own_bars import Closing, OwnBar, Part, Progress
-from support.market_made import EPOCH, state_of, stock
+from support.made.market import EPOCH, state_of, stock
 
 Bus = MemoryBus | RedisBus
 

@@ -10,7 +10,7 @@ from quotecast.bus.memory import MemoryBus
 from quotecast.bus.redis import RedisBus
 from quotecast.market.crossings import NO_CROSSING, Crossing, CrossingId
 from quotecast.market.feeds import Feed
-from support.market_made import EPOCH, state_of, stock
+from support.made.market import EPOCH, state_of, stock
 
 Bus = MemoryBus | RedisBus
 STATE = state_of([stock("AAPL")])

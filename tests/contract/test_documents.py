@@ -13,8 +13,8 @@ from quotecast.bus.base import ASSETS, NEWS, Batch, Beat, DocumentChanged
 from quotecast.bus.memory import MemoryBus
 from quotecast.bus.redis import RedisBus
 from quotecast.market.feeds import Feed
-from support.documents_made import article, asset, assets_of, news_of
-from support.market_made import INFO, state_of, stock
+from support.made.documents import article, asset, assets_of, news_of
+from support.made.market import INFO, state_of, stock
 
 Bus = MemoryBus | RedisBus
 

@@ -8,6 +8,7 @@ import pytest
 import redis
 from msgspec import structs
 
+from contract.relays_made import Origin, serving_relays
 from quotecast.bus.base import NEWS, Batch, Beat, Document, DocumentChanged, StoredQuote
 from quotecast.bus.redis import RedisBus
 from quotecast.bus.wire import encode_change
@@ -15,9 +16,8 @@ from quotecast.errors import BusError, UnreadableState
 from quotecast.feed.mirror import Mirror
 from quotecast.feed.relay import Relay
 from quotecast.market.feeds import Feed
-from support.documents_made import article, news_of
-from support.market_made import INFO, state_of, stock
-from support.relays_made import Origin, serving_relays
+from support.made.documents import article, news_of
+from support.made.market import INFO, state_of, stock
 
 STATE = state_of([stock("AAPL"), stock("MSFT")])
 BEAT = Beat(feed=Feed.STOCKS, epoch=STATE.epoch, seq=1, info=INFO)

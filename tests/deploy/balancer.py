@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from support.service import Service
+from support.servers.service import Service
 
 ROOT = Path(__file__).parents[2]
 POLICY = ROOT / "deploy" / "haproxy" / "edge.cfg"

@@ -18,9 +18,9 @@ import websockets.asyncio.client
 from websockets.exceptions import ConnectionClosed
 
 from deploy.balancer import POLICY, Balancer, running_balancer
-from support.merging_client import MergingClient
-from support.servers import Valkey, running_valkey
-from support.service import Service
+from support.clients.merging_client import MergingClient
+from support.servers.processes import Valkey, running_valkey
+from support.servers.service import Service
 
 PATIENCE_SECONDS = 60.0
 QUOTES = "/api/market/quotes?symbols=AAPL,MSFT,NVDA"

@@ -22,8 +22,8 @@ from urllib.parse import unquote
 import httpx
 
 from quotecast.local import postgres
-from support.reserved import port_number, reserve_port
-from support.servers import Postgres, Valkey, running_postgres, running_valkey
+from support.servers.processes import Postgres, Valkey, running_postgres, running_valkey
+from support.servers.reserved import port_number, reserve_port
 
 PAGE = Path(__file__).parents[2] / "src" / "quotecast" / "web"
 

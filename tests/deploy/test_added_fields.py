@@ -17,9 +17,9 @@ from quotecast.bus.base import Batch, FeedInfo, Snapshot, StoredQuote
 from quotecast.bus.redis import RedisBus
 from quotecast.bus.wire import encode_change
 from quotecast.market.feeds import Feed
-from support.market_made import stock
-from support.servers import Valkey
-from support.service import Service
+from support.made.market import stock
+from support.servers.processes import Valkey
+from support.servers.service import Service
 
 pytestmark = pytest.mark.slow
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from quotecast.accounts import migrations
 from quotecast.accounts.database import Database
 from quotecast.local import postgres
-from support.servers import Postgres
-from support.transactions import query_server, register_user, visible_users
+from support.oracles.transactions import query_server, register_user, visible_users
+from support.servers.processes import Postgres
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "operating.md").read_text("utf-8")
 

@@ -15,9 +15,9 @@ from benchmarks.cache import BEHIND, NGINX
 from deploy.balancer import running_balancer
 from deploy.cache import Cache, running_cache
 from quotecast.limits.fallback import SECOND, LocalWindow
-from support.plain_http import NO_TLS
-from support.servers import running_valkey
-from support.service import Service
+from support.clients.plain_http import NO_TLS
+from support.servers.processes import running_valkey
+from support.servers.service import Service
 
 pytestmark = pytest.mark.deploy
 

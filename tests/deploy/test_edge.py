@@ -7,8 +7,8 @@ import pytest
 from websockets.sync.client import connect
 
 from deploy.balancer import running_balancer
-from support.servers import Valkey
-from support.service import Service
+from support.servers.processes import Valkey
+from support.servers.service import Service
 
 
 @pytest.mark.deploy

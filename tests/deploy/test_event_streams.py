@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from deploy.balancer import POLICY, running_balancer
-from support.servers import Valkey
-from support.service import Service
+from support.servers.processes import Valkey
+from support.servers.service import Service
 
 
 @pytest.mark.deploy

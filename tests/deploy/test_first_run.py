@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from docs.pages import README, blocks, curls
-from support.fresh_clone import copy_clone, only_python, python_of, running, wait_until_serving
-from support.reserved import port_number, reserve_port
+from support.servers.fresh_clone import copy_clone, only_python, python_of, running, wait_until_serving
+from support.servers.reserved import port_number, reserve_port
 
 TEXT = README.read_text("utf-8")
 [START] = blocks(TEXT, "bash")

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from support.fresh_clone import ROOT, copy_clone, only_python, output_of
-from support.package_index import empty_index, newer_index
+from deploy.package_index import empty_index, newer_index
+from support.servers.fresh_clone import ROOT, copy_clone, only_python, output_of
 
 UV = Path(sys.executable).with_name("uv")
 JUSTFILE = (ROOT / "justfile").read_text("utf-8")

@@ -24,12 +24,18 @@ from quotecast.errors import DatabaseAway
 from quotecast.history.writer import CLOSINGS
 from quotecast.market.feeds import Feed
 from quotecast.settings.model import Settings
-from support.closings import made_closings, put, rows_of, stored_rows, write_all, writer_of
-from support.figures import SLACK
-from support.pgbouncer import DEBIAN, NEWER, PgBouncer, running_pgbouncer
-from support.reserved import port_number, reserve_port
-from support.servers import Postgres
-from support.transactions import open_database, query_server, raises_in_time, register_user, visible_users
+from support.made.closings import made_closings, put, rows_of, stored_rows, write_all, writer_of
+from support.oracles.transactions import (
+    open_database,
+    query_server,
+    raises_in_time,
+    register_user,
+    visible_users,
+)
+from support.runs.figures import SLACK
+from support.servers.pgbouncer import DEBIAN, NEWER, PgBouncer, running_pgbouncer
+from support.servers.processes import Postgres
+from support.servers.reserved import port_number, reserve_port
 
 pytestmark = pytest.mark.deploy
 

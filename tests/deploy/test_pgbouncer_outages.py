@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from support.account_outage import judge_outage
-from support.figures import Figures
-from support.whole_service import Whole, whole_service
+from support.runs.figures import Figures
+from support.servers.whole_service import Whole, whole_service
+from support.stages.account_outage import judge_outage
 
 pytestmark = pytest.mark.deploy
 

@@ -14,12 +14,12 @@ from quotecast.alerts.writer import POLL_SECONDS, CrossingWriter
 from quotecast.bus.redis import RedisBus
 from quotecast.market.crossings import Crossing
 from quotecast.market.feeds import Feed
-from support.alert_store import AlertRow
-from support.alerts_stored import put_alerts, put_crossings, stored_events
-from support.closings import made_closings, put, write_all, writer_of
-from support.pgbouncer import DEBIAN, NEWER, PgBouncer, running_pgbouncer
-from support.servers import Postgres
-from support.transactions import open_database, query_server, register_user, visible_users
+from support.made.closings import made_closings, put, write_all, writer_of
+from support.oracles.transactions import open_database, query_server, register_user, visible_users
+from support.servers.pgbouncer import DEBIAN, NEWER, PgBouncer, running_pgbouncer
+from support.servers.processes import Postgres
+from support.stages.alert_store import AlertRow
+from support.stages.alerts_stored import put_alerts, put_crossings, stored_events
 
 pytestmark = pytest.mark.deploy
 

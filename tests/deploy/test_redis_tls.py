@@ -15,10 +15,10 @@ from quotecast.errors import BusError
 from quotecast.limits.window import Window
 from quotecast.local import probes
 from quotecast.market.feeds import Feed
-from support.market_made import state_of, stock
-from support.own_tls import make_certificate
-from support.reserved import port_number, reserve_port
-from support.sentinel_set import Identity, SentinelSet, own_servers, running_sentinels, until
+from support.made.market import state_of, stock
+from support.servers.own_tls import make_certificate
+from support.servers.reserved import port_number, reserve_port
+from support.servers.sentinel_set import Identity, SentinelSet, own_servers, running_sentinels, until
 
 pytestmark = pytest.mark.deploy
 

@@ -5,10 +5,10 @@ from urllib.parse import quote
 import pytest
 import redis
 
-from support.access_rules import PASSWORD, create_users, refusals
-from support.sentinel_set import until
-from support.servers import Valkey
-from support.service import Service
+from support.oracles.access_rules import PASSWORD, create_users, refusals
+from support.servers.processes import Valkey
+from support.servers.sentinel_set import until
+from support.servers.service import Service
 
 pytestmark = pytest.mark.deploy
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from support.fresh_clone import ROOT, copy_clone, only_python, output_of, running, wait_until_serving
-from support.reserved import port_number, reserve_port
+from support.servers.fresh_clone import ROOT, copy_clone, only_python, output_of, running, wait_until_serving
+from support.servers.reserved import port_number, reserve_port
 
 UV = Path(sys.executable).with_name("uv")
 

@@ -3,7 +3,7 @@
 import pytest
 
 from deploy.rollout import restart
-from support.servers import Valkey
+from support.servers.processes import Valkey
 
 #: Most seconds of a reconnection beyond the announced delay, on a machine that runs other tests.
 SLACK_SECONDS = 5.0

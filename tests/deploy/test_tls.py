@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from deploy.tls_front import Certificate, postgres_over_tls, redis_over_tls
 from quotecast.accounts import migrations
 from quotecast.accounts.database import Database
 from quotecast.accounts.tables import User
@@ -12,9 +13,8 @@ from quotecast.errors import BusError
 from quotecast.limits.window import Window
 from quotecast.local import probes
 from quotecast.market.feeds import Feed
-from support.market_made import state_of, stock
-from support.servers import Postgres, Valkey
-from support.tls_front import Certificate, postgres_over_tls, redis_over_tls
+from support.made.market import state_of, stock
+from support.servers.processes import Postgres, Valkey
 
 pytestmark = pytest.mark.deploy
 

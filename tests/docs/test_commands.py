@@ -15,8 +15,8 @@ import pytest
 
 from docs.pages import README, blocks, curls, page
 from quotecast.accounts import migrations
-from support.servers import running_postgres, running_valkey
-from support.service import Service
+from support.servers.processes import running_postgres, running_valkey
+from support.servers.service import Service
 
 PUBLIC = [*curls(README.read_text("utf-8")), *curls(page("http")), *curls(page("quickstart"))]
 

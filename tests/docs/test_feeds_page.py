@@ -24,9 +24,9 @@ from quotecast.feed.mirror import Mirror
 from quotecast.ingest.ledger import Ledger
 from quotecast.market.feeds import Feed
 from quotecast.providers.base import Update
-from support.feed_session import MarketSession
-from support.market_made import INFO, stock
-from support.schemas import validator_of
+from support.made.market import INFO, stock
+from support.oracles.schemas import validator_of
+from support.stages.feed_session import MarketSession
 
 GUIDE = page("feeds")
 SOCKETS = {feed.spec.name for feed in Feed}

@@ -7,7 +7,7 @@ from msgspec.structs import fields
 
 from docs.pages import page
 from quotecast.settings.model import Settings
-from support.factories import client_of, full_mirrors, services
+from support.made.factories import client_of, full_mirrors, services
 
 
 def rows(text: str, first: str) -> list[list[str]]:

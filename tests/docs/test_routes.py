@@ -13,8 +13,8 @@ from quotecast.market.feeds import Feed
 from quotecast.providers.base import Admission, unlimited
 from quotecast.settings.model import Settings
 from quotecast.stream.endpoint import GRIDS
-from support.documents_made import article, asset, assets_of, news_of
-from support.factories import client_of, full_mirrors, services
+from support.made.documents import article, asset, assets_of, news_of
+from support.made.factories import client_of, full_mirrors, services
 
 #: The changelog names groups of paths.
 PAGES = [path for path in sorted(DOCS.glob("*.md")) if path.name != "changelog.md"]

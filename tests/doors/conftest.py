@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from support.door_market import Market
-from support.running_up import Up, running_up
+from support.servers.running_up import Up, running_up
+from support.stages.door_market import Market
 
 
 @pytest.fixture(scope="session")

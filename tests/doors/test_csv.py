@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from docs.pages import blocks, page
-from support.door_market import Market, kill_workers
-from support.running_up import Up
+from support.servers.running_up import Up
+from support.stages.door_market import Market, kill_workers
 
 PATHS = {
     "AAPL": "/api/market/quotes?symbols=AAPL&format=csv",

@@ -2,8 +2,8 @@
 
 import pytest
 
-from support.door_market import Market, kill_workers
-from support.running_up import Up
+from support.servers.running_up import Up
+from support.stages.door_market import Market, kill_workers
 
 SYMBOLS = ("AAPL", "BTC/USDT", "gram-altin")
 

@@ -12,9 +12,9 @@ import pytest
 from mcp import Client
 
 from docs.pages import blocks, page
-from support.door_market import Market, kill_workers
-from support.mcp_clients import over_http, over_stdio, structured
-from support.running_up import Up
+from support.clients.mcp_clients import over_http, over_stdio, structured
+from support.servers.running_up import Up
+from support.stages.door_market import Market, kill_workers
 
 #: One symbol of each feed, and the feed's key of a symbol.
 SYMBOLS = {"stocks": ("AAPL", "ticker"), "crypto": ("BTC/USDT", "ticker"), "doviz": ("gram-altin", "symbol")}

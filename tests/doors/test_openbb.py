@@ -15,8 +15,8 @@ from websockets.exceptions import WebSocketException
 from websockets.typing import Origin
 
 from docs.pages import blocks, page
-from support.door_market import Market, kill_workers
-from support.running_up import Up
+from support.servers.running_up import Up
+from support.stages.door_market import Market, kill_workers
 
 SYMBOLS = {"market": "AAPL", "crypto": "BTC/USDT", "doviz": "gram-altin"}
 ORIGIN = Origin("https://pro.openbb.co")

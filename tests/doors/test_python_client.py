@@ -11,9 +11,9 @@ import pytest
 
 from fakes.receiver import Receiver
 from quotecast_client import AsyncClient, Client, Unauthorized, verify_webhook
-from support.door_market import Market, kill_workers
-from support.python_packages import build_package, install_package, without_paths
-from support.running_up import Up
+from support.servers.python_packages import build_package, install_package, without_paths
+from support.servers.running_up import Up
+from support.stages.door_market import Market, kill_workers
 
 SYMBOLS = ("AAPL", "BTC/USDT", "gram-altin")
 PROGRAM = Path(__file__).with_name("python_client_program.py")

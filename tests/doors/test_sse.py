@@ -5,10 +5,10 @@ import time
 
 import pytest
 
-from support.door_market import Market, kill_workers
-from support.event_stream import EventStream
-from support.merging_client import MergingClient
-from support.running_up import Up
+from support.clients.event_stream import EventStream
+from support.clients.merging_client import MergingClient
+from support.servers.running_up import Up
+from support.stages.door_market import Market, kill_workers
 
 SYMBOLS = {"market": "AAPL", "crypto": "BTC/USDT", "doviz": "gram-altin"}
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from support.door_market import Market, kill_workers
-from support.printed_prices import PrintedPrices
-from support.running_up import Up
-from support.typescript_package import PACKAGES, installed_client, node_of
+from support.oracles.printed_prices import PrintedPrices
+from support.servers.running_up import Up
+from support.servers.typescript_package import PACKAGES, installed_client, node_of
+from support.stages.door_market import Market, kill_workers
 
 SYMBOLS = ("AAPL", "BTC/USDT", "gram-altin")
 SCRIPT = Path(__file__).with_name("typescript_stream.mjs")

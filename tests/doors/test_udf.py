@@ -8,11 +8,11 @@ from urllib.parse import quote
 
 import pytest
 
-from support.chart_requests import judge
-from support.door_market import Market, kill_workers
-from support.printed_prices import PrintedPrices
-from support.running_up import Up
-from support.web_files import CLIENT, WEB
+from support.clients.chart_requests import judge
+from support.made.web_files import CLIENT, WEB
+from support.oracles.printed_prices import PrintedPrices
+from support.servers.running_up import Up
+from support.stages.door_market import Market, kill_workers
 
 #: Tickers of charts, and their symbols in the feeds.
 TICKERS = {"AAPL": "AAPL", "BTC/USDT": "BTC/USDT", "DOVIZ:gram-altin": "gram-altin"}

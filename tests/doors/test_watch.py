@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from support.door_market import Market, kill_workers
-from support.running_up import Up
-from support.watched import Watched
+from doors.watched import Watched
+from support.servers.running_up import Up
+from support.stages.door_market import Market, kill_workers
 
 SYMBOLS = ("AAPL", "BTC/USDT", "gram-altin")
 CTRL_C = b"\x03"

@@ -23,8 +23,8 @@ from quotecast.market.financials import (
 )
 from quotecast.providers.base import FinancialsProvider
 from quotecast.providers.simulator.financials import SimulatorFinancials
-from support.caching import Clock
-from support.factories import NOW, client_of, full_mirrors, services
+from support.made.factories import NOW, client_of, full_mirrors, services
+from support.stages.caching import Clock
 
 COMPANY = "/api/financials/company"
 CALENDAR = "/api/financials/earnings-calendar"

@@ -9,7 +9,7 @@ from quotecast.simulate.clock import MarketClock
 from quotecast.simulate.finnhub.errors import NO_ACCESS, TOO_MANY
 from quotecast.simulate.finnhub.server import VERSION, FinnhubServer
 from quotecast.simulate.market import Market
-from support.caching import Clock
+from support.stages.caching import Clock
 
 __all__ = ["NO_ACCESS", "TOO_MANY", "VERSION", "FakeFinnhub"]
 

@@ -25,10 +25,10 @@ from faults.drawn_faults import TIERED, Fault, Group, groups, names
 from faults.split_drawn import SETTINGS
 from quotecast.errors import CloseCode
 from quotecast.market.codec import iso_utc
-from support.figures import SLACK
-from support.standard_load import Read, StandardLoad
-from support.tiers import TieredLoad
-from support.whole_service import Whole, whole_service
+from support.runs.figures import SLACK
+from support.servers.whole_service import Whole, whole_service
+from support.stages.standard_load import Read, StandardLoad
+from support.stages.tiers import TieredLoad
 
 HOLDINGS: Final = "/api/portfolio/holdings"
 PATIENCE_SECONDS: Final = 45.0

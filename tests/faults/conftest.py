@@ -6,7 +6,7 @@ from typing import Final
 
 import pytest
 
-from support.whole_service import Whole, whole_service
+from support.servers.whole_service import Whole, whole_service
 
 FOLDER: Final = Path(__file__).parent
 

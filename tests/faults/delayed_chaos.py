@@ -26,7 +26,7 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import WebSocketException
 
 from faults.drawn_faults import Fault, groups
-from support.whole_service import SETTINGS, Whole, whole_service
+from support.servers.whole_service import SETTINGS, Whole, whole_service
 
 DELAY_SECONDS: Final = 4
 #: Seconds in which a client has delayed quotes again after a Redis that lost all: the delay, and what the

@@ -15,8 +15,8 @@ from faults import tier_faults
 from faults.split_drawn import stocks_split
 from quotecast.bus import wire
 from quotecast.bus.base import MAX_CLOSINGS, MAX_CROSSINGS, REPORT_SECONDS
-from support.figures import SLACK
-from support.whole_service import Whole
+from support.runs.figures import SLACK
+from support.servers.whole_service import Whole
 
 #: Longest fault in seconds; a read waits five seconds, so a frozen worker or Redis thaws before.
 OUTAGE_SECONDS: Final = 8.0

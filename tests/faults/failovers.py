@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Final
 
-from support.sentinel_set import SentinelSet, running_sentinels
-from support.service import Service
-from support.standard_load import StandardLoad
-from support.whole_service import SETTINGS
+from support.servers.sentinel_set import SentinelSet, running_sentinels
+from support.servers.service import Service
+from support.servers.whole_service import SETTINGS
+from support.stages.standard_load import StandardLoad
 
 #: Update interval in milliseconds of each client.
 INTERVAL_MILLISECONDS: Final = 1000

@@ -13,7 +13,7 @@ from fakes.alpaca import FakeAlpaca
 from fakes.alpaca_stream import FakeAlpacaStream
 from fakes.split_morning import SplitMorning, split_morning
 from quotecast.providers.alpaca.stock_state import latest_session
-from support.whole_service import Whole
+from support.servers.whole_service import Whole
 
 #: Ticker, new shares for an old one, the close before and the first price.
 SPLITS: Final = (("AAPL", 4.0, 499.23, 127.58), ("GOOGL", 20.0, 2235.55, 113.4), ("GE", 0.125, 12.95, 104.6))

@@ -18,9 +18,9 @@ import redis
 from quotecast.bus.base import Snapshot
 from quotecast.bus.redis import RedisBus
 from quotecast.market.feeds import Feed
-from support.alerts_stored import USER, fetch
-from support.figures import Figures
-from support.whole_service import Whole
+from support.runs.figures import Figures
+from support.servers.whole_service import Whole
+from support.stages.alerts_stored import USER, fetch
 
 pytestmark = pytest.mark.timeout(600)
 

@@ -7,10 +7,10 @@ from typing import Final
 import pytest
 import redis
 
+from faults.bar_listener import BarListener
 from quotecast.market.feeds import Feed
-from support.bar_listener import BarListener
-from support.figures import Figures
-from support.whole_service import Whole
+from support.runs.figures import Figures
+from support.servers.whole_service import Whole
 
 pytestmark = pytest.mark.timeout(600)
 

@@ -15,14 +15,14 @@ from quotecast.feed.mirror import Mirror
 from quotecast.feed.relay import Relay
 from quotecast.ingest.ledger import new_epoch
 from quotecast.market.feeds import Feed
-from support.fault_proxy import FaultProxy
-from support.figures import Figures
-from support.following import running
-from support.market_made import INFO, stock
-from support.servers import Valkey
-from support.service import Service
-from support.standard_load import StandardLoad
-from support.whole_service import SETTINGS
+from support.made.market import INFO, stock
+from support.runs.figures import Figures
+from support.servers.fault_proxy import FaultProxy
+from support.servers.processes import Valkey
+from support.servers.service import Service
+from support.servers.whole_service import SETTINGS
+from support.stages.following import running
+from support.stages.standard_load import StandardLoad
 
 SUBSCRIBE = b"SUBSCRIBE"
 NOTICED_SECONDS = 4.0

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from support.figures import Figures
-from support.standard_load import StandardLoad
-from support.whole_service import Whole
+from support.runs.figures import Figures
+from support.servers.whole_service import Whole
+from support.stages.standard_load import StandardLoad
 
 PATIENCE_SECONDS = 60.0
 LOGINS = 100

@@ -12,11 +12,11 @@ import pytest
 from quotecast.market.codec import iso_utc
 from quotecast.market.sessions import NEW_YORK, TradingDay, trading_days_from
 from quotecast.providers.simulator.refusals import RETRY_SECONDS
-from support.figures import Figures
-from support.scenario_stage import PAST, Stage, at, scenario_stage
-from support.scraping import Scrape, wait_for_scrape
-from support.service import Service
-from support.standard_load import StandardLoad
+from support.clients.scraping import Scrape, wait_for_scrape
+from support.runs.figures import Figures
+from support.servers.service import Service
+from support.stages.scenario import PAST, Stage, at, scenario_stage
+from support.stages.standard_load import StandardLoad
 
 PATIENCE_SECONDS: Final = 60.0
 #: Clients, two of each feed on each kind of socket.

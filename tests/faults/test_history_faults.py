@@ -16,8 +16,8 @@ from quotecast.history.blocks import Block, Kind
 from quotecast.history.folder import Folder
 from quotecast.history.playback import Playback, Played, blocks_in
 from quotecast.market.feeds import Feed
-from support.servers import Valkey
-from support.service import Service
+from support.servers.processes import Valkey
+from support.servers.service import Service
 
 PATIENCE_SECONDS = 60.0
 FEED = Feed.STOCKS

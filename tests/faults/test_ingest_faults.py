@@ -5,9 +5,9 @@ import time
 
 import pytest
 
-from support.figures import Figures
-from support.standard_load import StandardLoad
-from support.whole_service import Whole
+from support.runs.figures import Figures
+from support.servers.whole_service import Whole
+from support.stages.standard_load import StandardLoad
 
 TAKEOVER_SECONDS = 5.0
 PATIENCE_SECONDS = 30.0

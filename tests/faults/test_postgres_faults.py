@@ -13,11 +13,11 @@ from typing import Any, Final
 import httpx
 import pytest
 
-from support.account_outage import HOLDINGS, WritingUser, judge_outage
-from support.figures import Figures
-from support.plain_http import NO_TLS
-from support.transactions import until_idle
-from support.whole_service import Whole
+from support.clients.plain_http import NO_TLS
+from support.oracles.transactions import until_idle
+from support.runs.figures import Figures
+from support.servers.whole_service import Whole
+from support.stages.account_outage import HOLDINGS, WritingUser, judge_outage
 
 OUTAGE_SECONDS = 10.0
 #: PostgreSQL connections of both workers together.

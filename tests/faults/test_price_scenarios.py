@@ -11,10 +11,10 @@ from typing import Any, Final
 
 import pytest
 
+from faults.quote_log import Quote, QuoteLog
 from quotecast.market.sessions import NEW_YORK
-from support.quote_log import Quote, QuoteLog
-from support.servers import running_valkey
-from support.service import Service
+from support.servers.processes import running_valkey
+from support.servers.service import Service
 
 PATIENCE_SECONDS: Final = 120.0
 SPEED: Final = 7200

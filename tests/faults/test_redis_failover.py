@@ -9,13 +9,13 @@ from contextlib import contextmanager
 import pytest
 import redis
 
-from support.fault_proxy import FaultProxy
-from support.figures import Figures
-from support.sentinel_set import Pair, SentinelSet, Server, running_pair, running_sentinels, until
-from support.servers import Valkey
-from support.service import Service
-from support.standard_load import StandardLoad
-from support.whole_service import SETTINGS
+from support.runs.figures import Figures
+from support.servers.fault_proxy import FaultProxy
+from support.servers.processes import Valkey
+from support.servers.sentinel_set import Pair, SentinelSet, Server, running_pair, running_sentinels, until
+from support.servers.service import Service
+from support.servers.whole_service import SETTINGS
+from support.stages.standard_load import StandardLoad
 
 #: Update interval in milliseconds: the test needs to see each client's return, not frequent updates.
 INTERVAL_MILLISECONDS = 1000

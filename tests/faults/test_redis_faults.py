@@ -7,10 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import redis
 
-from support.figures import Figures
-from support.service import Service
-from support.standard_load import StandardLoad
-from support.whole_service import Whole
+from support.runs.figures import Figures
+from support.servers.service import Service
+from support.servers.whole_service import Whole
+from support.stages.standard_load import StandardLoad
 
 #: Seconds of the outage in the table: longer than every timeout.
 OUTAGE_SECONDS = 10.0

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 import pytest
 import redis
 
-from support.fault_proxy import FaultProxy
-from support.figures import Figures
-from support.servers import Valkey, running_valkey
-from support.service import Service
-from support.standard_load import StandardLoad
-from support.whole_service import SETTINGS
+from support.runs.figures import Figures
+from support.servers.fault_proxy import FaultProxy
+from support.servers.processes import Valkey, running_valkey
+from support.servers.service import Service
+from support.servers.whole_service import SETTINGS
+from support.stages.standard_load import StandardLoad
 
 SECRET = "known-to-every-test-and-32-bytes-long"
 FOLLOWED = dict.fromkeys(("QUOTECAST_STOCKS", "QUOTECAST_CRYPTO", "QUOTECAST_DOVIZ"), "quotecast")

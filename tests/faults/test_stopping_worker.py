@@ -10,10 +10,10 @@ import pytest
 from websockets.exceptions import WebSocketException
 
 from faults.test_client_faults import stopped_client
-from support.figures import Figures
-from support.scraping import wait_for_scrape
-from support.servers import Valkey
-from support.service import FeedClient, Service
+from support.clients.scraping import wait_for_scrape
+from support.runs.figures import Figures
+from support.servers.processes import Valkey
+from support.servers.service import FeedClient, Service
 
 PATIENCE_SECONDS = 60.0
 GOOD = 5

@@ -9,11 +9,11 @@ import pytest
 
 from faults import tier_faults
 from faults.drawn_faults import ingest_dies
-from support.figures import Figures
-from support.servers import running_valkey
-from support.service import Service
-from support.tiers import SECRET, TieredLoad, running_tiers
-from support.whole_service import SETTINGS, Whole
+from support.runs.figures import Figures
+from support.servers.processes import running_valkey
+from support.servers.service import Service
+from support.servers.whole_service import SETTINGS, Whole
+from support.stages.tiers import SECRET, TieredLoad, running_tiers
 
 #: Clients of each tier.
 CLIENTS: Final = 6

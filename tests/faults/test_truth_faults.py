@@ -8,9 +8,9 @@ import pytest
 
 from faults.drawn_faults import batch_is_poisoned, value_is_poisoned
 from faults.split_drawn import SETTINGS, stocks_split
-from support.figures import Figures
-from support.standard_load import StandardLoad
-from support.whole_service import Whole, whole_service
+from support.runs.figures import Figures
+from support.servers.whole_service import Whole, whole_service
+from support.stages.standard_load import StandardLoad
 
 PATIENCE_SECONDS: Final = 45.0
 

@@ -17,13 +17,13 @@ from fakes.binance_rows import statistics
 from fakes.finnhub import VERSION, FakeFinnhub
 from fakes.finnhub_rows import company
 from fakes.http import ENDLESS, HTML_503, TRUNCATED
-from support.binance_made import DAY, INFO, LISTING
-from support.fault_proxy import FaultProxy
-from support.figures import Figures
-from support.merging_client import MergingClient
-from support.servers import Valkey
-from support.service import Service
-from support.whole_service import SETTINGS
+from support.clients.merging_client import MergingClient
+from support.made.binance import DAY, INFO, LISTING
+from support.runs.figures import Figures
+from support.servers.fault_proxy import FaultProxy
+from support.servers.processes import Valkey
+from support.servers.service import Service
+from support.servers.whole_service import SETTINGS
 
 REQUESTS: Final = 200
 SLOW_SECONDS: Final = 1.0

@@ -9,11 +9,11 @@ from typing import Any, Final
 
 import pytest
 
-from support.believable import unbelievable
-from support.scenario_stage import Metrics, Stage, scenario_stage
-from support.scraping import Scrape, wait_for_scrape
-from support.service import FeedClient
-from support.simulated_vendor import simulated_vendor
+from support.clients.scraping import Scrape, wait_for_scrape
+from support.oracles.believable import unbelievable
+from support.servers.service import FeedClient
+from support.servers.simulated_vendor import simulated_vendor
+from support.stages.scenario import Metrics, Stage, scenario_stage
 
 PATIENCE_SECONDS: Final = 60.0
 REFUSED: Final = "quotecast_upstream_refused_total"

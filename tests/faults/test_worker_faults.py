@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from websockets.exceptions import ConnectionClosed
 
-from support.figures import Figures
-from support.running_up import running_up
-from support.servers import Valkey
-from support.service import FeedClient, Service
-from support.standard_load import Listener, StandardLoad
-from support.whole_service import Whole, whole_service
+from support.runs.figures import Figures
+from support.servers.processes import Valkey
+from support.servers.running_up import running_up
+from support.servers.service import FeedClient, Service
+from support.servers.whole_service import Whole, whole_service
+from support.stages.standard_load import Listener, StandardLoad
 
 PATIENCE_SECONDS = 30.0
 #: Work in progress at SIGTERM.

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Final
 
-from support.fault_proxy import FaultProxy
-from support.tiers import EdgeProcess
-from support.whole_service import Whole
+from support.servers.fault_proxy import FaultProxy
+from support.servers.whole_service import Whole
+from support.stages.tiers import EdgeProcess
 
 #: Seconds by which a slow line delays each block.
 DELAY_SECONDS: Final = 0.2

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from support.whole_service import Whole, whole_service
+from support.servers.whole_service import Whole, whole_service
 
 
 @pytest.fixture(scope="package")

@@ -5,9 +5,9 @@ from typing import Any, Final
 
 import pytest
 
-from support.account_service import PASSWORD, AccountService, User, account_service
-from support.alert_rows import AlertRows
-from support.factories import alert_parts
+from support.made.alert_rows import AlertRows
+from support.made.factories import alert_parts
+from support.stages.account_service import PASSWORD, AccountService, User, account_service
 
 HOLDINGS: Final = "/api/portfolio/holdings"
 ALERTS: Final = "/api/alerts"

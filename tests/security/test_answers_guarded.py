@@ -4,7 +4,7 @@ from typing import Any
 
 import httpx
 
-from support.whole_service import Whole
+from support.servers.whole_service import Whole
 
 #: Account routes without a token: they issue one.
 ENTRANCES = ("/api/auth/login", "/api/auth/register")

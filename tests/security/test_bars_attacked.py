@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from quotecast.api.bar_queries import BarQuery, token_of
 from quotecast.market.bars import INTERVALS
 from quotecast.market.feeds import Feed
-from support.bar_service import BarService, new_service
-from support.market_made import doviz
+from support.made.market import doviz
+from support.stages.bar_service import BarService, new_service
 
 PATHS = (
     "/api/market/bars/AAPL?range=1M&",

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from support.account_service import AccountService, User, account_service, count_rows
+from support.stages.account_service import AccountService, User, account_service, count_rows
 
 IMPORT = "/api/portfolio/import"
 HEADER = b"ticker,shares,avg_cost,bought_at,currency\n"

@@ -16,12 +16,12 @@ from quotecast.market.bars import Bar, Interval, bar_time
 from quotecast.market.feeds import Feed
 from quotecast.market.own_bars import LiveInterval, OwnBar
 from quotecast.market.quotes import Quote
-from support.account_service import AccountService, account_service
-from support.documents_made import article, asset, assets_of, news_of
-from support.factories import NOW, doviz, mirror_of, snapshot_of
-from support.market_made import INFO, pair, stock
-from support.memory_cache import MemoryCache
-from support.plan_hunt import SYMBOLS, prepare, requests
+from support.made.documents import article, asset, assets_of, news_of
+from support.made.factories import NOW, doviz, mirror_of, snapshot_of
+from support.made.market import INFO, pair, stock
+from support.made.memory_cache import MemoryCache
+from support.oracles.plan_hunt import SYMBOLS, prepare, requests
+from support.stages.account_service import AccountService, account_service
 
 DELAY: Final = 900
 PLANS: Final = {"anonymous": Plan(freshness="delayed"), "user": Plan(freshness="delayed")}

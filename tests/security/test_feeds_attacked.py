@@ -16,7 +16,7 @@ from quotecast.stream.endpoint import Streams
 from quotecast.stream.feed_hubs import FeedHubs
 from quotecast.stream.hubs import hub_of
 from quotecast.stream.listeners import serve_feeds
-from support.market_made import state_of, stock
+from support.made.market import state_of, stock
 
 MESSAGES: Final = 10_000
 PATH: Final = "/api/ws/market"

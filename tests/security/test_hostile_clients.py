@@ -9,10 +9,10 @@ from typing import Final
 
 import pytest
 
-from support.figures import Figures
-from support.hostile_clients import ATTACKS, attacking
-from support.servers import running_valkey
-from support.service import Service
+from security.hostile_clients import ATTACKS, attacking
+from support.runs.figures import Figures
+from support.servers.processes import running_valkey
+from support.servers.service import Service
 
 pytestmark = pytest.mark.slow
 

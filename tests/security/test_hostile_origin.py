@@ -19,7 +19,7 @@ from quotecast.errors import BusError, UnreadableState
 from quotecast.feed.mirror import Mirror
 from quotecast.feed.relay import Relay
 from quotecast.market.feeds import Feed
-from support.market_made import EPOCH, INFO, stock
+from support.made.market import EPOCH, INFO, stock
 
 BEAT = wire.encode(Beat(feed=Feed.STOCKS, epoch=EPOCH, seq=1, info=INFO))
 SECRET = "s" * 32

@@ -5,7 +5,7 @@ from typing import Final
 
 import pytest
 
-from support.account_service import PASSWORD, AccountService, User, account_service
+from support.stages.account_service import PASSWORD, AccountService, User, account_service
 
 OPERATIONS: Final[Mapping[tuple[str, str], str]] = {
     ("POST", "/api/auth/register"): f'"name":"A","email":"other@example.com","password":"{PASSWORD}"',

@@ -9,7 +9,7 @@ import pytest
 import redis
 
 from quotecast.api.logins import PER_ACCOUNT
-from support.whole_service import GROUPS, Whole, whole_service
+from support.servers.whole_service import GROUPS, Whole, whole_service
 
 LIMIT: Final = 10
 PASSWORD: Final = "correct horse battery"

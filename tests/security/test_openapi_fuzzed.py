@@ -8,7 +8,7 @@ from typing import Final
 
 import pytest
 
-from support.whole_service import Whole
+from support.servers.whole_service import Whole
 
 SCHEMATHESIS: Final = Path(sys.executable).with_name("schemathesis")
 #: Errors that a schema cannot express: intervals too fine for a range, dates out of order, decimals past

@@ -10,9 +10,9 @@ import pytest
 import structlog
 
 from quotecast.operators.tokens import OperatorTokens
-from support.account_service import PASSWORD, SECRET
-from support.factories import NOW
-from support.operators import EMAIL, Operations, operations
+from support.made.factories import NOW
+from support.stages.account_service import PASSWORD, SECRET
+from support.stages.operators import EMAIL, Operations, operations
 
 KEY_ID: Final = "01a1fc87e0c47a905dd5d088"
 USER_ID: Final = "5f3a9c0e1b2d4f6a8c0e1b2d"

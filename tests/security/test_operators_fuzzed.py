@@ -8,9 +8,9 @@ from typing import Final
 import pytest
 
 from security.test_openapi_fuzzed import run_schemathesis
-from support.account_service import PASSWORD, SECRET
-from support.users_command import command
-from support.whole_service import Whole, whole_service
+from support.servers.users_command import command
+from support.servers.whole_service import Whole, whole_service
+from support.stages.account_service import PASSWORD, SECRET
 
 EMAIL: Final = "ops@example.com"
 ROUTES: Final = ("--include-path-regex", "^/api/admin/")

@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from quotecast.accounts.passwords import Passwords
-from support.operators import Operations, Session, operations
+from support.stages.operators import Operations, Session, operations
 
 CHANGES: Final = [
     "UPDATE operators SET totp = 'another secret', totp_step = 0",

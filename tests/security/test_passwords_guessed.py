@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest_asyncio
 
 from quotecast.api.logins import PER_CLIENT
-from support.account_service import PASSWORD, AccountService, User, account_service
+from support.stages.account_service import PASSWORD, AccountService, User, account_service
 
 CHANGE, PROFILE, LOGIN = "/api/auth/password", "/api/auth/profile", "/api/auth/login"
 

@@ -11,11 +11,11 @@ from msgspec.structs import replace
 from quotecast.access.plans import DOORS, FEEDS, FeedName, Plan
 from quotecast.feed.documents import Documents
 from quotecast.market.feeds import Feed
-from support.account_service import AccountService, account_service
-from support.documents_made import article, asset, assets_of, news_of
-from support.factories import DOVIZ, doviz, mirror_of
-from support.market_made import pair, stock
-from support.plan_hunt import prepare, requests
+from support.made.documents import article, asset, assets_of, news_of
+from support.made.factories import DOVIZ, doviz, mirror_of
+from support.made.market import pair, stock
+from support.oracles.plan_hunt import prepare, requests
+from support.stages.account_service import AccountService, account_service
 
 #: Prices and names that stand nowhere else.
 POISON: Final = {

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from fakes.finnhub import FakeFinnhub
 from quotecast.market.feeds import Feed
 from quotecast.market.instruments import canonical_symbol
-from support.caching import Clock
-from support.factories import client_of, full_mirrors, services
-from support.finnhub_local import PATHS, local_finnhub, provider
+from support.made.factories import client_of, full_mirrors, services
+from support.servers.finnhub_local import PATHS, local_finnhub, provider
+from support.stages.caching import Clock
 
 MEMBERS: Final = (*(path.replace("_", "-") for path in PATHS), "overview")
 ATTACKS: Final = (

@@ -15,7 +15,7 @@ import pytest
 from fakes.receiver import BROKEN, HANGING, Receiver, Reply
 from quotecast.alerts.networks import LOOPBACK, Address
 from quotecast.alerts.outbound import MAX_ANSWER_BYTES, Outbound
-from support.own_tls import make_certificate, trusting
+from support.servers.own_tls import make_certificate, trusting
 
 ONLY_THIS = (ip_network("127.0.0.1/32"),)
 NOT_PUBLIC = "the host has an address that is not public"

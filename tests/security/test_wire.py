@@ -7,9 +7,9 @@ from typing import Final, NamedTuple
 
 import pytest
 
-from support.servers import running_valkey
-from support.service import Service
-from support.whole_service import Whole
+from support.servers.processes import running_valkey
+from support.servers.service import Service
+from support.servers.whole_service import Whole
 
 DEADLINE_SECONDS: Final = 20.0
 LOGIN: Final = "POST /api/auth/login HTTP/1.1\r\nHost: quotecast\r\n"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from quotecast.market.feeds import Feed
-from support.factories import client_of, full_mirrors, services
+from support.made.factories import client_of, full_mirrors, services
 
 FOLDER = Path(__file__).parents[2] / "loadtests"
 SCRIPT = (FOLDER / "k6.js").read_text("utf-8")

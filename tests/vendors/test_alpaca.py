@@ -9,7 +9,7 @@ import pytest
 from quotecast.market.bars import Interval
 from quotecast.providers.simulator.hours import milliseconds
 from quotecast.simulate.market import Candle, Market
-from support.simulated_vendor import SimulatedVendor, run_node, run_python, simulated_vendor
+from support.servers.simulated_vendor import SimulatedVendor, run_node, run_python, simulated_vendor
 
 pytestmark = pytest.mark.vendors
 

@@ -9,7 +9,7 @@ import pytest
 
 from quotecast.market.bars import Interval
 from quotecast.simulate.market import Market
-from support.simulated_vendor import run_python, simulated_vendor
+from support.servers.simulated_vendor import run_python, simulated_vendor
 
 pytestmark = pytest.mark.vendors
 

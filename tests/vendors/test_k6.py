@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from support.simulated_vendor import ROOT, node
+from support.servers.simulated_vendor import ROOT, node
 
 pytestmark = pytest.mark.vendors
 

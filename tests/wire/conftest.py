@@ -9,8 +9,8 @@ import httpx
 import pytest
 
 from quotecast.accounts import migrations
-from support.servers import running_postgres, running_valkey
-from support.service import Service
+from support.servers.processes import running_postgres, running_valkey
+from support.servers.service import Service
 
 PASSWORD: Final = "correct horse battery"
 SETTINGS: Final = {"QUOTECAST_LIMITS": "off", "QUOTECAST_SIMULATOR_RATE": "5"}

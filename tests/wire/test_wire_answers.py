@@ -2,8 +2,8 @@
 
 import pytest
 
-from support.asking import LOCAL_ORIGIN, ask
-from support.service import Service
+from support.servers.service import Service
+from wire.asking import LOCAL_ORIGIN, ask
 
 
 def test_every_unknown_symbol_of_five_letters_is_named(service: Service) -> None:

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from support.asking import LOCAL_ORIGIN, ask, fields
-from support.service import Service
+from support.servers.service import Service
+from wire.asking import LOCAL_ORIGIN, ask, fields
 
 
 @pytest.mark.parametrize(

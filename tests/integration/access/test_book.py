@@ -19,8 +19,8 @@ from quotecast.accounts.database import Database
 from quotecast.accounts.key_tables import ApiKey, StoredPlan
 from quotecast.accounts.tables import User
 from quotecast.errors import DatabaseAway, TooManyRequests
-from support.servers import Postgres
-from support.stored_keys import (
+from support.servers.processes import Postgres
+from support.stages.stored_keys import (
     ADDRESS,
     EMAIL,
     USER_ID,

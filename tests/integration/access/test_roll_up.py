@@ -19,7 +19,7 @@ from quotecast.accounts import migrations
 from quotecast.accounts.database import Database
 from quotecast.accounts.key_tables import ApiKey
 from quotecast.errors import DatabaseAway
-from support.stored_keys import Clocks, StoredKeys, id_of
+from support.stages.stored_keys import Clocks, StoredKeys, id_of
 
 DAY = date(2026, 11, 20)
 

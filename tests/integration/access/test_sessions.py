@@ -10,7 +10,7 @@ from quotecast.accounts.database import Database
 from quotecast.api import key_access
 from quotecast.api.key_access import AWAY_SECONDS, ENDED_SECONDS, KeyAccess
 from quotecast.errors import DatabaseAway
-from support.stored_keys import Clocks, StoredKeys
+from support.stages.stored_keys import Clocks, StoredKeys
 
 #: A worker's own clock says when a session expires.
 LONG: Final = 1e9

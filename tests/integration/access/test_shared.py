@@ -12,7 +12,7 @@ from redis import asyncio as aioredis
 
 from quotecast.access import key_text
 from quotecast.access.shared import LEASE_SECONDS, RENEW_SECONDS, TICKET_SECONDS, SharedAccess, TicketsAway
-from support.servers import Valkey
+from support.servers.processes import Valkey
 
 KEY: Final = "01a1fc87e0c47a905dd5d088"
 OTHER: Final = "01a1fc87e0c47a905dd5d089"

@@ -11,7 +11,7 @@ from quotecast.accounts import users
 from quotecast.accounts.database import Run
 from quotecast.accounts.tables import User
 from quotecast.errors import DatabaseAway, EmailTaken
-from support.transactions import (
+from support.oracles.transactions import (
     check_pool,
     hold_connection,
     open_database,

@@ -13,8 +13,7 @@ from quotecast.accounts import migrations, users
 from quotecast.accounts.database import Run
 from quotecast.accounts.tables import User
 from quotecast.errors import DatabaseAway
-from support.servers import Postgres
-from support.transactions import (
+from support.oracles.transactions import (
     PROMISED_SECONDS,
     check_pool,
     open_database,
@@ -26,6 +25,7 @@ from support.transactions import (
     visible_users,
     wait_for_recovery,
 )
+from support.servers.processes import Postgres
 
 pytestmark = pytest.mark.slow
 

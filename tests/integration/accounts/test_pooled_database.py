@@ -12,7 +12,7 @@ from quotecast.accounts.database import Run
 from quotecast.accounts.tables import User
 from quotecast.api import checks
 from quotecast.errors import DatabaseAway
-from support.transactions import open_database, raises_in_time, register_user
+from support.oracles.transactions import open_database, raises_in_time, register_user
 
 #: What PgBouncer takes at the start of a connection without being configured for it.
 TAKEN = {"user", "database", "client_encoding", "application_name"}

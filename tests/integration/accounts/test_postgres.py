@@ -16,7 +16,7 @@ from piccolo.apps.migrations.commands.new import AutoMigrationManager
 from quotecast.accounts import migration_files, migrations
 from quotecast.accounts.piccolo_app import APP_CONFIG
 from quotecast.local import postgres, probes
-from support.servers import Postgres, running_postgres
+from support.servers.processes import Postgres, running_postgres
 
 BARS = ["bars_15m", "bars_1h", "bars_1m", "bars_5m", "bars_d", "bars_written"]
 #: The migrations, and the tables that each makes.

@@ -18,10 +18,10 @@ from quotecast.bus.redis import RedisBus
 from quotecast.errors import NotFound
 from quotecast.market.crossings import Thresholds
 from quotecast.market.feeds import Feed
-from support.alerts_stored import fetch
-from support.following import until
-from support.servers import Postgres
-from support.transactions import open_database, register_user
+from support.oracles.transactions import open_database, register_user
+from support.servers.processes import Postgres
+from support.stages.alerts_stored import fetch
+from support.stages.following import until
 
 NOW: Final = datetime(2026, 3, 10, tzinfo=UTC)
 WRITERS: Final = 4

@@ -18,8 +18,8 @@ from quotecast.alerts.delivery import Delivery
 from quotecast.alerts.networks import LOOPBACK
 from quotecast.alerts.outbound import Outbound
 from quotecast.alerts.push import Vapid
-from support.alert_rows import AlertRows
-from support.transactions import open_database
+from support.made.alert_rows import AlertRows
+from support.oracles.transactions import open_database
 
 AUTH = b"sixteen bytes!!!"
 NOW = 1_795_188_600.0

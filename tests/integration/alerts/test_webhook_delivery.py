@@ -19,8 +19,8 @@ from quotecast.alerts import delivery as module
 from quotecast.alerts.delivery import Delivery, pause_after
 from quotecast.alerts.networks import LOOPBACK
 from quotecast.alerts.outbound import Outbound
-from support.alert_rows import AlertRows
-from support.transactions import open_database
+from support.made.alert_rows import AlertRows
+from support.oracles.transactions import open_database
 
 NOW = 1_795_188_600.0
 SECRET = "whsec_" + base64.b64encode(b"a key of thirty-two random bytes").decode()

@@ -7,8 +7,8 @@ import pytest
 
 from fakes.receiver import Receiver
 from quotecast.accounts import migrations
-from support.servers import Postgres, Valkey
-from support.service import Service
+from support.servers.processes import Postgres, Valkey
+from support.servers.service import Service
 
 
 @pytest.mark.slow

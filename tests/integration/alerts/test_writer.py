@@ -18,10 +18,10 @@ from quotecast.alerts.writer import CROSSINGS, DEADLINE_SECONDS, POLL_SECONDS, C
 from quotecast.bus.redis import RedisBus
 from quotecast.market.crossings import NO_CROSSING, Crossing, CrossingId, Measure
 from quotecast.market.feeds import Feed
-from support.alert_store import AlertRow, MemoryStore
-from support.alerts_stored import USER, fetch, put_alerts, put_crossings, stored_events, wait_for_lock
-from support.servers import Postgres
-from support.transactions import open_database
+from support.oracles.transactions import open_database
+from support.servers.processes import Postgres
+from support.stages.alert_store import AlertRow, MemoryStore
+from support.stages.alerts_stored import USER, fetch, put_alerts, put_crossings, stored_events, wait_for_lock
 
 #: A Friday, in milliseconds.
 FIRST: Final = 1_763_722_800_000

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from support.servers import Valkey
-from support.service import Service
+from support.servers.processes import Valkey
+from support.servers.service import Service
 
 CANARY = "planted-canary"
 PATHS = [

@@ -12,9 +12,9 @@ import pytest
 
 from quotecast.accounts import migrations
 from quotecast.accounts.database import DEADLINE_SECONDS
-from support.account_service import PASSWORD, AccountService, User, account_service
-from support.servers import Postgres
-from support.transactions import PROMISED_SECONDS, check_pool, query_server, until_idle
+from support.oracles.transactions import PROMISED_SECONDS, check_pool, query_server, until_idle
+from support.servers.processes import Postgres
+from support.stages.account_service import PASSWORD, AccountService, User, account_service
 
 pytestmark = pytest.mark.slow
 

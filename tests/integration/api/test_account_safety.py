@@ -11,9 +11,9 @@ import pytest_asyncio
 
 from quotecast.accounts.database import DEADLINE_SECONDS
 from quotecast.api.logins import PER_CLIENT, WINDOW_SECONDS
-from support.account_service import PASSWORD, AccountService, User, account_service, count_rows
-from support.caching import Clock
-from support.holdings import BOUGHT, HOLDINGS
+from support.made.holdings import BOUGHT, HOLDINGS
+from support.stages.account_service import PASSWORD, AccountService, User, account_service, count_rows
+from support.stages.caching import Clock
 
 CHANGE = "/api/auth/password"
 PROFILE = "/api/auth/profile"

@@ -18,10 +18,10 @@ from quotecast.accounts.users import UserRow
 from quotecast.api.routes.auth import Credentials, Registration
 from quotecast.api.routes.signed_in import Profile, Session
 from quotecast.observe.logs import configure_logs
-from support.account_service import SECRET, AccountService, account_service
-from support.forged_tokens import FORGERIES, split_token
-from support.servers import Postgres
-from support.transactions import query_server
+from support.made.forged_tokens import FORGERIES, split_token
+from support.oracles.transactions import query_server
+from support.servers.processes import Postgres
+from support.stages.account_service import SECRET, AccountService, account_service
 
 REGISTER = "/api/auth/register"
 LOGIN = "/api/auth/login"

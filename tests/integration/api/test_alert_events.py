@@ -8,9 +8,9 @@ import pytest
 
 from quotecast.accounts.alert_events import users_after
 from quotecast.api.alert_waits import Waits, Waker
-from support.account_service import AccountService, User, account_service
-from support.alert_rows import AlertRows
-from support.factories import alert_parts
+from support.made.alert_rows import AlertRows
+from support.made.factories import alert_parts
+from support.stages.account_service import AccountService, User, account_service
 
 EVENTS = "/api/alerts/events"
 

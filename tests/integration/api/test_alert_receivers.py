@@ -10,9 +10,9 @@ from fakes.receiver import Receiver, Reply
 from quotecast.alerts import push
 from quotecast.alerts.outbound import Outbound
 from quotecast.alerts.webhooks import signature
-from support.account_service import AccountService, User, account_service
-from support.alert_rows import AlertRows
-from support.factories import alert_parts
+from support.made.alert_rows import AlertRows
+from support.made.factories import alert_parts
+from support.stages.account_service import AccountService, User, account_service
 
 WEBHOOK = "/api/alerts/webhook"
 PUSH = "/api/alerts/push"

@@ -8,9 +8,9 @@ import pytest_asyncio
 
 from quotecast.feed.mirror import Mirror
 from quotecast.market.feeds import Feed
-from support.account_service import AccountService, User, account_service
-from support.factories import alert_parts, full_mirrors
-from support.transactions import query_server
+from support.made.factories import alert_parts, full_mirrors
+from support.oracles.transactions import query_server
+from support.stages.account_service import AccountService, User, account_service
 
 ALERTS = "/api/alerts"
 ABOVE = {"ticker": "aapl", "condition": "above", "value": 300}

@@ -15,8 +15,8 @@ from quotecast.bus.wire import encode_change
 from quotecast.codings import best_coding
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import Quote
-from support.factories import EPOCH, client_of, client_to, edge_of, full_mirrors, services, snapshot_of
-from support.market_made import stock, wire_epoch
+from support.made.factories import EPOCH, client_of, client_to, edge_of, full_mirrors, services, snapshot_of
+from support.made.market import stock, wire_epoch
 
 LISTS = ["/api/market/quotes?symbols=all", "/api/crypto/quotes", "/api/doviz/quotes"]
 SINGLES = ["/api/market/quotes/AAPL", "/api/crypto/quotes/BTC-USDT", "/api/doviz/quotes/gram-altin"]

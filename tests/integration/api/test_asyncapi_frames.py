@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import pytest
 
 from quotecast.feed.encoding import JSON, ROWS
-from support.schemas import validator_of
-from support.servers import running_valkey
-from support.service import FeedClient, Service
+from support.oracles.schemas import validator_of
+from support.servers.processes import running_valkey
+from support.servers.service import FeedClient, Service
 
 #: A symbol of each feed that the simulated market trades often.
 SYMBOLS = {"market": "AAPL", "crypto": "BTC/USDT", "doviz": "USD", "all": "AAPL"}

@@ -11,7 +11,7 @@ import pytest
 from argon2 import PasswordHasher
 
 from quotecast.accounts import users
-from support.account_service import FAST, PASSWORD, AccountService, account_service
+from support.stages.account_service import FAST, PASSWORD, AccountService, account_service
 
 REGISTER = "/api/auth/register"
 LOGIN = "/api/auth/login"

@@ -8,7 +8,7 @@ from typing import Any, Final
 import httpx
 import pytest
 
-from support.account_service import PASSWORD, AccountService, User, account_service
+from support.stages.account_service import PASSWORD, AccountService, User, account_service
 
 REGISTER = "/api/auth/register"
 LOGIN = "/api/auth/login"

@@ -10,10 +10,10 @@ from quotecast.bus.base import FeedInfo
 from quotecast.errors import DatabaseAway, SymbolNotFound, UpstreamError
 from quotecast.market.bars import Bar, Interval, bar_time
 from quotecast.market.feeds import Feed
-from support.bar_service import FRIDAY, BarService, History, bar, new_service
-from support.market_made import doviz, pair, stock
-from support.memory_cache import MemoryCache
-from support.own_feed import OwnFeed
+from support.made.market import doviz, pair, stock
+from support.made.memory_cache import MemoryCache
+from support.stages.bar_service import FRIDAY, BarService, History, bar, new_service
+from support.stages.own_feed import OwnFeed
 
 STOCKS = "/api/market/bars?symbols="
 PAIRS = "/api/crypto/bars?symbols="

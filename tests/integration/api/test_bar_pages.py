@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from quotecast.api.answers import cached_for
 from quotecast.errors import SymbolNotFound, UpstreamError
 from quotecast.market.bars import Bar, Interval, bar_time
-from support.bar_service import APPLE, BITCOIN, FRIDAY, BarService, History, bar, new_service
+from support.stages.bar_service import APPLE, BITCOIN, FRIDAY, BarService, History, bar, new_service
 
 DAY, HOUR = 86_400, 3_600
 NOW = int(FRIDAY.timestamp())

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from quotecast.errors import SymbolNotFound, UpstreamError
-from support.bar_service import APPLE, BITCOIN, FRIDAY, BarService, new_service
+from support.stages.bar_service import APPLE, BITCOIN, FRIDAY, BarService, new_service
 
 RANGES = "1D, 5D, 1M, 3M, 6M, YTD, 1Y, 5Y"
 STOCK_INTERVALS = "1m, 5m, 15m, 1h, 4h, D, W, M"

@@ -7,7 +7,7 @@ import pytest
 
 from quotecast.api.answers import cached_for
 from quotecast.errors import UpstreamError
-from support.bar_service import APPLE, BITCOIN, FRIDAY, BarService, bar, new_service
+from support.stages.bar_service import APPLE, BITCOIN, FRIDAY, BarService, bar, new_service
 
 
 @pytest.fixture

@@ -20,8 +20,8 @@ from quotecast.providers.binance.client import BinanceProvider
 from quotecast.providers.kraken.client import KrakenProvider
 from quotecast.settings.loading import load
 from quotecast.settings.model import Settings
-from support.bar_service import BITCOIN, BarService, new_service
-from support.binance_made import LISTING, STREAM
+from support.made.binance import LISTING, STREAM
+from support.stages.bar_service import BITCOIN, BarService, new_service
 
 PATIENCE = 0.5
 KLINES = "/api/v3/klines"

@@ -8,8 +8,8 @@ from quotecast.bus.base import FeedInfo
 from quotecast.market.feeds import Feed
 from quotecast.providers.simulator.bars import SimulatorHistory
 from quotecast.providers.simulator.client import SimulatorProvider
-from support.bar_service import BarService, new_service
-from support.factories import NOW
+from support.made.factories import NOW
+from support.stages.bar_service import BarService, new_service
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ from quotecast.api.edge.middleware import Edge
 from quotecast.api.edge.repeats import Repeats
 from quotecast.api.edge.throttle import Throttle
 from quotecast.api.private import private_prefixes
-from support.account_service import LocalLimits
-from support.factories import full_mirrors, services
+from support.made.factories import full_mirrors, services
+from support.stages.account_service import LocalLimits
 
 KEY = "a key that the cache and the workers share"
 LIMITS = dict.fromkeys(

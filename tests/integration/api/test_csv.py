@@ -11,11 +11,19 @@ import pytest_asyncio
 
 from quotecast.api.edge.middleware import Edge
 from quotecast.market.feeds import Feed
-from support.account_service import User, account_service
-from support.bar_service import APPLE, BITCOIN, new_service
-from support.factories import client_of, client_to, edge_of, empty_mirrors, full_mirrors, mirror_of, services
-from support.holdings import BOUGHT, HOLDINGS
-from support.market_made import stock
+from support.made.factories import (
+    client_of,
+    client_to,
+    edge_of,
+    empty_mirrors,
+    full_mirrors,
+    mirror_of,
+    services,
+)
+from support.made.holdings import BOUGHT, HOLDINGS
+from support.made.market import stock
+from support.stages.account_service import User, account_service
+from support.stages.bar_service import APPLE, BITCOIN, new_service
 
 STOCK = "ticker,name,price,change,changePercent,open,high,low,previousClose,volume,sector,industry,timestamp"
 CRYPTO = (

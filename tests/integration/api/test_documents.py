@@ -13,8 +13,8 @@ from quotecast.api.routes import news as news_route
 from quotecast.feed.documents import Documents
 from quotecast.market.feeds import Feed
 from quotecast.market.news import NewsImage
-from support.documents_made import article, asset, assets_of, news_of
-from support.factories import client_of, client_to, edge_of, full_mirrors, services
+from support.made.documents import article, asset, assets_of, news_of
+from support.made.factories import client_of, client_to, edge_of, full_mirrors, services
 
 PATHS = ["/api/market/news", "/api/market/assets"]
 

@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from fakes.financials import CALENDAR, FakeFinancials, running_worker
-from support.caching import Clock
+from support.stages.caching import Clock
 
 
 @pytest.fixture

@@ -10,13 +10,13 @@ from typing import Any, Final, NamedTuple
 import httpx
 import pytest
 
-from support.event_stream import EventStream
-from support.fault_proxy import FaultProxy
-from support.plain_http import NO_TLS
-from support.scraping import scrape, wait_for_scrape
-from support.servers import running_valkey
-from support.service import Service
-from support.tiers import SECRET, EdgeProcess, Tiers, running_tiers
+from support.clients.event_stream import EventStream
+from support.clients.plain_http import NO_TLS
+from support.clients.scraping import scrape, wait_for_scrape
+from support.servers.fault_proxy import FaultProxy
+from support.servers.processes import running_valkey
+from support.servers.service import Service
+from support.stages.tiers import SECRET, EdgeProcess, Tiers, running_tiers
 
 pytestmark = pytest.mark.slow
 

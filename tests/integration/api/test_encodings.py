@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 import websockets.sync.client
 
-from support.merging_client import READERS, MergingClient
-from support.servers import Valkey
-from support.service import Service
+from support.clients.merging_client import READERS, MergingClient
+from support.servers.processes import Valkey
+from support.servers.service import Service
 
 FRAMES = 20
 

@@ -8,7 +8,7 @@ import pytest
 from quotecast.bus.base import FeedInfo
 from quotecast.errors import UpstreamError
 from quotecast.market.bars import Bar, Interval, bar_time
-from support.bar_service import APPLE, BITCOIN, FRIDAY, BarService, History, bar, new_service
+from support.stages.bar_service import APPLE, BITCOIN, FRIDAY, BarService, History, bar, new_service
 
 #: 10:30 in New York on a Friday; the pre-market began at 4:00.
 EARLY, REGULAR = FRIDAY - timedelta(hours=5), FRIDAY - timedelta(minutes=15)

@@ -9,8 +9,8 @@ import pytest
 from fakes.financials import CALENDAR, COMPANY, MEMBERS, FakeFinancials, running_worker
 from quotecast.api.answers import cached_for
 from quotecast.errors import NotOffered, UpstreamError
-from support.caching import Clock, until
-from support.factories import client_of, full_mirrors, services
+from support.made.factories import client_of, full_mirrors, services
+from support.stages.caching import Clock, until
 
 HOURS = {
     "metrics": 24,

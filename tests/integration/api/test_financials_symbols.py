@@ -10,10 +10,10 @@ from quotecast.errors import SymbolNotFound
 from quotecast.feed.documents import Documents
 from quotecast.limits.budget import budget
 from quotecast.market.assets import Asset
-from support.account_service import LocalLimits
-from support.caching import Clock
-from support.documents_made import asset, assets_of
-from support.factories import full_mirrors, services
+from support.made.documents import asset, assets_of
+from support.made.factories import full_mirrors, services
+from support.stages.account_service import LocalLimits
+from support.stages.caching import Clock
 
 UNMARKED = {"currency": None, "homeSymbol": None}
 EMPTY = {

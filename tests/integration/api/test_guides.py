@@ -9,7 +9,7 @@ import pytest
 import pytest_asyncio
 
 from quotecast.mcp.resources import PAGES as TOOL_PAGES
-from support.factories import client_to, edge_of, full_mirrors, services
+from support.made.factories import client_to, edge_of, full_mirrors, services
 
 DOCS = Path(__file__).parents[3] / "docs"
 GUIDES = "/api/docs/guides"

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from support.account_service import AccountService, User, account_service
-from support.holdings import BOUGHT, HOLDINGS
+from support.made.holdings import BOUGHT, HOLDINGS
+from support.stages.account_service import AccountService, User, account_service
 
 
 @pytest_asyncio.fixture

@@ -8,8 +8,8 @@ import pytest
 
 from quotecast.accounts import users
 from quotecast.accounts.ids import new_id
-from support.account_service import PASSWORD, SECRET, AccountService, account_service
-from support.forged_tokens import FORGERIES, split_token
+from support.made.forged_tokens import FORGERIES, split_token
+from support.stages.account_service import PASSWORD, SECRET, AccountService, account_service
 
 LOGIN = "/api/auth/login"
 PROFILE = "/api/auth/profile"

@@ -13,9 +13,9 @@ from websockets.sync.client import connect
 
 from quotecast.access.plans import Plan
 from quotecast.accounts import migrations
-from support.keys_made import KeyMaker
-from support.servers import running_postgres, running_valkey
-from support.service import FeedClient, Service
+from support.made.keys import KeyMaker
+from support.servers.processes import running_postgres, running_valkey
+from support.servers.service import FeedClient, Service
 
 PLANS: Final = """
 [plans.free]

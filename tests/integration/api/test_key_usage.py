@@ -11,7 +11,7 @@ from quotecast.access import usage_storage
 from quotecast.access.usage import Taken
 from quotecast.access.usage_storage import Batch, Used
 from quotecast.stream.client import connection_id
-from support.account_service import AccountService, User, account_service
+from support.stages.account_service import AccountService, User, account_service
 
 USAGE = "/api/keys/usage"
 TODAY = date(2026, 11, 20)

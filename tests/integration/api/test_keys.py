@@ -19,8 +19,8 @@ from quotecast.access.key_text import KeyText
 from quotecast.access.keys import Key
 from quotecast.api.routes.keys import KeySecret
 from quotecast.observe.logs import configure_logs
-from support.account_service import PASSWORD, AccountService, User, account_service, count_rows
-from support.factories import NOW
+from support.made.factories import NOW
+from support.stages.account_service import PASSWORD, AccountService, User, account_service, count_rows
 
 KEYS = "/api/keys"
 #: Fields of every answer.

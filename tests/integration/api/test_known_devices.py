@@ -8,7 +8,7 @@ import pytest
 
 from quotecast.api.logins import PER_ACCOUNT, PER_CLIENT, WINDOW_SECONDS
 from quotecast.api.routes.devices import COOKIE
-from support.account_service import PASSWORD, AccountService, User, account_service
+from support.stages.account_service import PASSWORD, AccountService, User, account_service
 
 LOGIN = "/api/auth/login"
 PROFILE = "/api/auth/profile"

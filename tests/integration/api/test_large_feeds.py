@@ -13,8 +13,8 @@ from quotecast.bus.base import Batch
 from quotecast.bus.wire import encode_change
 from quotecast.feed.mirror import Mirror
 from quotecast.market.feeds import Feed
-from support.factories import EPOCH, client_of, full_mirrors, services, snapshot_of
-from support.market_made import stock, wire_epoch
+from support.made.factories import EPOCH, client_of, full_mirrors, services, snapshot_of
+from support.made.market import stock, wire_epoch
 
 ALL = "/api/market/quotes?symbols=all"
 COUNT = lasting.LARGE

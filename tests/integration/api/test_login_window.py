@@ -9,8 +9,8 @@ import redis
 from quotecast.api.logins import PER_ACCOUNT, PER_CLIENT, WINDOW_SECONDS, Attempt, LoginWindow
 from quotecast.errors import TooManyRequests
 from quotecast.limits.window import Window
-from support.account_service import SECRET
-from support.servers import Valkey
+from support.servers.processes import Valkey
+from support.stages.account_service import SECRET
 
 EMAIL = "ayse@example.com"
 HOME = "198.51.100.7"

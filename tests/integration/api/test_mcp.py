@@ -14,10 +14,10 @@ import pytest
 
 from quotecast.accounts import migrations
 from quotecast.mcp.tools import TOOLS
-from support.mcp_clients import environment, over_http, over_stdio, refusal, structured
-from support.scraping import scrape
-from support.servers import running_postgres, running_valkey
-from support.service import Service
+from support.clients.mcp_clients import environment, over_http, over_stdio, refusal, structured
+from support.clients.scraping import scrape
+from support.servers.processes import running_postgres, running_valkey
+from support.servers.service import Service
 
 LIMIT: Final = 3
 PING: Final = {"jsonrpc": "2.0", "id": 1, "method": "ping"}

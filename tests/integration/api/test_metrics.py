@@ -14,10 +14,10 @@ from websockets.exceptions import InvalidStatus
 
 from quotecast.accounts import migrations
 from quotecast.api.logins import OUTCOMES, PER_CLIENT
-from support.measured import SETTINGS, Measured
-from support.scraping import scrape, wait_for_scrape
-from support.servers import running_postgres, running_valkey
-from support.service import Service
+from support.clients.scraping import scrape, wait_for_scrape
+from support.servers.processes import running_postgres, running_valkey
+from support.servers.service import Service
+from support.stages.measured import SETTINGS, Measured
 
 ROOT = Path(__file__).parents[3]
 PROMETHEUS = ROOT / "deploy" / "prometheus"

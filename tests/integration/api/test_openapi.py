@@ -13,7 +13,7 @@ from quotecast.api.answers import cached_for
 from quotecast.api.app import build_app
 from quotecast.api.edge.middleware import Edge
 from quotecast.market.feeds import Feed
-from support.factories import client_to, edge_of, full_mirrors, services
+from support.made.factories import client_to, edge_of, full_mirrors, services
 
 PATHS = {
     "/api/market/quotes": "market",

@@ -11,6 +11,7 @@ import pytest_asyncio
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # it has no types
 from litestar import Litestar
 
+from integration.api import openbb_schema as schema
 from quotecast.api import sources
 from quotecast.api.app import build_app
 from quotecast.api.edge.middleware import Edge
@@ -24,10 +25,18 @@ from quotecast.market.feeds import Feed
 from quotecast.providers.base import Admission, unlimited
 from quotecast.settings.model import Settings
 from quotecast.stream.endpoint import GRIDS
-from support import openbb_schema as schema
-from support.documents_made import article, asset, assets_of, news_of
-from support.factories import DOVIZ, client_of, client_to, doviz, edge_of, full_mirrors, mirror_of, services
-from support.market_made import stock
+from support.made.documents import article, asset, assets_of, news_of
+from support.made.factories import (
+    DOVIZ,
+    client_of,
+    client_to,
+    doviz,
+    edge_of,
+    full_mirrors,
+    mirror_of,
+    services,
+)
+from support.made.market import stock
 
 WORKSPACE = "https://pro.openbb.co"
 #: The datafeed of TradingView's protocol has tests of its own.

@@ -3,10 +3,10 @@
 import pytest
 import redis
 
-from support.measured import SETTINGS, Measured
-from support.scraping import Scrape, scrape, wait_for_scrape
-from support.servers import running_valkey
-from support.service import Service
+from support.clients.scraping import Scrape, scrape, wait_for_scrape
+from support.servers.processes import running_valkey
+from support.servers.service import Service
+from support.stages.measured import SETTINGS, Measured
 
 pytestmark = pytest.mark.slow
 

@@ -10,7 +10,7 @@ from msgspec import structs
 from quotecast.api.edge.middleware import Edge
 from quotecast.market.feeds import Feed
 from quotecast.market.movers import Floors
-from support.factories import (
+from support.made.factories import (
     client_of,
     client_to,
     edge_of,
@@ -19,7 +19,7 @@ from support.factories import (
     services,
     snapshot_of,
 )
-from support.market_made import stock, wire_epoch
+from support.made.market import stock, wire_epoch
 
 PATHS = ["/api/market/heatmap", "/api/market/movers"]
 

@@ -15,9 +15,9 @@ from quotecast.market.bars import bar_time
 from quotecast.market.feeds import Feed
 from quotecast.market.own_bars import OwnBar
 from quotecast.market.quotes import Quote
-from support.bar_service import BarService, bar, new_service
-from support.market_made import doviz, pair, stock
-from support.own_feed import OwnFeed
+from support.made.market import doviz, pair, stock
+from support.stages.bar_service import BarService, bar, new_service
+from support.stages.own_feed import OwnFeed
 
 #: 10:00 on a Thursday in New York.
 THURSDAY = datetime(2026, 11, 19, 15, tzinfo=UTC).timestamp()

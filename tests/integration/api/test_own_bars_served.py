@@ -7,8 +7,8 @@ import httpx
 import pytest
 
 from quotecast.accounts import migrations
-from support.servers import running_postgres, running_valkey
-from support.service import Service
+from support.servers.processes import running_postgres, running_valkey
+from support.servers.service import Service
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ import pytest
 import zstandard
 
 from quotecast.api.edge.pages import Pages, build_time, built_pages, can_build
-from support import virtual_time
+from support.runs import virtual_time
 
 PAGE = Path(__file__).parents[3] / "src/quotecast/web/page/index.html"
 SCRIPT = b"console.log('terminal');" * 100

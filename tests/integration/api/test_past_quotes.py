@@ -16,9 +16,9 @@ from quotecast.feed.documents import Documents
 from quotecast.history.folder import Folder
 from quotecast.market.codec import iso_utc
 from quotecast.market.feeds import Feed
-from support.factories import DOVIZ, client_of, full_mirrors, services
-from support.history_made import Clock, RecordedLeader
-from support.market_made import pair, stock
+from support.made.factories import DOVIZ, client_of, full_mirrors, services
+from support.made.history import Clock, RecordedLeader
+from support.made.market import pair, stock
 
 BEGIN = float(int(time.time()) - 3600)
 

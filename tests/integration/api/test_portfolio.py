@@ -13,10 +13,10 @@ import pytest_asyncio
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from support.account_service import AccountService, User, account_service
-from support.caching import Clock
-from support.factories import NOW, empty_mirrors
-from support.holdings import BOUGHT, HOLDINGS, send
+from support.made.factories import NOW, empty_mirrors
+from support.made.holdings import BOUGHT, HOLDINGS, send
+from support.stages.account_service import AccountService, User, account_service
+from support.stages.caching import Clock
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ import httpx
 import pytest
 import pytest_asyncio
 
-from support.account_service import AccountService, User, account_service
-from support.holdings import BOUGHT, HOLDINGS
+from support.made.holdings import BOUGHT, HOLDINGS
+from support.stages.account_service import AccountService, User, account_service
 
 EXPORT, IMPORT = "/api/portfolio/export", "/api/portfolio/import"
 HEADER = "ticker,shares,avg_cost,bought_at,currency\r\n"

@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from support.account_service import AccountService, User, account_service
-from support.caching import Clock
-from support.holdings import BOUGHT, HOLDINGS, send
+from support.made.holdings import BOUGHT, HOLDINGS, send
+from support.stages.account_service import AccountService, User, account_service
+from support.stages.caching import Clock
 
 
 @pytest.fixture

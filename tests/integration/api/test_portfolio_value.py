@@ -16,13 +16,13 @@ from quotecast.errors import UpstreamError
 from quotecast.market.feeds import Feed
 from quotecast.market.own_bars import Closing, OwnBar
 from quotecast.market.worth_history import value_history
-from support.account_service import AccountService, User, account_service
-from support.bar_service import History, Stored
-from support.bar_service import bar as daily_bar
-from support.caching import Clock
-from support.factories import DOVIZ, full_mirrors, mirror_of
-from support.holdings import BOUGHT, HOLDINGS
-from support.memory_cache import MemoryCache
+from support.made.factories import DOVIZ, full_mirrors, mirror_of
+from support.made.holdings import BOUGHT, HOLDINGS
+from support.made.memory_cache import MemoryCache
+from support.stages.account_service import AccountService, User, account_service
+from support.stages.bar_service import History, Stored
+from support.stages.bar_service import bar as daily_bar
+from support.stages.caching import Clock
 
 VALUE = "/api/portfolio/value"
 #: Offset of a day's bar from UTC's midnight: New York's, UTC's and Istanbul's.

@@ -15,7 +15,7 @@ import pytest_asyncio
 
 from quotecast.api.edge.middleware import Edge
 from quotecast.market.instruments import CATEGORIES
-from support.factories import client_to, edge_of, full_mirrors, services
+from support.made.factories import client_to, edge_of, full_mirrors, services
 
 VERBS = (
     "get",

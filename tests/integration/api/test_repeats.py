@@ -20,11 +20,11 @@ from quotecast.limits.decision import Decision
 from quotecast.limits.fallback import LocalWindow
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import Quote
-from support.bar_service import APPLE, BITCOIN, FRIDAY, History, bar
-from support.documents_made import article, asset, assets_of, news_of
-from support.factories import NOW, client_to, full_mirrors, services
-from support.market_made import stock
-from support.memory_cache import MemoryCache
+from support.made.documents import article, asset, assets_of, news_of
+from support.made.factories import NOW, client_to, full_mirrors, services
+from support.made.market import stock
+from support.made.memory_cache import MemoryCache
+from support.stages.bar_service import APPLE, BITCOIN, FRIDAY, History, bar
 
 GROUPS = ("market", "crypto", "doviz", "financials", "search", "portfolio", "watchlist", "terminal")
 LIMITS = dict.fromkeys(GROUPS, 50)

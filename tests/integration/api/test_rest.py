@@ -9,8 +9,16 @@ import pytest_asyncio
 
 from quotecast.api.edge.middleware import Edge
 from quotecast.market.feeds import Feed
-from support.factories import client_of, client_to, edge_of, empty_mirrors, full_mirrors, mirror_of, services
-from support.market_made import stock
+from support.made.factories import (
+    client_of,
+    client_to,
+    edge_of,
+    empty_mirrors,
+    full_mirrors,
+    mirror_of,
+    services,
+)
+from support.made.market import stock
 
 LISTS = ["/api/market/quotes?symbols=all", "/api/crypto/quotes", "/api/doviz/quotes"]
 SINGLES = ["/api/market/quotes/AAPL", "/api/crypto/quotes/BTC-USDT", "/api/doviz/quotes/gram-altin"]

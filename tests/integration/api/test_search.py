@@ -14,10 +14,10 @@ from quotecast.feed.mirror import Mirror
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import Quote, StockQuote
 from quotecast.market.search import search
-from support.documents_made import asset, assets_of
-from support.factories import MONOTONIC, client_of, empty_mirrors, mirror_of, services
-from support.market_made import stock
-from support.search_made import assets, doviz_quotes, pair_quotes, stock_quotes
+from support.made.documents import asset, assets_of
+from support.made.factories import MONOTONIC, client_of, empty_mirrors, mirror_of, services
+from support.made.market import stock
+from support.made.search import assets, doviz_quotes, pair_quotes, stock_quotes
 
 
 def reference_mirrors() -> dict[Feed, Mirror]:

@@ -10,8 +10,8 @@ import pytest_asyncio
 
 from quotecast.accounts import users
 from quotecast.accounts.ids import new_id
-from support.account_service import PASSWORD, AccountService, User, account_service, count_rows
-from support.caching import Clock
+from support.stages.account_service import PASSWORD, AccountService, User, account_service, count_rows
+from support.stages.caching import Clock
 
 SESSIONS = "/api/auth/sessions"
 LOGIN = "/api/auth/login"

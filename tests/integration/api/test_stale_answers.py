@@ -15,11 +15,11 @@ from quotecast.api.answers import cached_for
 from quotecast.bus.base import FeedInfo
 from quotecast.feed.mirror import STALE_AFTER_SECONDS, Mirror
 from quotecast.market.feeds import Feed
-from support.account_service import User, account_service
-from support.bar_service import APPLE, BITCOIN, FRIDAY, History, bar
-from support.factories import MONOTONIC, NOW, client_of, doviz, full_mirrors, mirror_of, services
-from support.servers import Valkey
-from support.service import Service
+from support.made.factories import MONOTONIC, NOW, client_of, doviz, full_mirrors, mirror_of, services
+from support.servers.processes import Valkey
+from support.servers.service import Service
+from support.stages.account_service import User, account_service
+from support.stages.bar_service import APPLE, BITCOIN, FRIDAY, History, bar
 
 HEADER: Final = "x-feed-state"
 #: Paths of answers from a mirror, and their feeds.

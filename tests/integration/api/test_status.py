@@ -10,7 +10,7 @@ from quotecast.api.services import Services
 from quotecast.bus.base import FeedInfo
 from quotecast.feed.mirror import Mirror
 from quotecast.market.feeds import Feed
-from support.factories import (
+from support.made.factories import (
     MONOTONIC,
     NOW,
     PAIRS,
@@ -21,7 +21,7 @@ from support.factories import (
     mirror_of,
     services,
 )
-from support.market_made import wire_epoch
+from support.made.market import wire_epoch
 
 
 async def answer_of(services: Services, path: str = "/api/market/status") -> tuple[int, Any]:

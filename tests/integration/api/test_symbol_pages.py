@@ -10,8 +10,8 @@ from quotecast.api.edge.middleware import Edge
 from quotecast.bus.base import Batch
 from quotecast.bus.wire import encode_change
 from quotecast.market.feeds import Feed
-from support.factories import EPOCH, client_of, client_to, edge_of, full_mirrors, services, snapshot_of
-from support.market_made import stock
+from support.made.factories import EPOCH, client_of, client_to, edge_of, full_mirrors, services, snapshot_of
+from support.made.market import stock
 
 FEEDS = ["/api/market/quotes?symbols=all", "/api/crypto/quotes?", "/api/doviz/quotes?"]
 TICKERS = [f"S{number:02}" for number in range(10)]

@@ -10,7 +10,7 @@ import pytest_asyncio
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from support.account_service import AccountService, User, account_service
+from support.stages.account_service import AccountService, User, account_service
 
 LAYOUT = "/api/terminal/layout"
 SAVED = "2026-11-20T15:30:00.000Z"

@@ -15,7 +15,7 @@ from quotecast.api.names import Names
 from quotecast.feed.documents import Documents
 from quotecast.limits.decision import Decision
 from quotecast.limits.fallback import LocalWindow
-from support.factories import full_mirrors
+from support.made.factories import full_mirrors
 
 LIMITS = {"market": 3, "crypto": 3, "doviz": 3, "financials": 3, "portfolio": 3, "watchlist": 3, "auth": 2}
 

@@ -18,8 +18,8 @@ from fakes.otlp import OtlpReceiver, Span
 from quotecast.api.edge.requests import span_attributes
 from quotecast.observe import tracing
 from quotecast.providers.transport.fetch import get_bytes, open_client
-from support.servers import running_valkey
-from support.service import Service
+from support.servers.processes import running_valkey
+from support.servers.service import Service
 
 CANARY = "planted-canary"
 TRACE = "0af7651916cd43dd8448eb211c80319c"

@@ -14,10 +14,10 @@ from quotecast.feed.documents import Documents
 from quotecast.market.feeds import Feed
 from quotecast.providers.simulator.bars import SimulatorHistory
 from quotecast.providers.simulator.client import SimulatorProvider
-from support.bar_service import BarService, new_service
-from support.chart_requests import ask, judge, pulse, url
-from support.documents_made import article, asset, assets_of, news_of
-from support.factories import NOW, client_of, client_to, edge_of, full_mirrors, services
+from support.clients.chart_requests import ask, judge, pulse, url
+from support.made.documents import article, asset, assets_of, news_of
+from support.made.factories import NOW, client_of, client_to, edge_of, full_mirrors, services
+from support.stages.bar_service import BarService, new_service
 
 END = int(NOW)
 

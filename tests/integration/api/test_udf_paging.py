@@ -13,9 +13,9 @@ from quotecast.errors import UpstreamError
 from quotecast.market.bars import Bar, Interval, bar_time
 from quotecast.market.feeds import Feed
 from quotecast.market.own_bars import Closing, OwnBar
-from support.bar_service import BarService, History, bar, new_service
-from support.chart_requests import ask, judge, url
-from support.factories import DOVIZ, NOW
+from support.clients.chart_requests import ask, judge, url
+from support.made.factories import DOVIZ, NOW
+from support.stages.bar_service import BarService, History, bar, new_service
 
 END = int(NOW)
 MINUTE, DAY = 60, 86_400

@@ -17,9 +17,9 @@ from websockets.sync.client import connect
 
 from quotecast.access.rollup import ROLL_UP_SECONDS
 from quotecast.accounts import migrations
-from support.keys_made import KeyMaker
-from support.servers import Postgres, running_postgres, running_valkey
-from support.service import Service
+from support.made.keys import KeyMaker
+from support.servers.processes import Postgres, running_postgres, running_valkey
+from support.servers.service import Service
 
 # Each waits for a worker's roll-up.
 pytestmark = pytest.mark.slow

@@ -13,8 +13,8 @@ import pytest
 
 from quotecast.accounts import migrations, users
 from quotecast.accounts.database import Database
-from support.servers import running_postgres, running_valkey
-from support.service import FeedClient, Service
+from support.servers.processes import running_postgres, running_valkey
+from support.servers.service import FeedClient, Service
 
 PLANS: Final = """
 [plans.anonymous]

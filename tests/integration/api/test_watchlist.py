@@ -8,9 +8,9 @@ import pytest_asyncio
 
 from quotecast.feed.mirror import Mirror
 from quotecast.market.feeds import Feed
-from support.account_service import AccountService, User, account_service
-from support.factories import PAIRS, STOCKS, full_mirrors, mirror_of
-from support.market_made import pair, stock
+from support.made.factories import PAIRS, STOCKS, full_mirrors, mirror_of
+from support.made.market import pair, stock
+from support.stages.account_service import AccountService, User, account_service
 
 WATCHLIST = "/api/watchlist"
 

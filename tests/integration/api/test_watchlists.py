@@ -9,8 +9,8 @@ import pytest_asyncio
 
 from quotecast.feed.mirror import Mirror
 from quotecast.market.feeds import Feed
-from support.account_service import AccountService, User, account_service
-from support.factories import full_mirrors
+from support.made.factories import full_mirrors
+from support.stages.account_service import AccountService, User, account_service
 
 LISTS = "/api/watchlists"
 WATCHLIST = "/api/watchlist"

@@ -12,8 +12,8 @@ from quotecast.bus.redis import RedisBus
 from quotecast.bus.wire import encode_change
 from quotecast.local import servers
 from quotecast.market.feeds import Feed
-from support.market_made import INFO, state_of, stock
-from support.servers import Valkey
+from support.made.market import INFO, state_of, stock
+from support.servers.processes import Valkey
 
 STATE = state_of([stock("AAPL"), stock("MSFT")])
 MEBIBYTE = 1024 * 1024

@@ -13,8 +13,8 @@ from quotecast.bus.kept import Block, RedisKept, Released
 from quotecast.bus.redis import RedisBus
 from quotecast.errors import BusError
 from quotecast.market.feeds import Feed
-from support.market_made import EPOCH, INFO, state_of, stock
-from support.servers import Valkey
+from support.made.market import EPOCH, INFO, state_of, stock
+from support.servers.processes import Valkey
 
 FEED = Feed.STOCKS
 #: Lets a test choose what counts as old enough.

@@ -11,8 +11,8 @@ from quotecast.bus.calls import DEADLINE_SECONDS
 from quotecast.bus.redis import RedisBus
 from quotecast.errors import BusError
 from quotecast.market.feeds import Feed
-from support.market_made import state_of, stock
-from support.servers import Valkey
+from support.made.market import state_of, stock
+from support.servers.processes import Valkey
 
 
 async def test_a_dead_redis_is_a_bus_error(own_valkey: Valkey) -> None:

@@ -9,7 +9,7 @@ import redis
 from quotecast.cache.base import Cached
 from quotecast.cache.redis import FAILURE_SECONDS, MAX_FAILURE_SECONDS
 from quotecast.errors import NotOffered, SymbolNotFound, UpstreamError
-from support.caching import KEY, POLICY, Clock, CountingUpstream, until, workers
+from support.stages.caching import KEY, POLICY, Clock, CountingUpstream, until, workers
 
 
 @pytest.fixture

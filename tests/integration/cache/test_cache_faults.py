@@ -7,8 +7,8 @@ import redis
 
 from quotecast.cache.base import Cached
 from quotecast.errors import UpstreamError
-from support.caching import ENTRY, KEY, LOCK, POLICY, Clock, CountingUpstream, until, workers
-from support.servers import Valkey
+from support.servers.processes import Valkey
+from support.stages.caching import ENTRY, KEY, LOCK, POLICY, Clock, CountingUpstream, until, workers
 
 
 @pytest.fixture

@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 
 from fakes.coinbase import FakeCoinbase, ScriptMessage, read_recording
-from support.audit_frames import EPOCH, START, heartbeat, quote, snapshot, subscribed, update, welcome
-from support.misbehaving_feed import Frame, MisbehavingFeed
-from support.reserved import port_number, reserve_port
-from support.servers import running_valkey
-from support.service import Service
+from integration.commands.misbehaving_feed import Frame, MisbehavingFeed
+from support.made.audit_frames import EPOCH, START, heartbeat, quote, snapshot, subscribed, update, welcome
+from support.servers.processes import running_valkey
+from support.servers.reserved import port_number, reserve_port
+from support.servers.service import Service
 
 pytestmark = pytest.mark.slow
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from support.simulated_vendor import simulated_vendor
+from support.servers.simulated_vendor import simulated_vendor
 
 pytestmark = pytest.mark.slow
 

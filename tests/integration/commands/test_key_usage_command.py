@@ -10,7 +10,7 @@ from quotecast.access.usage import Taken
 from quotecast.access.usage_storage import Batch, Used
 from quotecast.accounts.database import Database
 from quotecast.stream.client import connection_id
-from support.users_command import command
+from support.servers.users_command import command
 
 UNKNOWN = "0" * 24
 

@@ -11,8 +11,8 @@ import pytest
 from quotecast.access import key_text, storage
 from quotecast.access.keys import Key
 from quotecast.accounts.database import Database
-from support.account_service import account_service
-from support.users_command import command, process
+from support.servers.users_command import command, process
+from support.stages.account_service import account_service
 
 PLAN = "sockets = 50\nfeeds = ['market']\n"
 UNKNOWN = "0" * 24

@@ -20,10 +20,10 @@ from quotecast.market.quotes import CryptoQuote
 from quotecast.providers.base import QuoteProvider
 from quotecast.providers.coinbase.client import CoinbaseProvider
 from quotecast.providers.replay.client import ReplayProvider
-from support.command_server import Forked
-from support.following import until
-from support.users_command import command, environment_of
-from support.virtual_time import JumpingLoop
+from support.runs.virtual_time import JumpingLoop
+from support.servers.command_server import Forked
+from support.servers.users_command import command, environment_of
+from support.stages.following import until
 
 RECORDING = Path(__file__).parents[1] / "recordings" / "coinbase.ndjson"
 PRODUCTS = [{"id": product} for product in ("BTC-USD", "ETH-EUR", "NEW-GBP")]

@@ -12,9 +12,9 @@ import asyncpg
 import pytest
 
 from quotecast.accounts import migrations
-from support.account_service import PASSWORD, AccountService, account_service
-from support.servers import Postgres
-from support.users_command import command, process, start
+from support.servers.processes import Postgres
+from support.servers.users_command import command, process, start
+from support.stages.account_service import PASSWORD, AccountService, account_service
 
 OWNED = ("users", "holdings", "watchlist", "layouts", "idempotency_keys", "watchlists", "listed_symbols")
 

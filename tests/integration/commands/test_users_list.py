@@ -8,8 +8,8 @@ from asyncio.subprocess import DEVNULL
 import asyncpg
 import pytest
 
-from support.account_service import account_service
-from support.users_command import command, start
+from support.servers.users_command import command, start
+from support.stages.account_service import account_service
 
 
 async def run_sql(database_url: str, statement: str) -> None:

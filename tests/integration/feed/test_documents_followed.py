@@ -23,8 +23,8 @@ from quotecast.market.feeds import Feed
 from quotecast.market.news import Article
 from quotecast.providers.simulator.assets import SimulatorAssets
 from quotecast.providers.simulator.news import SimulatorNews
-from support.documents_made import article, asset, assets_of, news_of
-from support.market_made import state_of, stock
+from support.made.documents import article, asset, assets_of, news_of
+from support.made.market import state_of, stock
 
 Bus = MemoryBus | RedisBus
 

@@ -18,6 +18,7 @@ from hypothesis.stateful import (
 )
 from msgspec.structs import replace
 
+from integration.feed.feed_parties import INTERVAL, PATIENCE_SECONDS, FeedParty, Worker
 from quotecast.bus.base import FeedInfo
 from quotecast.bus.redis import RedisBus
 from quotecast.feed.bar_styles import bar_style_of
@@ -28,10 +29,9 @@ from quotecast.market.feeds import Feed
 from quotecast.market.own_bars import Closing, LiveInterval
 from quotecast.market.quotes import StockQuote
 from quotecast.providers.base import Update
-from support.deadlines import scaled
-from support.feed_parties import INTERVAL, PATIENCE_SECONDS, FeedParty, Worker
-from support.market_made import stock
-from support.merging_client import READERS
+from support.clients.merging_client import READERS
+from support.made.market import stock
+from support.runs.deadlines import scaled
 
 #: Five minutes before midnight in New York, at which days of bars end.
 START: Final = 1_795_237_500.0

@@ -13,9 +13,9 @@ from quotecast.ingest import lease
 from quotecast.ingest.main import _lead
 from quotecast.market.feeds import Feed
 from quotecast.providers.base import Update
-from support.following import ScriptedProvider, lead, price, running, until
-from support.market_made import stock
-from support.servers import Valkey
+from support.made.market import stock
+from support.servers.processes import Valkey
+from support.stages.following import ScriptedProvider, lead, price, running, until
 
 
 class SlowToClose(ScriptedProvider):

@@ -18,11 +18,11 @@ from quotecast.ingest.documents import DocumentPublisher, DocumentSource
 from quotecast.market.crossings import Crossing
 from quotecast.market.feeds import Feed
 from quotecast.market.own_bars import Parts
-from support.documents_made import article, news_of
-from support.following import ScriptedProvider, lead, price, running, until
-from support.market_made import pair, state_of, stock
-from support.servers import Valkey
-from support.unreadable import KINDS, with_unreadable_quote
+from support.made.documents import article, news_of
+from support.made.market import pair, state_of, stock
+from support.made.unreadable import KINDS, with_unreadable_quote
+from support.servers.processes import Valkey
+from support.stages.following import ScriptedProvider, lead, price, running, until
 
 pytestmark = pytest.mark.slow
 

@@ -14,7 +14,7 @@ from quotecast.bus.redis import RedisBus
 from quotecast.history.statistics import BarStatistics
 from quotecast.history.writer import CLOSINGS, POLL_SECONDS, RETENTION_SECONDS, BarWriter
 from quotecast.market.feeds import Feed
-from support.closings import (
+from support.made.closings import (
     FIRST,
     RETENTION,
     made_closing,
@@ -25,8 +25,8 @@ from support.closings import (
     write_all,
     writer_of,
 )
-from support.servers import Postgres
-from support.transactions import open_database, query_server
+from support.oracles.transactions import open_database, query_server
+from support.servers.processes import Postgres
 
 pytestmark = pytest.mark.slow
 

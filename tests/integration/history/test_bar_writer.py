@@ -17,7 +17,7 @@ from quotecast.history.statistics import BarStatistics
 from quotecast.history.writer import CLOSINGS, POLL_SECONDS
 from quotecast.market.feeds import Feed
 from quotecast.market.own_bars import LIVE_INTERVALS, Closing
-from support.closings import (
+from support.made.closings import (
     FIRST,
     made_closing,
     made_closings,
@@ -27,7 +27,7 @@ from support.closings import (
     write_all,
     writer_of,
 )
-from support.transactions import open_database, query_server
+from support.oracles.transactions import open_database, query_server
 
 HOUR = 3600
 

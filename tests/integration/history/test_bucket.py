@@ -16,8 +16,8 @@ from quotecast.history.segments import HistoryError
 from quotecast.history.upload import GRACE_SECONDS, Uploader
 from quotecast.market.feeds import Feed
 from quotecast.settings import loading
-from support.history_made import BEGIN, Clock, RecordedLeader, batches
-from support.market_made import stock
+from support.made.history import BEGIN, Clock, RecordedLeader, batches
+from support.made.market import stock
 
 pytest.importorskip("obstore")
 

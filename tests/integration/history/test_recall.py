@@ -16,10 +16,10 @@ from quotecast.market.bars import bar_time
 from quotecast.market.feeds import Feed
 from quotecast.market.own_bars import Closing
 from quotecast.providers.simulator.client import SimulatorProvider
-from support.closings import put, write_all, writer_of
-from support.factories import doviz
-from support.following import running, until
-from support.transactions import open_database
+from support.made.closings import put, write_all, writer_of
+from support.made.factories import doviz
+from support.oracles.transactions import open_database
+from support.stages.following import running, until
 
 DAY = 86_400
 CALENDAR = Feed.DOVIZ.spec.calendar

@@ -11,8 +11,8 @@ from quotecast.errors import DatabaseAway
 from quotecast.history.reader import StoredBars, _query
 from quotecast.market.feeds import Feed
 from quotecast.market.own_bars import OwnBar
-from support.closings import FIRST, made_closing, made_closings, put, write_all, writer_of
-from support.transactions import open_database, query_server
+from support.made.closings import FIRST, made_closing, made_closings, put, write_all, writer_of
+from support.oracles.transactions import open_database, query_server
 
 DAY = 86_400
 CLOSINGS = [*made_closings(10), made_closing(FIRST + DAY, volume=None)]

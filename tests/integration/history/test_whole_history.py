@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from quotecast.market.codec import iso_utc
-from support.servers import running_valkey
-from support.service import Service
+from support.servers.processes import running_valkey
+from support.servers.service import Service
 
 PATIENCE_SECONDS = 30.0
 

@@ -12,7 +12,7 @@ from quotecast.market.quotes import CryptoQuote
 from quotecast.providers.base import Update
 from quotecast.providers.binance.client import BinanceProvider
 from quotecast.providers.kraken.client import KrakenProvider
-from support.binance_made import LISTING
+from support.made.binance import LISTING
 
 PATIENCE = 0.5
 

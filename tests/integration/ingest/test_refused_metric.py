@@ -4,9 +4,9 @@ import asyncio
 import re
 
 from fakes.kraken import FakeKraken, ticker
-from support.scraping import Scrape, wait_for_scrape
-from support.servers import running_valkey
-from support.service import Service
+from support.clients.scraping import Scrape, wait_for_scrape
+from support.servers.processes import running_valkey
+from support.servers.service import Service
 
 METRIC = "quotecast_upstream_refused_total"
 

@@ -12,8 +12,8 @@ import asyncpg
 import pytest
 
 from quotecast.accounts import migrations
-from support.servers import Postgres, Valkey
-from support.service import Service
+from support.servers.processes import Postgres, Valkey
+from support.servers.service import Service
 
 pytestmark = pytest.mark.slow
 

@@ -13,7 +13,7 @@ from quotecast.limits import leases
 from quotecast.limits.decision import Decision
 from quotecast.limits.fallback import SECOND
 from quotecast.limits.window import Window
-from support.windows import admitted
+from support.made.windows import admitted
 
 LIMIT = 8
 WINDOW = 60 * SECOND

@@ -20,8 +20,8 @@ from hypothesis.stateful import (
 from quotecast.limits.decision import Decision
 from quotecast.limits.fallback import SECOND
 from quotecast.limits.window import Window
-from support.servers import Valkey
-from support.windows import until_shared
+from support.made.windows import until_shared
+from support.servers.processes import Valkey
 
 LIMIT = 3
 WINDOW = 60 * SECOND

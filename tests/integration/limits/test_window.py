@@ -11,8 +11,8 @@ from structlog.testing import capture_logs
 from quotecast.limits.calls import MAX_BATCH
 from quotecast.limits.decision import Decision
 from quotecast.limits.window import Window
-from support.servers import Valkey
-from support.windows import admitted
+from support.made.windows import admitted
+from support.servers.processes import Valkey
 
 
 def as_user(server: Valkey, prefix: str) -> str:

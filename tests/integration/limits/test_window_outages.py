@@ -8,8 +8,8 @@ from contextlib import AsyncExitStack
 import pytest
 
 from quotecast.limits.window import Window
-from support.servers import Valkey
-from support.windows import admitted, until_shared
+from support.made.windows import admitted, until_shared
+from support.servers.processes import Valkey
 
 
 @pytest.mark.parametrize("lost", [True, False], ids=["data lost", "no data lost"])

@@ -8,8 +8,8 @@ from typing import Any, Final
 import httpx
 import pytest
 
-from support.servers import Valkey, running_valkey
-from support.service import Service
+from support.servers.processes import Valkey, running_valkey
+from support.servers.service import Service
 
 pytestmark = pytest.mark.slow
 

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from quotecast.local import folder
-from support.running_up import Up
+from support.servers.running_up import Up
 
 PARTS = ["postgres", "valkey", "ingest", "api 1", "api 2"]
 

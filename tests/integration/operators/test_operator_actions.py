@@ -9,9 +9,9 @@ import pytest
 from quotecast.access.plans import Plan
 from quotecast.operators.tokens import IDLE_SECONDS
 from quotecast.reports.model import KeyReport
-from support.factories import NOW
-from support.operators import operations
-from support.reports_made import report
+from support.made.factories import NOW
+from support.made.reports import report
+from support.stages.operators import operations
 
 UNKNOWN = "5f3a9c0e1b2d4f6a8c0e1b2d"
 

@@ -8,8 +8,8 @@ from quotecast.access.plans import Plan
 from quotecast.operators import storage
 from quotecast.operators.seal import seal
 from quotecast.operators.tokens import IDLE_SECONDS, LIFETIME_SECONDS
-from support.account_service import account_service
-from support.operators import CODES, EMAIL, operations
+from support.stages.account_service import account_service
+from support.stages.operators import CODES, EMAIL, operations
 
 
 async def test_operator_signs_in_and_out(accounts_url: str) -> None:

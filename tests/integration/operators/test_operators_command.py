@@ -9,8 +9,8 @@ import pytest
 from quotecast.accounts import migrations
 from quotecast.operators.seal import unseal
 from quotecast.operators.totp import text_of
-from support.account_service import SECRET, account_service
-from support.users_command import command, process
+from support.servers.users_command import command, process
+from support.stages.account_service import SECRET, account_service
 
 EMAIL = "ayse@example.com"
 

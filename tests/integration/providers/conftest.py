@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from support.virtual_time import loop_of
+from support.runs.virtual_time import loop_of
 
 
 def pytest_asyncio_loop_factories(item: pytest.Item) -> Mapping[str, type[asyncio.AbstractEventLoop]]:

@@ -15,9 +15,9 @@ from quotecast.providers.base import QuoteProvider, Update
 from quotecast.providers.binance.client import BinanceProvider
 from quotecast.providers.coinbase.client import CoinbaseProvider
 from quotecast.providers.kraken.client import KrakenProvider
-from support.alpaca_local import LocalAlpaca, local_alpaca
-from support.alpaca_made import AAPL
-from support.binance_made import LISTING
+from support.made.alpaca import AAPL
+from support.made.binance import LISTING
+from support.servers.alpaca_local import LocalAlpaca, local_alpaca
 
 DOUBLING = [0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0]
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from support.servers import Valkey
-from support.service import Service
-from support.simulated_vendor import simulated_vendor
+from support.servers.processes import Valkey
+from support.servers.service import Service
+from support.servers.simulated_vendor import simulated_vendor
 
 CANARIES = {
     "QUOTECAST_ALPACA_KEY": "CANARYalpacaKEY01",

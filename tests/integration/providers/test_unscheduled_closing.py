@@ -24,9 +24,9 @@ from quotecast.providers.alpaca.history import AlpacaHistory
 from quotecast.providers.alpaca.hours import AlpacaClock
 from quotecast.providers.base import Admission, QuoteProvider, unlimited
 from quotecast.stream.hubs import market_of
-from support.alpaca_rest_made import APPLE, NOW
-from support.factories import client_of, empty_mirrors, services
-from support.following import running, until
+from support.made.alpaca_rest import APPLE, NOW
+from support.made.factories import client_of, empty_mirrors, services
+from support.stages.following import running, until
 
 STATUS = "/api/market/status"
 BARS = "/api/market/bars/AAPL?range=1D&interval=1h"

@@ -12,7 +12,7 @@ from websockets.asyncio.server import ServerConnection, serve
 
 import quotecast_client.backoff
 from quotecast_client import AsyncClient, Client, QuoteChange, StreamRefused
-from support.client_faces import skip_certificates
+from support.clients.client_faces import skip_certificates
 
 KEY = "qc_live_0123456789abcdef01234567_CANARY-secret-of-43-characters-0123456789abc"
 

@@ -6,7 +6,7 @@ import tarfile
 import zipfile
 from pathlib import Path
 
-from support.python_packages import build_package
+from support.servers.python_packages import build_package
 
 
 def test_the_package_can_be_published(tmp_path: Path) -> None:

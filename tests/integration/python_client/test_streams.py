@@ -14,10 +14,10 @@ from websockets.asyncio.server import ServerConnection, serve
 from websockets.http11 import Request, Response
 
 import quotecast_client.backoff
+from integration.python_client.conformance_player import Player, is_playable, labelled
 from quotecast_client import AsyncClient, AsyncStream, Client, Stream, StreamRefused
-from support.client_faces import skip_certificates
-from support.conformance import CASES, read_case
-from support.conformance_player import Player, is_playable, labelled
+from support.clients.client_faces import skip_certificates
+from support.oracles.conformance import CASES, read_case
 
 PLAYABLE = [path for path in sorted(CASES.glob("*.json")) if is_playable(read_case(path))]
 by_case = pytest.mark.parametrize("path", PLAYABLE, ids=lambda path: path.stem)

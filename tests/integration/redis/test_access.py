@@ -23,12 +23,12 @@ from quotecast.local import probes
 from quotecast.market.crossings import NO_CROSSING, Crossing
 from quotecast.market.feeds import Feed
 from quotecast.reports.store import ReportStore
-from support.access_rules import PASSWORD, create_users, refusals
-from support.closings import made_closing
-from support.documents_made import article, news_of
-from support.market_made import EPOCH, INFO, state_of, stock
-from support.reports_made import report
-from support.servers import Valkey
+from support.made.closings import made_closing
+from support.made.documents import article, news_of
+from support.made.market import EPOCH, INFO, state_of, stock
+from support.made.reports import report
+from support.oracles.access_rules import PASSWORD, create_users, refusals
+from support.servers.processes import Valkey
 
 INGEST: Final = "quotecast-ingest"
 API: Final = "quotecast-api"

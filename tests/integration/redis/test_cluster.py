@@ -25,11 +25,11 @@ from quotecast.limits.window import Window
 from quotecast.local import probes, valkey
 from quotecast.market.feeds import Feed
 from quotecast.reports.store import ReportStore
-from support.access_rules import PASSWORD, create_users, refusals
-from support.market_made import INFO, state_of, stock
-from support.reports_made import report
-from support.reserved import port_number, reserve_port
-from support.service import Service
+from support.made.market import INFO, state_of, stock
+from support.made.reports import report
+from support.oracles.access_rules import PASSWORD, create_users, refusals
+from support.servers.reserved import port_number, reserve_port
+from support.servers.service import Service
 
 NODES = 3
 SLOTS = 16_384

@@ -12,9 +12,9 @@ from quotecast.bus.redis import RedisBus
 from quotecast.bus.wire import encode
 from quotecast.errors import BusError
 from quotecast.market.feeds import Feed
-from support.fault_proxy import FaultProxy
-from support.market_made import EPOCH, INFO
-from support.sentinel_set import Server, own_servers
+from support.made.market import EPOCH, INFO
+from support.servers.fault_proxy import FaultProxy
+from support.servers.sentinel_set import Server, own_servers
 
 PATIENCE_SECONDS = 30.0
 BEAT = Beat(feed=Feed.STOCKS, epoch=EPOCH, seq=1, info=INFO)

@@ -10,8 +10,8 @@ import redis.asyncio
 from quotecast.limits.window import Window
 from quotecast.redis.client import connect
 from quotecast.redis.script_line import ScriptConnection
-from support.fault_proxy import FaultProxy
-from support.servers import Valkey
+from support.servers.fault_proxy import FaultProxy
+from support.servers.processes import Valkey
 
 ECHO = "return ARGV[1]"
 

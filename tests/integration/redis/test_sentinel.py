@@ -16,9 +16,9 @@ from quotecast.local import probes
 from quotecast.market.feeds import Feed
 from quotecast.redis import counts
 from quotecast.redis.sentinel import ANSWER_SECONDS
-from support.market_made import state_of, stock
-from support.reserved import port_number, reserve_port
-from support.sentinel_set import SERVICE, SentinelSet, own_servers, running_sentinels
+from support.made.market import state_of, stock
+from support.servers.reserved import port_number, reserve_port
+from support.servers.sentinel_set import SERVICE, SentinelSet, own_servers, running_sentinels
 
 pytestmark = pytest.mark.slow
 

@@ -6,8 +6,8 @@ import pytest
 import redis
 
 from quotecast.reports.store import EXPIRY_SECONDS, MAX_LENGTH, MAX_PROCESSES, ReportStore
-from support.reports_made import report
-from support.servers import Valkey
+from support.made.reports import report
+from support.servers.processes import Valkey
 
 PREFIX = "reported"
 NAME = f"{PREFIX}:{{reports}}"

@@ -14,7 +14,7 @@ from quotecast.providers.simulator.scenarios.maintenance import Maintenance
 from quotecast.providers.simulator.scenarios.rate_limited import RateLimited
 from quotecast.providers.simulator.scenarios.schedule import Planned
 from quotecast.simulate.market import DAY
-from support.binance_simulated import NOW, Session, StreamClient, stream_client
+from support.servers.binance_simulated import NOW, Session, StreamClient, stream_client
 
 SECOND = 1000
 

@@ -11,7 +11,7 @@ from quotecast.market.quotes import CryptoQuote
 from quotecast.providers.coinbase.client import CoinbaseProvider
 from quotecast.providers.coinbase.history import CoinbaseHistory
 from quotecast.simulate.market import Market
-from support.coinbase_simulated import NOW, Session
+from support.servers.coinbase_simulated import NOW, Session
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from quotecast.simulate.coinbase.commands import PRODUCT_CHANNELS
 from quotecast.simulate.coinbase.login import signature_of
 from quotecast.simulate.coinbase.server import CoinbaseServer
 from quotecast.simulate.market import Market
-from support.coinbase_simulated import NOW, FeedClient, Row, Session, feed_client
+from support.servers.coinbase_simulated import NOW, FeedClient, Row, Session, feed_client
 
 SECRET: Final = b64encode(b"secret").decode()
 LOGIN: Final = {"signature": "s", "key": "k", "passphrase": "p", "timestamp": "1"}

@@ -15,7 +15,7 @@ from quotecast.providers.simulator.scenarios.rate_limited import RateLimited
 from quotecast.providers.simulator.scenarios.schedule import Planned, Schedule
 from quotecast.simulate.coinbase.book import book_of
 from quotecast.simulate.market import Market
-from support.coinbase_simulated import NOW, Row, Session, feed_client
+from support.servers.coinbase_simulated import NOW, Row, Session, feed_client
 
 DAY: Final = 86_400_000
 SECOND: Final = NOW // 1000

@@ -14,9 +14,9 @@ import pytest
 
 from quotecast import __main__
 from quotecast.commands import simulate
-from support.tiny_vendor import VENDORS
+from support.servers.tiny_vendor import VENDORS
 
-COMMAND = [sys.executable, "-m", "support.tiny_vendor", "simulate"]
+COMMAND = [sys.executable, "-m", "support.servers.tiny_vendor", "simulate"]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
 
 

@@ -12,7 +12,7 @@ from quotecast.errors import ServerFailedError
 from quotecast.providers.simulator.scenarios.planning import MAX_PLANNED
 from quotecast.simulate import control
 from quotecast.simulate.server import VendorServer
-from support.simulated_session import serving
+from support.servers.simulated_session import serving
 
 TOKEN = "a-token"
 BEARER = {"Authorization": f"Bearer {TOKEN}"}

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from quotecast.simulate.server import TICK_MS
-from support.simulated_session import DIALOGUES, START, Session, serving
+from support.servers.simulated_session import DIALOGUES, START, Session, serving
 
 SECOND = 1000 // TICK_MS
 

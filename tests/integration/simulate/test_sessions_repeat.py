@@ -42,7 +42,7 @@ SERVERS = ["tiny", *VENDORS]
 
 def _record_twice(vendor: str, *scenarios: str) -> list[bytes]:
     """Returns the sessions of two processes in which sets of texts have different orders."""
-    command = [sys.executable, "-m", "support.simulated_session", vendor, *scenarios]
+    command = [sys.executable, "-m", "support.servers.simulated_session", vendor, *scenarios]
     environment = {**os.environ, "PYTHONPATH": str(TESTS)}
     processes = [
         subprocess.Popen(command, stdout=subprocess.PIPE, env={**environment, "PYTHONHASHSEED": seed})

@@ -16,8 +16,8 @@ from quotecast.providers.alpaca.hours import AlpacaClock
 from quotecast.providers.alpaca.news import AlpacaNews
 from quotecast.providers.simulator.hours import milliseconds
 from quotecast.simulate.market import utc
-from support.alpaca_simulated import START, SimulatedAlpaca, simulated_alpaca
-from support.following import until
+from support.servers.alpaca_simulated import START, SimulatedAlpaca, simulated_alpaca
+from support.stages.following import until
 
 #: Half an hour after the opening.
 NOW = START + 1_810_000

@@ -11,7 +11,7 @@ from quotecast.providers.simulator.hours import milliseconds
 from quotecast.providers.simulator.scenarios.base import Alteration, Listed, Refusal, Scenario, Split
 from quotecast.providers.simulator.scenarios.schedule import Planned
 from quotecast.simulate.market import utc
-from support.alpaca_simulated import KEYS, START, SimulatedAlpaca, simulated_alpaca
+from support.servers.alpaca_simulated import KEYS, START, SimulatedAlpaca, simulated_alpaca
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 

@@ -13,7 +13,7 @@ from quotecast.providers.simulator.scenarios.base import Alteration, Pause, Refu
 from quotecast.providers.simulator.scenarios.maintenance import Maintenance
 from quotecast.providers.simulator.scenarios.schedule import Planned
 from quotecast.simulate.market import utc
-from support.alpaca_simulated import KEYS, MSGPACK, START, SimulatedAlpaca, simulated_alpaca
+from support.servers.alpaca_simulated import KEYS, MSGPACK, START, SimulatedAlpaca, simulated_alpaca
 
 AUTHENTICATED = {"T": "success", "msg": "authenticated"}
 

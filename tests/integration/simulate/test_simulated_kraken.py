@@ -12,7 +12,17 @@ from quotecast.providers.simulator.scenarios.base import Alteration, Pause, Scen
 from quotecast.providers.simulator.scenarios.maintenance import Maintenance
 from quotecast.providers.simulator.scenarios.schedule import Planned
 from quotecast.simulate.kraken.server import KrakenServer
-from support.kraken_simulated import START, advance, ask, receive, result, send, simulated, stream, subscribe
+from support.servers.kraken_simulated import (
+    START,
+    advance,
+    ask,
+    receive,
+    result,
+    send,
+    simulated,
+    stream,
+    subscribe,
+)
 
 #: Commands that are none, with the error of version 2.
 BAD_COMMANDS: Final = {

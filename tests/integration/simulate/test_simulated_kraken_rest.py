@@ -7,7 +7,7 @@ import pytest
 
 from quotecast.providers.simulator.scenarios.rate_limited import RateLimited
 from quotecast.simulate.kraken.server import KrakenServer
-from support.kraken_simulated import START, advance, ask, result, simulated
+from support.servers.kraken_simulated import START, advance, ask, result, simulated
 
 
 @pytest.fixture

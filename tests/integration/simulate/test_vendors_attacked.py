@@ -17,7 +17,7 @@ from quotecast.providers.simulator.scenarios.schedule import Schedule
 from quotecast.simulate import server as servers
 from quotecast.simulate.clock import MarketClock
 from quotecast.simulate.market import Market
-from support.tiny_vendor import TinyServer
+from support.servers.tiny_vendor import TinyServer
 
 pytestmark = pytest.mark.slow
 

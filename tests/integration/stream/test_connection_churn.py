@@ -14,9 +14,9 @@ from typing import Final, NamedTuple
 import pytest
 import redis
 
-from support.scraping import scrape, wait_for_scrape
-from support.servers import Valkey, running_valkey
-from support.service import Service
+from support.clients.scraping import scrape, wait_for_scrape
+from support.servers.processes import Valkey, running_valkey
+from support.servers.service import Service
 
 CONNECTIONS: Final = 1000
 AT_ONCE: Final = 20

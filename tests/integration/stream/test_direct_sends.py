@@ -12,7 +12,7 @@ import uvloop
 from quotecast.feed.framing import Frame
 from quotecast.stream.direct import send_now
 from quotecast.stream.listeners import serve_feeds
-from support.feed_sockets import HANDSHAKE, raw
+from support.stages.feed_sockets import HANDSHAKE, raw
 
 Run = Callable[[Coroutine[Any, Any, None]], None]
 BOTH_LOOPS = pytest.mark.parametrize("run", [asyncio.run, uvloop.run], ids=["asyncio", "uvloop"])

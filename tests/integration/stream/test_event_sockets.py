@@ -11,7 +11,7 @@ import uvloop
 from quotecast.stream.listeners import serve_feeds
 from quotecast.stream.outlet import WRITER
 from quotecast.stream.room import Room
-from support.feed_sockets import raw
+from support.stages.feed_sockets import raw
 
 REQUEST = b"GET /api/sse/market?symbols=all HTTP/1.1\r\nHost: test\r\n\r\n"
 

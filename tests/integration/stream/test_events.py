@@ -7,9 +7,9 @@ from typing import Any
 import httpx
 import pytest
 
-from support.event_stream import EventStream
-from support.servers import running_valkey
-from support.service import Service
+from support.clients.event_stream import EventStream
+from support.servers.processes import running_valkey
+from support.servers.service import Service
 
 STREAM = "/api/sse/market?symbols=all&interval=100"
 HEALTH = b"GET /api/health HTTP/1.1\r\nHost: test\r\n\r\n"

@@ -16,7 +16,7 @@ from quotecast.market.feeds import Feed
 from quotecast.stream.endpoint import Streams
 from quotecast.stream.feed_hubs import FeedHubs
 from quotecast.stream.listeners import serve_feeds
-from support.market_made import state_of, stock
+from support.made.market import state_of, stock
 
 #: Python's and uvloop's own allocations; the kernel's are not counted.
 MOST_BYTES = 10 * 1024

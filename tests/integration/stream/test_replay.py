@@ -22,10 +22,10 @@ from quotecast.stream.feed_hubs import FeedHubs
 from quotecast.stream.hubs import hub_of
 from quotecast.stream.listeners import serve_feeds
 from quotecast.stream.replay import Replays
-from support.factories import full_mirrors
-from support.history_made import Clock, RecordedLeader, batches
-from support.market_made import pair, stock, wire_epoch
-from support.merging_client import MergingClient
+from support.clients.merging_client import MergingClient
+from support.made.factories import full_mirrors
+from support.made.history import Clock, RecordedLeader, batches
+from support.made.market import pair, stock, wire_epoch
 
 PATIENCE_SECONDS = 30.0
 #: Recorded seconds; the recording ended a while ago.

@@ -14,9 +14,9 @@ import pytest
 from websockets.exceptions import InvalidStatus
 
 from quotecast.stream.capacity import SPARE_CONNECTIONS
-from support.scraping import Scrape, scrape, wait_for_scrape
-from support.servers import running_valkey
-from support.service import FeedClient, Service
+from support.clients.scraping import Scrape, scrape, wait_for_scrape
+from support.servers.processes import running_valkey
+from support.servers.service import FeedClient, Service
 
 pytestmark = pytest.mark.slow
 

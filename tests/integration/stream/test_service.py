@@ -15,9 +15,9 @@ import pytest
 from websockets.exceptions import InvalidStatus
 
 from quotecast.errors import CloseCode
-from support.scraping import scrape
-from support.servers import Valkey, running_valkey
-from support.service import FeedClient, Service
+from support.clients.scraping import scrape
+from support.servers.processes import Valkey, running_valkey
+from support.servers.service import FeedClient, Service
 
 STOCK_FIELDS = {
     "ticker",

@@ -14,7 +14,7 @@ from quotecast.stream import outlet, server
 from quotecast.stream.direct import send_now
 from quotecast.stream.listeners import serve_feeds
 from quotecast.stream.outlet import WRITER
-from support.feed_sockets import HANDSHAKE, echo, raw
+from support.stages.feed_sockets import HANDSHAKE, echo, raw
 
 
 async def test_the_application_sees_what_was_asked_for() -> None:

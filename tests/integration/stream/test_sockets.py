@@ -17,7 +17,7 @@ from quotecast.stream.incoming import MAX_MESSAGE_BYTES
 from quotecast.stream.inlet import EXTRA_FRAMES_PER_SECOND
 from quotecast.stream.listeners import serve_feeds
 from quotecast.stream.messages import MAX_FRAGMENTS
-from support.feed_sockets import HANDSHAKE, echo, raw
+from support.stages.feed_sockets import HANDSHAKE, echo, raw
 
 App = Callable[[Any, Any, Any], Awaitable[None]]
 

@@ -23,7 +23,7 @@ from quotecast.stream.event_socket import MAX_EXTRA_BYTES
 from quotecast.stream.feed_hubs import FeedHubs
 from quotecast.stream.listeners import serve_feeds
 from quotecast.stream.restarts import retry_ms
-from support.market_made import EPOCH, state_of, stock
+from support.made.market import EPOCH, state_of, stock
 
 TICKERS = [f"T{number}" for number in range(500)]
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from quotecast.stream.restarts import retry_ms
-from support.servers import Valkey
-from support.service import Service
+from support.servers.processes import Valkey
+from support.servers.service import Service
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from quotecast.accounts.passwords import HASHER, Passwords
 from quotecast.errors import Busy
-from support.account_service import FAST
+from support.stages.account_service import FAST
 
 PASSWORD = "correct horse battery"
 

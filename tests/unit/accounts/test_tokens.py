@@ -13,7 +13,7 @@ from quotecast.accounts import tokens as module
 from quotecast.accounts.ids import new_id
 from quotecast.accounts.tokens import MAX_TOKEN_LENGTH, Tokens
 from quotecast.errors import InvalidToken
-from support.forged_tokens import FORGERIES, ValidToken, split_token
+from support.made.forged_tokens import FORGERIES, ValidToken, split_token
 
 SECRET = "one secret, long enough for a signature"
 NEWER = "another secret, long enough for a signature"

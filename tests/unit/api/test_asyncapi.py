@@ -13,7 +13,7 @@ from quotecast.errors import CloseCode
 from quotecast.feed import frames
 from quotecast.feed.commands import INTERVALS, Command, Query
 from quotecast.market.feeds import Feed
-from support.schemas import validator_of
+from support.oracles.schemas import validator_of
 
 DOCUMENT = asyncapi_document()
 ACTIONS = ("subscribe", "unsubscribe", "list", "ping")

@@ -28,9 +28,9 @@ from quotecast.market.calendars import EXCHANGE, UTC_DAYS, Calendar, Exchange, i
 from quotecast.market.feeds import Feed
 from quotecast.market.own_bars import LIVE_INTERVALS, LiveInterval, OwnBar
 from quotecast.market.sessions import Unscheduled
-from support.factories import empty_mirrors, mirror_of, services
-from support.market_made import INFO, pair, stock
-from support.memory_cache import MemoryCache
+from support.made.factories import empty_mirrors, mirror_of, services
+from support.made.market import INFO, pair, stock
+from support.made.memory_cache import MemoryCache
 
 #: A Monday, in whose night New York leaves summer time a day before.
 BEGIN = datetime(2026, 11, 2, tzinfo=UTC)

@@ -12,7 +12,7 @@ from quotecast.api.delayed import DelayedMarket
 from quotecast.api.edge.gate import Everybody, Gate
 from quotecast.api.views import Views
 from quotecast.feed.documents import Documents
-from support.factories import full_mirrors, services
+from support.made.factories import full_mirrors, services
 
 PLANS = {"anonymous": Plan(freshness="delayed"), "user": Plan()}
 HEADERS = [(b"authorization", b"Bearer of.a.login")]

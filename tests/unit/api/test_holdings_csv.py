@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from quotecast.accounts.portfolio import Holding
 from quotecast.api.routes.holdings_csv import MAX_PROBLEMS, MAX_ROWS, holdings_csv, holdings_of
 from quotecast.errors import InvalidRows
-from support.factories import NOW, full_mirrors
+from support.made.factories import NOW, full_mirrors
 
 MIRRORS = full_mirrors()
 MOMENT = datetime.fromtimestamp(NOW, UTC)

@@ -14,8 +14,8 @@ from quotecast.api.routes.holdings_shown import SHOWN, VALUED, encode_holding, e
 from quotecast.api.routes.lookup import Mirrors
 from quotecast.market import codec
 from quotecast.market.feeds import Feed
-from support.factories import doviz, empty_mirrors, full_mirrors, mirror_of
-from support.market_made import pair, stock
+from support.made.factories import doviz, empty_mirrors, full_mirrors, mirror_of
+from support.made.market import pair, stock
 
 WORTH = ("price", "market_value", "gain", "gain_percent", "day_change")
 

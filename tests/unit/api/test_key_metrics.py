@@ -2,7 +2,7 @@
 
 from quotecast.access.usage import Usage
 from quotecast.api.key_metrics import BUSIEST, families
-from support.scraping import scrape_of
+from support.clients.scraping import scrape_of
 
 
 def test_busiest_keys_have_metrics_of_their_own() -> None:

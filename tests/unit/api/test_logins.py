@@ -5,7 +5,7 @@ import pytest
 from quotecast.api.logins import PER_ACCOUNT, PER_CLIENT, WINDOW_SECONDS, LoginWindow, Unlimited
 from quotecast.errors import TooManyRequests
 from quotecast.limits.decision import Decision
-from support.account_service import SECRET, LocalLimits
+from support.stages.account_service import SECRET, LocalLimits
 
 EMAIL = "ayse@example.com"
 HOME = "198.51.100.7"

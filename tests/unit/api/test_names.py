@@ -7,8 +7,8 @@ from quotecast.api.names import Names
 from quotecast.bus.base import Batch
 from quotecast.feed.documents import Documents
 from quotecast.market.feeds import Feed
-from support.documents_made import asset, assets_of
-from support.factories import full_mirrors
+from support.made.documents import asset, assets_of
+from support.made.factories import full_mirrors
 
 
 def of_documents(*tickers: str) -> Names:

@@ -7,7 +7,7 @@ import pytest
 
 from quotecast.api.routes.lookup import Mirrors
 from quotecast.api.routes.new_holding import NewHolding, fingerprint, holding_from
-from support.factories import NOW, empty_mirrors, full_mirrors
+from support.made.factories import NOW, empty_mirrors, full_mirrors
 
 TODAY = datetime.fromtimestamp(NOW, UTC)
 

@@ -15,7 +15,7 @@ from quotecast.api.app import build_app
 from quotecast.api.edge.identity import require_token
 from quotecast.api.private import private_prefixes
 from quotecast.api.reference.account_operations import SECURED
-from support.factories import NOW, client_of, empty_mirrors, services
+from support.made.factories import NOW, client_of, empty_mirrors, services
 
 #: They ask for no token, and answer with one.
 ENTRANCES = {"/api/auth/login", "/api/auth/register"}

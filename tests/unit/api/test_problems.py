@@ -10,7 +10,7 @@ from litestar.params import FromPath, FromQuery, JSONBody
 from msgspec import Struct
 
 from quotecast.errors import BusError, InvalidValue, ProviderMissing, SymbolNotFound, UpstreamError
-from support.factories import client_of, full_mirrors, services
+from support.made.factories import client_of, full_mirrors, services
 
 SECRET = "postgres://user:secret@host/table"  # the kind of text that must not be answered
 

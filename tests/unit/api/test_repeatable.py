@@ -14,7 +14,7 @@ from quotecast.api.edge.throttle import Throttle
 from quotecast.api.services import HttpRequest, Services
 from quotecast.limits.decision import Decision
 from quotecast.limits.fallback import LocalWindow
-from support.factories import client_to, full_mirrors, services
+from support.made.factories import client_to, full_mirrors, services
 
 LIMITS = dict.fromkeys(("auth", "market", "crypto", "doviz", "financials", "portfolio", "watchlist"), 5)
 

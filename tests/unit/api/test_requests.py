@@ -14,7 +14,7 @@ from quotecast.api.edge.requests import Requests, span_attributes
 from quotecast.api.edge.throttle import Throttle
 from quotecast.limits.decision import Decision
 from quotecast.limits.fallback import LocalWindow
-from support.factories import edge_of, full_mirrors, services
+from support.made.factories import edge_of, full_mirrors, services
 
 LIMITS = dict.fromkeys(("auth", "market", "crypto", "doviz", "financials", "portfolio", "watchlist"), 2)
 SECRET = "planted-canary"

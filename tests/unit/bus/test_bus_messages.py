@@ -12,9 +12,9 @@ from quotecast.bus.base import Batch
 from quotecast.errors import UnreadableState
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import Quote
-from support.factories import doviz
-from support.market_made import pair, stock
-from support.unreadable import KINDS, unreadable_quotes, with_unreadable_quote
+from support.made.factories import doviz
+from support.made.market import pair, stock
+from support.made.unreadable import KINDS, unreadable_quotes, with_unreadable_quote
 
 QUOTES: dict[Feed, Quote] = {
     Feed.STOCKS: stock("AAPL"),

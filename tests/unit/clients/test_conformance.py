@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from quotecast.api.reference.asyncapi import asyncapi_document
-from support import faulty_copies
-from support.conformance import CASES, Runner, read_case
-from support.generated_cases import PLANS, case_text
-from support.generated_player import Plan
-from support.reference_copy import ReferenceCopy
-from support.schemas import validator_of
+from support.oracles.conformance import CASES, Runner, read_case
+from support.oracles.generated_cases import PLANS, case_text
+from support.oracles.generated_player import Plan
+from support.oracles.reference_copy import ReferenceCopy
+from support.oracles.schemas import validator_of
+from unit.clients import faulty_copies
 
 FILES = sorted(CASES.glob("*.json"))
 _DOCUMENT = asyncapi_document()

@@ -9,7 +9,7 @@ from quotecast.commands.auditing.address import read_address
 from quotecast.commands.auditing.report import FeedReport
 from quotecast.commands.auditing.service import Refused, ServiceAudit
 from quotecast.errors import SettingsError
-from support.audit_frames import heartbeat, iso, moment, quote, snapshot, subscribed, update, welcome
+from support.made.audit_frames import heartbeat, iso, moment, quote, snapshot, subscribed, update, welcome
 
 URL = "ws://127.0.0.1:8000/api/ws/market?symbols=all"
 

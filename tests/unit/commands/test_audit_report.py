@@ -27,8 +27,8 @@ from quotecast.commands.auditing.upstream import UpstreamAudit, providers_of
 from quotecast.errors import SettingsError
 from quotecast.providers.base import Update
 from quotecast.settings import loading
-from support.audit_frames import iso, moment
-from support.market_made import stock
+from support.made.audit_frames import iso, moment
+from support.made.market import stock
 
 FEED = FeedReport(
     messages=240,

@@ -15,7 +15,7 @@ from quotecast.errors import SettingsError
 from quotecast.local import folder
 from quotecast.settings.loading import load
 from quotecast.settings.model import Settings, variable_names
-from support.reserved import port_number, reserve_port
+from support.servers.reserved import port_number, reserve_port
 
 
 @pytest.fixture(autouse=True)

@@ -17,8 +17,8 @@ from quotecast.feed.commands import INTERVALS
 from quotecast.market.quotes import Quote
 from quotecast.settings import loading
 from quotecast_client import Client
-from support.market_made import doviz, pair, stock
-from support.reserved import port_number, reserve_port
+from support.made.market import doviz, pair, stock
+from support.servers.reserved import port_number, reserve_port
 
 SETTINGS = loading.load({})
 

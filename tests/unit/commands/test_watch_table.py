@@ -15,7 +15,7 @@ from quotecast.commands.watching.names import Found
 from quotecast.commands.watching.state import state_line
 from quotecast.commands.watching.table import FLASH_SECONDS, View, table
 from quotecast_client import QuoteChange
-from support.market_made import doviz, pair, stock
+from support.made.market import doviz, pair, stock
 
 DATE = datetime(2026, 11, 20, 15, 30, tzinfo=UTC)
 ADDRESS = "http://quotes.example.com"

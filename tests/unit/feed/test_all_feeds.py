@@ -14,8 +14,8 @@ from quotecast.feed.frames import Limits
 from quotecast.feed.mirror import Mirror
 from quotecast.market.feeds import Feed
 from quotecast.stream.queries import queries_of
-from support.feed_session import made_mirror, parsed
-from support.market_made import EPOCH, stock, wire_epoch
+from support.made.market import EPOCH, stock, wire_epoch
+from support.stages.feed_session import made_mirror, parsed
 
 
 class Socket:

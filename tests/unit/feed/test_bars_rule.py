@@ -19,8 +19,8 @@ from quotecast.market.codec import iso_utc
 from quotecast.market.feeds import Feed
 from quotecast.market.own_bars import LIVE_INTERVALS, LiveInterval
 from quotecast.providers.base import Update
-from support.bars_party import ENDLESS, BarsParty, BarsWorker
-from support.market_made import stock
+from support.made.market import stock
+from unit.feed.bars_party import ENDLESS, BarsParty, BarsWorker
 
 #: Five minutes before a day of the always open market ends: midnight in New York.
 START: Final = 1_795_237_500.0

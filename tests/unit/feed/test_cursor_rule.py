@@ -21,10 +21,10 @@ from quotecast.ingest.ledger import Ledger
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import StockQuote
 from quotecast.providers.base import Update
-from support.feed_session import MarketSession
-from support.market_made import INFO, stock
-from support.merging_client import MergingClient
-from support.unreadable import KINDS, with_unreadable_quote
+from support.clients.merging_client import MergingClient
+from support.made.market import INFO, stock
+from support.made.unreadable import KINDS, with_unreadable_quote
+from support.stages.feed_session import MarketSession
 
 SYMBOLS = ("A", "B", "C", "D", "E")
 symbols = st.sampled_from(SYMBOLS)

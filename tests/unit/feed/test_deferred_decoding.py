@@ -16,9 +16,9 @@ from quotecast.feed.mirror import Mirror
 from quotecast.ingest.ledger import Ledger
 from quotecast.market.feeds import Feed
 from quotecast.providers.base import Update
-from support.feed_session import MarketSession
-from support.market_made import INFO, stock
-from support.unreadable import KINDS, with_unreadable_quote
+from support.made.market import INFO, stock
+from support.made.unreadable import KINDS, with_unreadable_quote
+from support.stages.feed_session import MarketSession
 
 LISTS = ("all", "A,C", "sector:Energy,B")
 VIEWS: tuple[Callable[[Mirror], object], ...] = (

@@ -15,7 +15,7 @@ from quotecast.feed.hub import Hub
 from quotecast.feed.mirror import Mark
 from quotecast.feed.tiers import Connection
 from quotecast.market.feeds import Feed
-from support.feed_session import made_mirror, move
+from support.stages.feed_session import made_mirror, move
 
 MARK = Mark(1, "e1", 12)
 

@@ -11,8 +11,8 @@ from quotecast.feed.mirror import Mirror
 from quotecast.feed.relay import Relay
 from quotecast.feed.tiers import Connection
 from quotecast.market.feeds import Feed
-from support.feed_session import MarketSession
-from support.market_made import EPOCH, INFO, state_of, stock
+from support.made.market import EPOCH, INFO, state_of, stock
+from support.stages.feed_session import MarketSession
 
 PUBLISHED = 1000.0
 

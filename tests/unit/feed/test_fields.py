@@ -15,9 +15,9 @@ from quotecast.feed.entry import MAX_ENCODED
 from quotecast.feed.mirror import Mark, Mirror
 from quotecast.feed.projection import WHOLE, moving_fields, projection_of
 from quotecast.market.feeds import Feed
-from support.feed_session import MarketSession, made_mirror, move, opened, parsed
-from support.market_made import EPOCH, state_of, stock
-from support.merging_client import READERS
+from support.clients.merging_client import READERS
+from support.made.market import EPOCH, state_of, stock
+from support.stages.feed_session import MarketSession, made_mirror, move, opened, parsed
 
 STILL = {"type", "ticker", "name", "previousClose", "sector", "industry"}
 

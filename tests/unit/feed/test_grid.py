@@ -19,8 +19,8 @@ from quotecast.feed.framing import Frame
 from quotecast.feed.grid import GRID, GridSession
 from quotecast.feed.mirror import Mirror
 from quotecast.market.feeds import Feed
-from support.feed_session import made_mirror
-from support.market_made import EPOCH, stock
+from support.made.market import EPOCH, stock
+from support.stages.feed_session import made_mirror
 
 
 def session_of(mirror: Mirror, symbols: int = 1000) -> GridSession:

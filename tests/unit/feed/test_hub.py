@@ -13,8 +13,8 @@ from quotecast.feed.hub import Hub
 from quotecast.feed.mirror import Mirror
 from quotecast.feed.tiers import Connection
 from quotecast.market.feeds import Feed
-from support.feed_session import MarketSession, parsed
-from support.market_made import EPOCH, state_of, stock, wire_epoch
+from support.made.market import EPOCH, state_of, stock, wire_epoch
+from support.stages.feed_session import MarketSession, parsed
 
 
 class Socket:

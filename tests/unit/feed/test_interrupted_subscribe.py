@@ -11,9 +11,9 @@ from quotecast.feed.commands import Query
 from quotecast.feed.framing import Frame
 from quotecast.feed.mirror import Mirror
 from quotecast.market.feeds import Feed
-from support.feed_session import MarketSession
-from support.market_made import EPOCH, state_of, stock
-from support.merging_client import MergingClient
+from support.clients.merging_client import MergingClient
+from support.made.market import EPOCH, state_of, stock
+from support.stages.feed_session import MarketSession
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ from quotecast.bus.wire import encode_change
 from quotecast.feed.mirror import Mirror
 from quotecast.feed.projection import WHOLE
 from quotecast.market.feeds import Feed
-from support.factories import snapshot_of
-from support.market_made import EPOCH, state_of, stock
-from support.unreadable import KINDS, with_unreadable_quote
+from support.made.factories import snapshot_of
+from support.made.market import EPOCH, state_of, stock
+from support.made.unreadable import KINDS, with_unreadable_quote
 
 
 def loaded(*tickers: str) -> Mirror:

@@ -8,8 +8,8 @@ import pytest
 from quotecast.feed.commands import Query
 from quotecast.feed.encoding import JSON, PACKED_ROWS, ROWS, Encoding
 from quotecast.feed.mirror import Mirror
-from support.feed_session import MarketSession, made_mirror, move, opened, parsed
-from support.merging_client import READERS
+from support.clients.merging_client import READERS
+from support.stages.feed_session import MarketSession, made_mirror, move, opened, parsed
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from quotecast.feed.mirror import Mirror
 from quotecast.feed.relay import Relay
 from quotecast.market.feeds import Feed
 from quotecast.market.own_bars import Closing
-from support.market_made import EPOCH
+from support.made.market import EPOCH
 
 
 class Stored:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from quotecast.errors import CloseCode
 from quotecast.feed.mirror import Mirror
 from quotecast.market.feeds import Feed
-from support.feed_session import MarketSession, made_mirror, move, opened, parsed
-from support.market_made import wire_epoch
+from support.made.market import wire_epoch
+from support.stages.feed_session import MarketSession, made_mirror, move, opened, parsed
 
 
 @pytest.fixture

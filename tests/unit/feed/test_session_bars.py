@@ -18,9 +18,9 @@ from quotecast.feed.mirror import Mirror
 from quotecast.feed.tiers import Connection
 from quotecast.market.feeds import Feed
 from quotecast.stream.queries import queries_of
-from support.bar_market import BarMarket
-from support.feed_session import MarketSession, parsed
-from support.market_made import EPOCH, stock, wire_epoch
+from support.made.market import EPOCH, stock, wire_epoch
+from support.stages.feed_session import MarketSession, parsed
+from unit.feed.bar_market import BarMarket
 
 FIRST_MINUTE = "2026-11-20T15:00:00Z"
 SECOND_MINUTE = "2026-11-20T15:01:00Z"

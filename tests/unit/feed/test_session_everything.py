@@ -8,8 +8,8 @@ import pytest
 from quotecast.feed.commands import Query
 from quotecast.feed.mirror import Mirror
 from quotecast.market.feeds import Feed
-from support.feed_session import MarketSession, parsed
-from support.market_made import state_of, stock
+from support.made.market import state_of, stock
+from support.stages.feed_session import MarketSession, parsed
 
 
 def opened(symbols: str | None = None) -> tuple[MarketSession, list[dict[str, Any]]]:

@@ -10,9 +10,9 @@ from quotecast.feed.encoding import DEFLATE, JSON, MSGPACK
 from quotecast.feed.frames import Limits
 from quotecast.feed.mirror import Mirror
 from quotecast.market.feeds import Feed
-from support.feed_session import MarketSession, opened, parsed
-from support.market_made import EPOCH, state_of, stock, wire_epoch
-from support.merging_client import READERS
+from support.clients.merging_client import READERS
+from support.made.market import EPOCH, state_of, stock, wire_epoch
+from support.stages.feed_session import MarketSession, opened, parsed
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ import pytest
 
 from quotecast.feed.mirror import Mirror
 from quotecast.feed.session import is_ahead
-from support.feed_session import made_mirror, move, opened
-from support.market_made import EPOCH, wire_epoch
+from support.made.market import EPOCH, wire_epoch
+from support.stages.feed_session import made_mirror, move, opened
 
 
 @pytest.fixture

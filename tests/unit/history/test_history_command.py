@@ -11,8 +11,8 @@ import pytest
 from quotecast import __main__
 from quotecast.market.codec import iso_utc
 from quotecast.market.feeds import Feed
-from support.history_made import BEGIN, RecordedLeader
-from support.market_made import pair, stock
+from support.made.history import BEGIN, RecordedLeader
+from support.made.market import pair, stock
 
 
 @pytest.fixture

@@ -16,8 +16,8 @@ from quotecast.history.playback import NotRecorded, Playback
 from quotecast.history.retention import delete_expired
 from quotecast.history.segments import SUFFIX, HistoryError
 from quotecast.market.feeds import Feed
-from support.history_made import BEGIN, Clock, RecordedLeader, all_played, batches
-from support.market_made import stock
+from support.made.history import BEGIN, Clock, RecordedLeader, all_played, batches
+from support.made.market import stock
 
 
 def prices_from(leader: RecordedLeader, first: int, count: int) -> None:

@@ -23,8 +23,8 @@ from quotecast.market.codec import iso_utc
 from quotecast.market.feeds import Feed
 from quotecast.market.own_bars import LIVE_INTERVALS
 from quotecast.market.quotes import StockQuote
-from support.history_made import BEGIN, Clock, RecordedLeader, all_played, batches
-from support.market_made import pair, stock
+from support.made.history import BEGIN, Clock, RecordedLeader, all_played, batches
+from support.made.market import pair, stock
 
 #: Any double but NaN, which is not equal to itself; bits are compared below.
 numbers = st.floats(allow_nan=False)

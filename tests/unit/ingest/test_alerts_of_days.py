@@ -24,10 +24,10 @@ from quotecast.market.feeds import Feed
 from quotecast.market.own_bars import Parts
 from quotecast.market.quotes import Quote
 from quotecast.providers.base import Update
-from support.alert_oracle import AlertOracle
-from support.alert_store import AlertRow, MemoryLevels, MemoryStore
-from support.following import ScriptedProvider
-from support.market_made import doviz, pair, stock
+from support.made.market import doviz, pair, stock
+from support.stages.alert_store import AlertRow, MemoryLevels, MemoryStore
+from support.stages.following import ScriptedProvider
+from unit.ingest.alert_oracle import AlertOracle
 
 FAST: Final = 4_000
 TICKS: Final = 100_000

@@ -21,9 +21,9 @@ from quotecast.ingest.ledger import Ledger
 from quotecast.market.feeds import Feed
 from quotecast.market.own_bars import COARSE, LIVE_INTERVALS, Closing
 from quotecast.providers.base import Update
-from support.bar_days import Step, steps
-from support.bar_oracle import Bars, Oracle
-from support.market_made import INFO
+from support.made.bar_days import Step, steps
+from support.made.market import INFO
+from support.oracles.bar_oracle import Bars, Oracle
 
 FAST: Final = 250
 DAYS: Final = 100_000

@@ -14,11 +14,11 @@ from quotecast.ingest.keep import FeedKeeper
 from quotecast.market.feeds import Feed
 from quotecast.settings.delay import delayed_prefix
 from quotecast.settings.model import Settings
-from support import virtual_time
-from support.delayed_stage import DELAY, FEED, DelayedStage, now, on_delayed_stage
-from support.documents_made import article
-from support.market_made import EPOCH, state_of
-from support.region_stage import Region
+from support.made.documents import article
+from support.made.market import EPOCH, state_of
+from support.runs import virtual_time
+from support.stages.region import Region
+from unit.ingest.delayed_stage import DELAY, FEED, DelayedStage, now, on_delayed_stage
 
 #: Seconds by which a change may come after it is due: a step of the test, a block, and a look.
 LATE = 5.0

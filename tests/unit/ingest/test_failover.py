@@ -11,8 +11,8 @@ from quotecast.ingest.failover import Failover
 from quotecast.market.feeds import Feed
 from quotecast.market.sessions import Unscheduled
 from quotecast.providers.base import QuoteProvider, Update
-from support.alpaca_made import closed_day
-from support.market_made import pair
+from support.made.alpaca import closed_day
+from support.made.market import pair
 
 PATIENCE = 0.2
 

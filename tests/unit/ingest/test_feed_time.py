@@ -4,8 +4,8 @@ from msgspec.structs import replace
 
 from quotecast.ingest.feed_time import FeedTime
 from quotecast.providers.base import Update
-from support.following import ScriptedProvider
-from support.market_made import stock
+from support.made.market import stock
+from support.stages.following import ScriptedProvider
 
 #: 2026-11-20T15:00:00Z, the timestamp of `stock()`.
 NOON = 1_795_186_800.0

@@ -12,9 +12,9 @@ from quotecast.bus.wire import digest_of
 from quotecast.history.writer import BarWriter
 from quotecast.ingest.follow import Follower
 from quotecast.ingest.follow_bars import FollowedBars
-from support import virtual_time
-from support.market_made import INFO, pair
-from support.region_stage import FEED, Stage, now, on_stage
+from support.made.market import INFO, pair
+from support.runs import virtual_time
+from support.stages.region import FEED, Stage, now, on_stage
 
 
 @on_stage

@@ -12,7 +12,7 @@ from quotecast.errors import BusError
 from quotecast.ingest import lease
 from quotecast.ingest.documents import DocumentPublisher, DocumentSource
 from quotecast.market.feeds import Feed
-from support.documents_made import asset, assets_of
+from support.made.documents import asset, assets_of
 
 STANDING_BY = "another ingest leads; standing by"
 AGAIN = "the bus answers again"

@@ -10,7 +10,7 @@ from quotecast.ingest.ledger import REMEMBERED_CLOSINGS, Ledger, new_epoch
 from quotecast.market.codec import iso_utc
 from quotecast.market.feeds import Feed
 from quotecast.providers.base import Update
-from support.market_made import INFO, stock
+from support.made.market import INFO, stock
 
 #: 2026-11-20T15:00:00Z, when the exchange is open.
 NOON: Final = 1_795_186_800.0

@@ -14,8 +14,8 @@ from quotecast.market.codec import iso_utc
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import CryptoQuote
 from quotecast.providers.base import Update
-from support.following import ScriptedProvider, running, until
-from support.market_made import pair
+from support.made.market import pair
+from support.stages.following import ScriptedProvider, running, until
 
 SIMULATED: Final = FeedInfo(provider="simulator", simulated=True)
 NOW: Final = 1_774_000_000 - 1_774_000_000 % 86_400 + 43_200

@@ -15,9 +15,9 @@ from quotecast.market.crossings import Crossing
 from quotecast.market.feeds import Feed
 from quotecast.market.own_bars import Parts
 from quotecast.providers.base import Update
-from support import virtual_time
-from support.following import ScriptedProvider
-from support.market_made import stock
+from support.made.market import stock
+from support.runs import virtual_time
+from support.stages.following import ScriptedProvider
 
 MS = 0.001
 

@@ -8,7 +8,7 @@ from quotecast.ingest import lease
 from quotecast.ingest.publish import FeedPublisher, IngestStatistics
 from quotecast.market.feeds import Feed
 from quotecast.providers.simulator.client import SimulatorProvider
-from support.following import running, until
+from support.stages.following import running, until
 
 
 class FailingBus(MemoryBus):

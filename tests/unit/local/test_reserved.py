@@ -9,7 +9,7 @@ import pytest
 import redis
 
 from quotecast.local import valkey
-from support.reserved import port_number, reserve_port
+from support.servers.reserved import port_number, reserve_port
 
 
 def test_a_reserved_port_is_given_to_nobody_else() -> None:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quotecast.market.assets import Asset, index_assets, search_assets
-from support.documents_made import asset
+from support.made.documents import asset
 
 ASSETS = [
     asset("A", "Agilent Technologies, Inc."),

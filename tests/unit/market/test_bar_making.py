@@ -10,7 +10,7 @@ from quotecast.market.calendars import EXCHANGE, ISTANBUL_DAYS, UTC_DAYS, Exchan
 from quotecast.market.own_bars import OwnBar
 from quotecast.market.quotes import Quote, StockQuote
 from quotecast.market.sessions import Unscheduled
-from support.market_made import doviz, pair, stock
+from support.made.market import doviz, pair, stock
 
 #: Monday, 2026-11-23, half past nine in New York.
 OPEN: Final = 1_795_444_200

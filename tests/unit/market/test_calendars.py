@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from quotecast.market.bars import opening_of_bar
 from quotecast.market.calendars import EXCHANGE, Exchange
 from quotecast.market.sessions import NEW_YORK, actual_session_at
-from support.alpaca_made import closed_day
+from support.made.alpaca import closed_day
 
 
 def at(text: str) -> datetime:

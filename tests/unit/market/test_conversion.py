@@ -7,8 +7,8 @@ import pytest
 
 from quotecast.market.conversion import Rate, factor, rate_of, rates_between, rates_of
 from quotecast.market.quotes import DovizQuote, Quote
-from support.factories import doviz
-from support.market_made import pair, stock
+from support.made.factories import doviz
+from support.made.market import pair, stock
 
 WHEN = "2026-11-20T15:00:00.000Z"
 

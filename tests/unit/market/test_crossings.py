@@ -11,8 +11,8 @@ from quotecast.market.feeds import Feed
 from quotecast.market.own_bars import Closing, OwnBar
 from quotecast.market.quotes import StockQuote
 from quotecast.providers.base import Update
-from support.bar_days import MORNING
-from support.market_made import stock
+from support.made.bar_days import MORNING
+from support.made.market import stock
 
 #: Half past ten in New York: the exchange is open.
 OPEN = MORNING + int(4.5 * 3600)

@@ -1,8 +1,8 @@
 """Groups of symbols."""
 
 from quotecast.market.groups import groups, groups_of_currency, groups_of_stock
-from support.factories import doviz
-from support.market_made import stock
+from support.made.factories import doviz
+from support.made.market import stock
 
 
 def test_stocks_belong_to_their_sector() -> None:

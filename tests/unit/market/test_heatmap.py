@@ -9,7 +9,7 @@ from msgspec import structs
 
 from quotecast.market.heatmap import HeatmapSector, HeatmapStock, heatmap_of
 from quotecast.market.quotes import StockQuote
-from support.market_made import stock
+from support.made.market import stock
 
 SHARES = {"AAPL": 300, "MSFT": 100, "XOM": 600}
 

@@ -7,7 +7,7 @@ from msgspec import structs
 
 from quotecast.market.movers import TOP, Floors, movers_of
 from quotecast.market.quotes import StockQuote
-from support.market_made import stock
+from support.made.market import stock
 
 #: Few values, so that ties are frequent.
 percents = st.none() | st.sampled_from([-0.0, 0.0]) | st.integers(-5, 5).map(float) | st.floats(-1e4, 1e4)

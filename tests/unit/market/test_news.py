@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from quotecast.market.news import MAX_LENGTH, NewsImage, clean_article, plain_text, web_url
-from support.documents_made import article
+from support.made.documents import article
 
 #: Pieces that markup is made of, in any order.
 markup = st.lists(

@@ -10,9 +10,9 @@ from quotecast.market.aliases import LAST_PLACE, _aliases
 from quotecast.market.listings import SearchResult, pair_listings, stock_listings
 from quotecast.market.search import MAX_WORDS, search
 from quotecast.providers import reference
-from support.documents_made import asset
-from support.market_made import pair, stock
-from support.search_made import doviz_quotes, found, index_of, indexes, pair_quotes, stock_quotes
+from support.made.documents import asset
+from support.made.market import pair, stock
+from support.made.search import doviz_quotes, found, index_of, indexes, pair_quotes, stock_quotes
 
 TICKERS = sorted({**stock_quotes(), **pair_quotes(), **doviz_quotes()})
 

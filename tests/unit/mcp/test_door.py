@@ -12,7 +12,7 @@ from quotecast.api.routes.mcp import mcp_route
 from quotecast.asgi import App, respond
 from quotecast.mcp.door import Door
 from quotecast.settings.model import Settings
-from support.factories import client_of, empty_mirrors, services
+from support.made.factories import client_of, empty_mirrors, services
 
 
 class Sdk:

@@ -17,7 +17,7 @@ from quotecast.observe import metrics
 from quotecast.observe.histograms import Histogram
 from quotecast.observe.metrics import ANY_PORT, counter, gauge, histogram, serve_metrics
 from quotecast.providers.transport import outcomes
-from support import scraping
+from support.clients import scraping
 
 
 def url_of(line: str) -> str:

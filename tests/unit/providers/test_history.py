@@ -13,8 +13,8 @@ from quotecast.market.quotes import Quote
 from quotecast.providers.base import Update
 from quotecast.providers.history.client import RecordedProvider
 from quotecast.settings import loading
-from support.history_made import Clock, RecordedLeader
-from support.market_made import stock
+from support.made.history import Clock, RecordedLeader
+from support.made.market import stock
 
 BEGIN = float(int(time.time()) - 3600)
 

@@ -6,9 +6,9 @@ from typing import cast
 import pytest
 
 from quotecast_client import Copy, live_bars
-from support.client_copy import ClientCopy
-from support.conformance import CASES, Runner, read_case
-from support.reference_copy import ReferenceCopy
+from support.oracles.conformance import CASES, Runner, read_case
+from support.oracles.reference_copy import ReferenceCopy
+from unit.python_client.client_copy import ClientCopy
 
 FILES = sorted(CASES.glob("*.json"))
 

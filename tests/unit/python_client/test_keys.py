@@ -10,7 +10,7 @@ import pytest
 
 from quotecast_client import ApiError, AsyncClient, Client, Forbidden, QuotecastError, Unauthorized
 from quotecast_client.keys import address_with
-from support.client_faces import skip_certificates
+from support.clients.client_faces import skip_certificates
 
 KEY = "qc_live_0123456789abcdef01234567_CANARY-secret-of-43-characters-0123456789abc"
 

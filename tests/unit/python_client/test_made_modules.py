@@ -7,7 +7,7 @@ from types import ModuleType
 
 import pytest
 
-from support.factories import client_to, edge_of, full_mirrors, services
+from support.made.factories import client_to, edge_of, full_mirrors, services
 
 SCRIPTS = Path(__file__).parents[3] / "clients" / "python" / "scripts"
 

@@ -23,7 +23,7 @@ from quotecast_client import (
 )
 from quotecast_client.calls import Call
 from quotecast_client.retries import retry_after
-from support.client_faces import skip_certificates
+from support.clients.client_faces import skip_certificates
 
 Answers = list[httpx.Response | Exception]
 

@@ -16,7 +16,7 @@ from redis.asyncio.connection import RedisSSLContext
 from quotecast.errors import SettingsError
 from quotecast.redis.tls import context_of
 from quotecast.settings.loading import load
-from support.own_tls import make_certificate
+from support.servers.own_tls import make_certificate
 
 PRODUCTION = {
     "QUOTECAST_MODE": "production",

@@ -9,7 +9,7 @@ from quotecast.reports.masking import network_of
 from quotecast.reports.model import Report, WorkerReport
 from quotecast.reports.reporter import REPORT_SECONDS, Reporter
 from quotecast.reports.store import ReportStore
-from support.reports_made import worker_report
+from support.made.reports import worker_report
 
 
 class Kept:

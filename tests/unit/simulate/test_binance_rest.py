@@ -16,7 +16,7 @@ from quotecast.providers.simulator.scenarios.schedule import Planned
 from quotecast.simulate.binance.intervals import LENGTHS, openings
 from quotecast.simulate.binance.limits import MAX_WEIGHT
 from quotecast.simulate.market import DAY
-from support.binance_simulated import NOW, Session
+from support.servers.binance_simulated import NOW, Session
 
 HOUR = 3_600_000
 PAIRS = 70

@@ -17,7 +17,7 @@ from quotecast.market.feeds import Feed
 from quotecast.stream.endpoint import Streams
 from quotecast.stream.feed_hubs import FeedHubs
 from quotecast.stream.outlet import WRITER
-from support.market_made import EPOCH, state_of, stock, wire_epoch
+from support.made.market import EPOCH, state_of, stock, wire_epoch
 
 LIVE, CALM = 7777.77, 100.0
 DELAYED: Final = Grant("free", Plan(freshness="delayed"))

@@ -14,8 +14,8 @@ from quotecast.market.feeds import Feed
 from quotecast.stream import player as players
 from quotecast.stream.player import Player
 from quotecast.stream.replay import Replays
-from support.history_made import BEGIN, Clock, RecordedLeader
-from support.market_made import stock
+from support.made.history import BEGIN, Clock, RecordedLeader
+from support.made.market import stock
 
 
 @pytest.fixture

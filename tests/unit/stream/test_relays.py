@@ -23,7 +23,7 @@ from quotecast.stream.relays import (
     Relays,
     _Shared,
 )
-from support.market_made import INFO
+from support.made.market import INFO
 
 SECRET = "s" * 32
 BEAT = Beat(feed=Feed.STOCKS, epoch="aa", seq=1, info=INFO)

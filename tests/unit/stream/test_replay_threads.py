@@ -13,8 +13,8 @@ from quotecast.market.feeds import Feed
 from quotecast.stream.hubs import hub_of
 from quotecast.stream.player import Player
 from quotecast.stream.replay import playing
-from support.history_made import Clock, RecordedLeader
-from support.market_made import stock
+from support.made.history import Clock, RecordedLeader
+from support.made.market import stock
 
 
 async def test_a_client_may_leave_while_the_thread_of_its_replay_reads(tmp_path: Path) -> None:

@@ -13,8 +13,8 @@ from quotecast.feed.hub import Hub
 from quotecast.market.feeds import Feed
 from quotecast.stream.client import Client
 from quotecast.stream.slowness import slowest
-from support.factories import mirror_of
-from support.market_made import stock
+from support.made.factories import mirror_of
+from support.made.market import stock
 
 
 class Stuck:

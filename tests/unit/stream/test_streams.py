@@ -20,7 +20,7 @@ from quotecast.market.quotes import StockQuote
 from quotecast.stream.endpoint import Streams
 from quotecast.stream.feed_hubs import FeedHubs
 from quotecast.stream.outlet import WRITER
-from support.market_made import EPOCH, state_of, stock, wire_epoch
+from support.made.market import EPOCH, state_of, stock, wire_epoch
 
 
 class Server:

@@ -13,7 +13,7 @@ from quotecast.providers.alpaca.closes import PreviousCloses
 from quotecast.providers.alpaca.rest import AlpacaRest
 from quotecast.providers.alpaca.stock_state import latest_session
 from quotecast.providers.base import unlimited
-from support.alpaca_rest_made import NOW, new_york
+from support.made.alpaca_rest import NOW, new_york
 
 TODAY = latest_session(NOW).day
 #: Three days before the session of the 19th; only the last has trades on IEX.

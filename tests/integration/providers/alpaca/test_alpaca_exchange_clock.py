@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from quotecast.errors import UpstreamError
 from quotecast.market.quotes import StockQuote
 from quotecast.providers.alpaca.rest_wire import MarketClock
-from support.alpaca_local import LocalAlpaca, local_alpaca
-from support.alpaca_made import AAPL, DAY_BEFORE, NOON, closed_day, snapshot
+from support.made.alpaca import AAPL, DAY_BEFORE, NOON, closed_day, snapshot
+from support.servers.alpaca_local import LocalAlpaca, local_alpaca
 
 
 @pytest.fixture

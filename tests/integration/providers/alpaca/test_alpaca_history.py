@@ -15,7 +15,7 @@ from quotecast.market.calendars import EXCHANGE, NEW_YORK_DAYS, Exchange
 from quotecast.providers.alpaca import history as history_module
 from quotecast.providers.alpaca.bar_requests import DataFeed
 from quotecast.providers.alpaca.history import MAX_PAGES, AlpacaHistory
-from support.alpaca_rest_made import NOW, day_trades, new_york
+from support.made.alpaca_rest import NOW, day_trades, new_york
 
 BARS: Final = "/v2/stocks/bars"
 DELAY: Final = timedelta(minutes=16)

@@ -10,7 +10,7 @@ import structlog
 from fakes import alpaca_stream
 from fakes.http import REDIRECT, TRUNCATED, Answer
 from quotecast.errors import UpstreamError
-from support.alpaca_local import PATH, STOCKS, LocalAlpaca, local_alpaca
+from support.servers.alpaca_local import PATH, STOCKS, LocalAlpaca, local_alpaca
 
 CANARY = ("canary-key-5f1c", "canary-secret-9d2e")
 ECHO = " ".join(CANARY)

@@ -22,8 +22,8 @@ from quotecast.errors import UpstreamError
 from quotecast.market.quotes import StockQuote
 from quotecast.providers.alpaca import snapshots
 from quotecast.providers.reference import Stock
-from support.alpaca_local import PATH, STOCKS, LocalAlpaca, failure, local_alpaca, prices
-from support.alpaca_made import NOON, SNAPSHOT, snapshot
+from support.made.alpaca import NOON, SNAPSHOT, snapshot
+from support.servers.alpaca_local import PATH, STOCKS, LocalAlpaca, failure, local_alpaca, prices
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from fakes.alpaca import FakeAlpaca
 from fakes.alpaca_rows import asset, story
 from fakes.http import Answer, Row
 from quotecast.market.assets import Asset
-from support.alpaca_rest_made import NOW, Upstreams, failure, local_rest
+from support.made.alpaca_rest import NOW, Upstreams, failure, local_rest
 
 
 @pytest.fixture

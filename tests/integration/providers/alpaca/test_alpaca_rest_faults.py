@@ -14,7 +14,7 @@ from fakes.http import ENDLESS, HANGING, REDIRECT, SERVER_ERROR, TRUNCATED, Answ
 from fakes.http import TOO_MANY as TOO_MANY_FOR_7_SECONDS
 from quotecast.errors import UpstreamError
 from quotecast.providers.transport import fetch
-from support.alpaca_rest_made import EVERYTHING, NOW, Upstreams, failure, local_rest
+from support.made.alpaca_rest import EVERYTHING, NOW, Upstreams, failure, local_rest
 
 CANARY: Final = ("canary-key-5f1c", "canary-secret-9d2e")
 

@@ -16,7 +16,7 @@ from quotecast.providers.alpaca.client import AlpacaProvider
 from quotecast.providers.alpaca.history import AlpacaHistory
 from quotecast.providers.base import Update
 from quotecast.providers.reference import Stock
-from support.alpaca_local import Naps
+from support.servers.alpaca_local import Naps
 
 BARS = "/v2/stocks/bars"
 #: Ticker, split ratio, last close before the split, first price after it, and the evening before.

@@ -18,9 +18,9 @@ from quotecast.providers.alpaca.rest_wire import MarketClock
 from quotecast.providers.reference import Stock
 from quotecast.providers.transport import sockets
 from quotecast.providers.transport.sockets import FellSilent
-from support.alpaca_local import MICROSOFT, PATH, LocalAlpaca, local_alpaca, prices
-from support.alpaca_made import AAPL, SNAPSHOT
-from support.following import until
+from support.made.alpaca import AAPL, SNAPSHOT
+from support.servers.alpaca_local import MICROSOFT, PATH, LocalAlpaca, local_alpaca, prices
+from support.stages.following import until
 
 MOMENT = "2026-11-19T17:00:00Z"
 

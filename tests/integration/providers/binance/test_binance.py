@@ -13,7 +13,7 @@ from quotecast.market.quotes import CryptoQuote
 from quotecast.providers.binance import client
 from quotecast.providers.binance.client import BinanceProvider
 from quotecast.providers.binance.history import BinanceHistory
-from support.binance_made import (
+from support.made.binance import (
     DAY,
     INFO,
     NOW,

@@ -9,7 +9,7 @@ import pytest
 from fakes.binance import FakeBinance
 from quotecast.errors import UpstreamError
 from quotecast.providers.binance.client import BinanceProvider
-from support.binance_made import NOW, connection_error, first_updates, provider, running_binance
+from support.made.binance import NOW, connection_error, first_updates, provider, running_binance
 
 
 @pytest.fixture

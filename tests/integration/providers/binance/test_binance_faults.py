@@ -14,7 +14,7 @@ from quotecast.errors import UpstreamError
 from quotecast.providers.base import Update
 from quotecast.providers.binance import client
 from quotecast.providers.transport import fetch
-from support.binance_made import (
+from support.made.binance import (
     DAY,
     INFO,
     NOW,

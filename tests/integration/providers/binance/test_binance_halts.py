@@ -10,7 +10,7 @@ from fakes.binance import FakeBinance
 from fakes.binance_rows import statistics
 from quotecast.providers.binance.client import LISTING_SECONDS
 from quotecast.providers.binance.tickers import DAY_SECONDS
-from support.binance_made import LISTING, NOW, first_updates, provider, running_binance
+from support.made.binance import LISTING, NOW, first_updates, provider, running_binance
 
 HOUR_SECONDS = 3600.0
 

@@ -13,7 +13,7 @@ from quotecast.market.quotes import CryptoQuote
 from quotecast.providers.binance.client import BinanceProvider
 from quotecast.providers.binance.venues import US
 from quotecast.settings.loading import load
-from support.binance_made import INFO, NOW, connection_error, first_updates, provider
+from support.made.binance import INFO, NOW, connection_error, first_updates, provider
 
 LISTING = [
     listing_row("BTC", "USD"),

@@ -24,8 +24,8 @@ from quotecast.market.financials import (
     Series,
     SeriesPoint,
 )
-from support.caching import Clock
-from support.finnhub_local import FIRST, LAST, PATHS, PRICED, ask, local_finnhub, provider
+from support.servers.finnhub_local import FIRST, LAST, PATHS, PRICED, ask, local_finnhub, provider
+from support.stages.caching import Clock
 
 LISTS: Final = tuple(PATHS)[1:]
 QUARTERS: Final = ("2026-09-30", "2026-06-30", "2026-03-31", "2025-12-31")

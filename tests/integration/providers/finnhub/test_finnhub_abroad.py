@@ -12,8 +12,8 @@ from fakes.finnhub_rows import company, company_abroad, event, profile
 from fakes.http import HANGING, HTML_503, TRUNCATED, Answer
 from quotecast.api.answers import cached_for
 from quotecast.providers.finnhub import profiles
-from support.caching import Clock
-from support.finnhub_local import FIRST, LAST, PATHS, PRICED, ask, local_finnhub, provider
+from support.servers.finnhub_local import FIRST, LAST, PATHS, PRICED, ask, local_finnhub, provider
+from support.stages.caching import Clock
 
 PROFILE = "/stock/profile2"
 

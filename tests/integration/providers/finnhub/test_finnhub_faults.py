@@ -13,8 +13,8 @@ from fakes.http import ENDLESS, HANGING, HTML_503, REDIRECT, SERVER_ERROR, TRUNC
 from fakes.http import TOO_MANY as TOO_MANY_FOR_7_SECONDS
 from quotecast.errors import NotOffered, QuotecastError, UpstreamError
 from quotecast.providers.finnhub.client import FinnhubFinancials
-from support.caching import Clock
-from support.finnhub_local import EVERYTHING, ask, local_finnhub, provider
+from support.servers.finnhub_local import EVERYTHING, ask, local_finnhub, provider
+from support.stages.caching import Clock
 
 CANARY: Final = "canary-key-5f1c"
 

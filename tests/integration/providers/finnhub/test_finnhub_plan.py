@@ -14,8 +14,8 @@ from quotecast.errors import NotOffered, UpstreamError
 from quotecast.limits.budget import budget
 from quotecast.limits.window import Window
 from quotecast.providers.transport.pace import CALLS_PER_SECOND, Pace
-from support.caching import Clock
-from support.finnhub_local import EVERYTHING, PATHS, ask, local_finnhub, provider
+from support.servers.finnhub_local import EVERYTHING, PATHS, ask, local_finnhub, provider
+from support.stages.caching import Clock
 
 PREMIUM: Final = ("revenue_estimates", "eps_estimates", "earnings_quality")
 FREE: Final = ("metrics", "earnings", "recommendations", "calendar")

@@ -8,8 +8,8 @@ import pytest
 from fakes.financials import CALENDAR, running_worker
 from fakes.finnhub import FakeFinnhub
 from fakes.finnhub_rows import event
-from support.caching import Clock
-from support.finnhub_local import local_finnhub, provider
+from support.servers.finnhub_local import local_finnhub, provider
+from support.stages.caching import Clock
 
 FIRST, LAST = date(2026, 10, 1), date(2026, 12, 31)
 DAYS = [FIRST + timedelta(days=number) for number in range(92)]

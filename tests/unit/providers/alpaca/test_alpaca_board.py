@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from fakes.alpaca_stream import bar, trade
 from quotecast.providers.alpaca.board import Board
-from support.alpaca_made import (
+from support.made.alpaca import (
     AAPL,
     BRK,
     NOON,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from fakes.alpaca_stream import bar, trade
 from quotecast.providers.alpaca.board import SETTLING_SECONDS
 from quotecast.providers.alpaca.day_bar import DayBar, MinuteBar
-from support.alpaca_made import NOON, SNAPSHOT, answer, at, board_with, frame, only_quote, quote_after
+from support.made.alpaca import NOON, SNAPSHOT, answer, at, board_with, frame, only_quote, quote_after
 
 
 def minute(start: str, prices: Sequence[float], volume: int) -> bytes:

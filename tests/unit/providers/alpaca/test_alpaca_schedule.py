@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from quotecast.providers.alpaca.schedule import is_expected_open, poll_seconds, silence_seconds
-from support.alpaca_made import NOON, at, closed_day
+from support.made.alpaca import NOON, at, closed_day
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from quotecast.market.quotes import StockQuote
 from quotecast.providers.alpaca import wire
 from quotecast.providers.alpaca.board import Board
-from support.alpaca_made import (
+from support.made.alpaca import (
     AAPL,
     BRK,
     DAY_BEFORE,

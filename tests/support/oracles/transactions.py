@@ -1,0 +1,119 @@
+"""Transactions for tests of the database, and the server's view of its sessions."""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from typing import Any
+
+import asyncpg
+import pytest
+
+from quotecast.accounts import users
+from quotecast.accounts.database import Database, Run
+from quotecast.accounts.tables import User
+from quotecast.errors import DatabaseAway
+from support.runs.deadlines import scaled
+from support.runs.figures import SLACK
+
+#: Most seconds of a transaction in any outage: the promise, with room for a machine that others use too.
+#: `tests/faults` hold the promise itself.
+PROMISED_SECONDS = 2.0 * SLACK
+
+
+def register_user(number: int) -> Callable[[Run], Awaitable[Any]]:
+    """Returns work that registers the user of that number."""
+
+    async def work(run: Run) -> str:
+        user = await users.create(
+            run,
+            user_id=f"{number:024x}",
+            name="Ayşe",
+            email=f"{number}@example.com",
+            password_hash="$argon2id$",
+        )
+        return user.id
+
+    return work
+
+
+def hold_connection(event: asyncio.Event) -> Callable[[Run], Awaitable[Any]]:
+    """Returns work that holds its connection until the event."""
+
+    async def work(run: Run) -> None:
+        await run(User.select(User.id))
+        await event.wait()
+
+    return work
+
+
+async def visible_users(url: str) -> list[int]:
+    """Returns the numbers of the users that another connection sees."""
+    return [int(row["id"], 16) for row in await query_server(url, "SELECT id FROM users ORDER BY id")]
+
+
+async def query_server(url: str, query: str) -> list[Any]:
+    connection = await asyncpg.connect(url)
+    try:
+        rows: list[Any] = await connection.fetch(query)
+    finally:
+        await connection.close()
+    return rows
+
+
+async def sessions(url: str) -> list[str]:
+    """Returns the state of our connections, as the server lists them."""
+    query = "SELECT state FROM pg_stat_activity WHERE application_name = 'quotecast'"
+    return [row["state"] for row in await query_server(url, query)]
+
+
+async def until(url: str, expected: Callable[[list[str]], bool]) -> None:
+    """Fails when our connections do not reach the state within 5 s."""
+    async with asyncio.timeout(scaled(5)):
+        while True:
+            if expected(await sessions(url)):
+                return
+            # The server cannot notify us.
+            await asyncio.sleep(0.01)
+
+
+async def until_idle(url: str, *, at_most: int) -> None:
+    """Fails when a connection of ours stays in a transaction, or more than the pool's stay open."""
+    await until(url, lambda states: set(states) <= {"idle"} and len(states) <= at_most)
+
+
+async def check_pool(database: Database, size: int) -> None:
+    """Fails unless as many transactions as the pool has connections run at the same time."""
+    meeting = asyncio.Barrier(size)
+
+    async def work(run: Run) -> None:
+        await run(User.select(User.id))
+        await meeting.wait()
+
+    async with asyncio.timeout(scaled(5)):
+        await asyncio.gather(*(database.transaction(work) for _ in range(size)))
+
+
+async def wait_for_recovery(database: Database, number: int) -> None:
+    """Retries until a transaction succeeds; fails after 5 s."""
+    async with asyncio.timeout(scaled(5)):
+        while True:
+            with contextlib.suppress(DatabaseAway):
+                await database.transaction(register_user(number))
+                return
+            await asyncio.sleep(0.02)
+
+
+@contextlib.contextmanager
+def raises_in_time() -> Iterator[None]:
+    """Fails unless work raises the error of an outage in time."""
+    began = time.monotonic()
+    with pytest.raises(DatabaseAway):
+        yield
+    assert time.monotonic() - began < PROMISED_SECONDS
+
+
+@contextlib.asynccontextmanager
+async def open_database(url: str, *, pool_size: int = 4, **more: Any) -> AsyncIterator[Database]:
+    async with Database(url, pool_size=pool_size, **more) as database:
+        yield database
