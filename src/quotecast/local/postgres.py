@@ -6,11 +6,14 @@ to traverse the folders that lead to them and to the server's binaries. Where a 
 home folder, `up` grants others the right to traverse it, but not to list it.
 """
 
+import contextlib
+import fcntl
 import os
 import pwd
 import shutil
 import stat
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote, urlencode
@@ -36,6 +39,8 @@ _OPTIONS: Final = {
 _SUPERUSER: Final = "quotecast"
 _PORT: Final = "5432"
 _SYSTEM_USER: Final = "quotecast-postgres"
+#: Every process of root can lock it. `useradd` replaces it, so a process that waited looks again.
+_LOCKED: Final = Path("/etc/passwd")
 
 
 def command(cluster: Path, sockets: Path) -> list[str]:
@@ -74,10 +79,11 @@ def system_user() -> str | None:
     """Returns the server's system user, created if necessary; None if the present user is not root."""
     if os.geteuid() != 0:
         return None
-    try:
-        pwd.getpwnam(_SYSTEM_USER)
-    except KeyError:
-        _make_system_user()
+    with _only_process():
+        try:
+            pwd.getpwnam(_SYSTEM_USER)
+        except KeyError:
+            _make_system_user()
     _allow_traversal(_binaries(), _SYSTEM_USER)
     return _SYSTEM_USER
 
@@ -114,6 +120,18 @@ def _initialize(folder: Path, user: str | None) -> None:
         "PostgreSQL's data folder cannot be made",
         user=user,
     )
+
+
+@contextlib.contextmanager
+def _only_process() -> Iterator[None]:
+    """Waits for other processes of root that look for the system user.
+
+    Two `useradd` at once both succeed. The second replaces the first one's user by another number, which owns
+    none of the first one's files.
+    """
+    with _LOCKED.open() as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def _make_system_user() -> None:
