@@ -6,6 +6,7 @@ also asks PostgreSQL every few seconds for whom there are new events: one statem
 
 import asyncio
 import contextlib
+import itertools
 from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -36,17 +37,24 @@ class Wait:
 
     def __init__(self, user_id: str) -> None:
         self.user_id = user_id
+        self.ended = False
         self._woken = asyncio.Event()
 
     def wake(self) -> None:
-        """Ends the wait."""
+        """Lets the request look for events."""
         self._woken.set()
 
-    async def rest(self, seconds: float) -> None:
-        """Returns when the wait ends, or after a time."""
+    def end(self) -> None:
+        """Lets the request look for events once more, and answer."""
+        self.ended = True
+        self.wake()
+
+    async def rest(self, deadline: float) -> None:
+        """Returns when the request is to look for events, or at a time of the loop."""
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout_at(deadline):
                 await self._woken.wait()
+        self._woken.clear()
 
 
 class Waits:
@@ -77,7 +85,7 @@ class Waits:
         self._by_user[user_id].append(wait)
         self.count += 1
         if self._ended:
-            wait.wake()
+            wait.end()
         try:
             yield wait
         finally:
@@ -91,16 +99,17 @@ class Waits:
 
     def wake_all(self) -> None:
         """Wakes every waiting request."""
-        self.wake([*self._by_user])
+        self.wake(self._by_user)
 
     def end(self) -> None:
-        """Wakes every waiting request, also those to come: the worker is about to stop."""
+        """Ends every wait, also those to come: the worker is about to stop."""
         self._ended = True
-        self.wake_all()
+        for wait in itertools.chain.from_iterable(self._by_user.values()):
+            wait.end()
 
     def _leave(self, wait: Wait) -> None:
-        """Removes a wait, which may have been removed already."""
-        wait.wake()
+        """Ends and removes a wait, which may have been removed already."""
+        wait.end()
         own = self._by_user.get(wait.user_id, [])
         if wait in own:
             own.remove(wait)

@@ -1,5 +1,6 @@
 """A user's events: crossings that the user's alerts waited for, at once or when they come."""
 
+import asyncio
 from typing import Annotated, Any, Final
 
 from litestar import get
@@ -86,11 +87,11 @@ async def events(
 async def _await_events(
     request: HttpRequest, waiting: Wait, after: int, limit: int, seconds: int
 ) -> list[Event]:
-    found = await _read(request, after, limit)
-    if found:
-        return found
-    await waiting.rest(seconds)
-    return await _read(request, after, limit)
+    clock = asyncio.get_running_loop().time
+    deadline = clock() + seconds
+    while not (found := await _read(request, after, limit)) and not waiting.ended and clock() < deadline:
+        await waiting.rest(deadline)
+    return found
 
 
 async def _read(request: HttpRequest, after: int, limit: int) -> list[Event]:
