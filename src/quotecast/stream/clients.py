@@ -15,7 +15,7 @@ from quotecast.errors import CloseCode
 from quotecast.feed import frames
 from quotecast.feed.framing import Frame
 from quotecast.stream.client import CLOSE_SECONDS, Client, ConnectionEnded
-from quotecast.stream.restarts import retry_ms
+from quotecast.stream.restarts import events_retry_ms, retry_ms
 
 #: Seconds that all clients have to read the farewell.
 FAREWELL_SECONDS: Final = 1.0
@@ -50,8 +50,7 @@ class Clients:
         #: Frames sent in answers, and their length in bytes, by name.
         self.answers: Counter[str] = Counter()
         self.answered_length: Counter[str] = Counter()
-        #: Bounds of the reconnection delay in milliseconds; None until the worker stops.
-        self.retry_ms: tuple[int, int] | None = None
+        self._stopping = False
 
     def take_place(self, address: str) -> bool:
         """Counts one more connection of an address; returns False, and counts nothing, if it has its most."""
@@ -71,8 +70,8 @@ class Clients:
     ) -> None:
         """Greets a client and follows it to its end; sends it back if the worker stops."""
         self.connects[client.kind] += 1
-        if self.retry_ms:
-            await client.send_farewell(self.retry_ms)
+        if self._stopping:
+            await client.send_farewell(self.retry_range(client))
             await self._close(client, CloseCode.SERVICE_RESTART)
             return
         self._clients.add(client)
@@ -129,9 +128,10 @@ class Clients:
             if not self._by_key[client.key_id]:
                 del self._by_key[client.key_id]
 
-    def retry_range(self) -> tuple[int, int]:
-        """Returns the bounds of the delay with which all clients would reconnect, in milliseconds."""
-        return retry_ms(len(self._clients))
+    def retry_range(self, client: Client) -> tuple[int, int]:
+        """Returns the bounds of a client's delay if all clients reconnected, in milliseconds."""
+        bounds = events_retry_ms if client.transport == "sse" else retry_ms
+        return bounds(len(self._clients))
 
     async def answer(self, client: Client, frames: list[Frame]) -> None:
         """Sends a client frames, and counts them."""
@@ -156,10 +156,11 @@ class Clients:
     async def drain(self) -> None:
         """Tells every client that the server restarts and when to reconnect, then closes."""
         clients = list(self._clients)
-        delays = self.retry_ms = self.retry_range()
+        self._stopping = True
+        farewells = [client.dismiss(self.retry_range(client)) for client in clients]
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(FAREWELL_SECONDS):
-                await asyncio.gather(*(client.dismiss(delays) for client in clients), return_exceptions=True)
+                await asyncio.gather(*farewells, return_exceptions=True)
         for client in clients:
             client.disconnect(CloseCode.SERVICE_RESTART)
         if clients:

@@ -147,7 +147,7 @@ class Events:
 
     async def _begin(self, client: Client, frames: list[Frame]) -> None:
         # Spreads load over time; security does not depend on it.
-        delay = random.randint(*self._clients.retry_range())  # noqa: S311
+        delay = random.randint(*self._clients.retry_range(client))  # noqa: S311
         await self._clients.answer(client, [retry_line(delay), *frames])
         frames.clear()  # a snapshot is large, and the caller holds it as long as the connection lasts
 

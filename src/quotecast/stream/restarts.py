@@ -6,6 +6,8 @@ from typing import Final
 RETRY_FLOOR_MS: Final = 100
 #: The longest delay, for any number of clients.
 RETRY_CEILING_MS: Final = 5000
+#: The delays of event streams: `EventSource` waits the last one before every try of an outage.
+EVENTS_RETRY_MS: Final = 1000, 3000
 #: Handshakes that one worker accepts beside its own clients; docs/capacity.md has the measured rate.
 HANDSHAKES_PER_SECOND: Final = 1000
 
@@ -18,3 +20,9 @@ def retry_ms(clients: int) -> tuple[int, int]:
     """
     spread = clients * 1000 // HANDSHAKES_PER_SECOND
     return RETRY_FLOOR_MS, min(RETRY_FLOOR_MS + spread, RETRY_CEILING_MS)
+
+
+def events_retry_ms(clients: int) -> tuple[int, int]:
+    """Returns the least and the greatest reconnection delay of event streams, in milliseconds."""
+    least, most = EVENTS_RETRY_MS
+    return least, max(most, retry_ms(clients)[1])

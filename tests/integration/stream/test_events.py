@@ -38,6 +38,7 @@ def test_a_stream_has_the_frames_of_the_feed(service: Service, version: str) -> 
         assert (welcome["type"], welcome["heartbeatMs"]) == ("welcome", 1000)
         assert (subscribed["symbols"], snapshot["reason"]) == ("all", "subscribe")
         assert stream.retry_ms is not None
+        assert 1000 <= stream.retry_ms <= 3000
         for frame in frames:
             assert stream.last_id == f"{frame['epoch']}-{frame['seq']}"
             if stream.comments:
@@ -148,6 +149,7 @@ def test_a_stop_ends_streams_with_a_delay(service: Service) -> None:
     service.processes[-1].send_signal(signal.SIGTERM)
     for stream in streams:
         *_, last = stream.frames()
+        assert last["retryAfterMs"] >= 1000
         assert last == {"type": "shutdown", "retryAfterMs": stream.retry_ms}
         stream.__exit__()
     assert service.processes[-1].wait(20) == 0

@@ -2,7 +2,13 @@
 
 import pytest
 
-from quotecast.stream.restarts import HANDSHAKES_PER_SECOND, RETRY_CEILING_MS, RETRY_FLOOR_MS, retry_ms
+from quotecast.stream.restarts import (
+    HANDSHAKES_PER_SECOND,
+    RETRY_CEILING_MS,
+    RETRY_FLOOR_MS,
+    events_retry_ms,
+    retry_ms,
+)
 
 
 def test_few_clients_come_back_at_once() -> None:
@@ -34,3 +40,9 @@ def test_a_client_more_never_shortens_the_delays() -> None:
 def test_without_clients_there_is_a_range_all_the_same() -> None:
     """A client may connect between the count and the farewell."""
     assert retry_ms(0) == (RETRY_FLOOR_MS, RETRY_FLOOR_MS)
+
+
+def test_event_streams_wait_a_second_before_every_try() -> None:
+    """`EventSource` repeats its delay: with a tenth of a second a page tried 130 times in one outage."""
+    assert events_retry_ms(1) == (1000, 3000)
+    assert events_retry_ms(4_000) == (1000, retry_ms(4_000)[1])

@@ -27,7 +27,7 @@ from quotecast.stream.events import REFUSAL
 from quotecast.stream.handshakes import FULL
 
 _SHOWN: Final = (
-    'retry: 131\ndata: {"type":"welcome","feed":"market","epoch":"01a1fbdce3accb15dff6.fe29","seq":2376,'
+    'retry: 1731\ndata: {"type":"welcome","feed":"market","epoch":"01a1fbdce3accb15dff6.fe29","seq":2376,'
     '"heartbeatMs":15000,"limits":{"symbols":1000},"connection":"5f0c9b3a7d21e846"}\n\n'
     'id: 01a1fbdce3accb15dff6.fe29-2463\ndata: {"type":"update","epoch":"01a1fbdce3accb15dff6.fe29",'
     '"seq":2463,"data":[{"ticker":"AAPL","price":299.24}]}\n\n'
