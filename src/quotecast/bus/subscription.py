@@ -14,7 +14,7 @@ from redis.asyncio.cluster import ClusterNode, RedisCluster
 from redis.exceptions import RedisError
 
 from quotecast.merging import merge_streams
-from quotecast.redis.client import Client
+from quotecast.redis.client import Client, require_master
 
 SILENCE_SECONDS: Final = 1.0
 #: The commands that publish, on one server and in a cluster.
@@ -31,6 +31,7 @@ async def subscribe(client: Client, channels: Sequence[str]) -> AsyncIterator[Pa
     async with contextlib.AsyncExitStack() as stack:
         if isinstance(client, Redis):
             connection = await stack.enter_async_context(_server_connection(client))
+            await require_master(connection)
             await _confirm_subscription(connection, "SUBSCRIBE", channels)
             payloads = _payloads(connection)
         else:

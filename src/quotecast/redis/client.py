@@ -11,6 +11,7 @@ from redis.asyncio import BlockingConnectionPool, Connection, Redis
 from redis.asyncio.cluster import ClusterNode, RedisCluster
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
+from redis.exceptions import ReadOnlyError, ResponseError
 
 from quotecast.redis import counts
 from quotecast.redis.counts import Part
@@ -105,14 +106,31 @@ async def leads_nowhere_else(client: Client) -> bool:
     try:
         async with asyncio.timeout(_ASKING_SECONDS):
             await connection.connect()
-            await connection.send_command("EVAL", _writable_source(), 0)
-            await connection.read_response()
+            await _try_write(connection)
     except Exception:  # noqa: BLE001 - whatever it is, no writes are taken there
         return True
     else:
         return False
     finally:
         await connection.disconnect(nowait=True)
+
+
+async def require_master(connection: Connection) -> None:
+    """Raises ReadOnlyError if the connection's server is a replica.
+
+    While an address moves from one server to another, each new connection may reach either.
+    """
+    try:
+        await _try_write(connection)
+    except ReadOnlyError:
+        raise
+    except ResponseError:
+        return  # the server is a master, and takes no writes just now
+
+
+async def _try_write(connection: Any) -> None:
+    await connection.send_command("EVAL", _writable_source(), 0)
+    await connection.read_response()
 
 
 async def check_writable(client: Client, *keys: str | bytes) -> None:

@@ -37,6 +37,21 @@ async def test_a_listener_learns_that_redis_died(own_valkey: Valkey) -> None:
     await bus.close()
 
 
+async def test_a_replica_gets_no_listener(own_valkey: Valkey) -> None:
+    """A new connection may reach a former master, whose batches end when it loses the present one."""
+    bus = RedisBus(own_valkey.url, "test")
+    with redis.Redis.from_url(own_valkey.url) as client:
+        client.execute_command("REPLICAOF", "127.0.0.1", "1")
+        with pytest.raises(BusError):
+            async with bus.listen([Feed.STOCKS]):
+                pass
+        client.execute_command("REPLICAOF", "NO", "ONE")
+        client.execute_command("CONFIG", "SET", "min-replicas-to-write", "9")
+        async with bus.listen([Feed.STOCKS]):
+            assert client.execute_command("PUBSUB", "NUMSUB", "test:{stocks}:batches")[1] == 1
+    await bus.close()
+
+
 async def test_a_redis_that_takes_the_reconnection_and_says_nothing_is_given_up(own_valkey: Valkey) -> None:
     """The reconnection has a deadline too."""
     bus = RedisBus(own_valkey.url, "test")
