@@ -36,6 +36,7 @@ MAX_FAULTS: Final = 10
 COMMANDS_PER_SECOND: Final = 20
 DEFAULT_HEARTBEAT_MS: Final = 15_000
 
+_NONE_REFUSED: Final[Mapping[str, str]] = {}
 _NAMES: Final = {feed.spec.name: feed for feed in Feed}
 _FEED_RULE: Final = f"feed: Must be one of {', '.join(_NAMES)}"
 
@@ -44,8 +45,8 @@ class ClientSession:
     """The sessions of one socket by feed; a `close_code` asks the stream to disconnect the client."""
 
     __slots__ = (
-        "_among_feeds", "_faults", "_limits", "_pace", "close_code", "connection", "encoding", "feeds",
-        "heartbeat_ms",
+        "_among_feeds", "_faults", "_limits", "_pace", "_refusals", "close_code", "connection", "encoding",
+        "feeds", "heartbeat_ms",
     )  # fmt: skip
 
     def __init__(
@@ -58,7 +59,9 @@ class ClientSession:
         resumptions: Sequence[Counter[str]] = (),
         connection: str = "",
         heartbeat_ms: int = DEFAULT_HEARTBEAT_MS,
+        refusals: Mapping[str, str] = _NONE_REFUSED,
     ) -> None:
+        """`refusals` tells by feed why the client may not have it."""
         self.encoding = encoding
         #: The connection's name in its welcome and in logs.
         self.connection = connection
@@ -73,6 +76,7 @@ class ClientSession:
             mirror.feed.spec.name: FeedSession(mirror, limits, self._form(mirror.feed), counted)
             for mirror, counted in zip(mirrors, counts, strict=True)
         }
+        self._refusals = refusals
         self._faults = 0
         self._pace = CommandPace(COMMANDS_PER_SECOND)
 
@@ -172,6 +176,8 @@ class ClientSession:
     def _answer(self, name: str, asked: Query | Command, request: Id = None) -> list[Frame]:
         """Returns what a feed answers, or an error."""
         try:
+            if name in self._refusals:
+                raise CommandError(self._refusals[name], 403)  # noqa: TRY301 - answered here
             if name not in self.feeds:
                 raise CommandError(f"this service has no provider for the feed {name}", 404)  # noqa: TRY301 - answered here
             return self.feeds[name].obey(command_of(asked) if isinstance(asked, Query) else asked)

@@ -1,7 +1,7 @@
 """Parses what clients send to a feed: the query of its address and the commands on its socket."""
 
 from datetime import UTC, datetime
-from typing import Annotated, Final, Literal, get_type_hints
+from typing import Annotated, Final, Literal, TypeVar, get_type_hints
 
 import msgspec
 from msgspec import Meta, Struct
@@ -68,9 +68,15 @@ class Command(Struct, frozen=True, rename="camel"):
 _LISTS: Final = ("symbols", "fields")
 
 
-class _Tagged(Struct):
+class _Numbered(Struct):
     id: WireInteger | str | None = None
+
+
+class _OfFeed(Struct):
     feed: str | None = None
+
+
+_Tag = TypeVar("_Tag", _Numbered, _OfFeed)
 
 
 class CommandError(Exception):
@@ -83,8 +89,6 @@ class CommandError(Exception):
 
 _commands = msgspec.json.Decoder(Command)
 _packed_commands = msgspec.msgpack.Decoder(Command)
-_tags = msgspec.json.Decoder(_Tagged)
-_packed_tags = msgspec.msgpack.Decoder(_Tagged)
 
 
 def decode(message: str | bytes, encoding: Encoding) -> Command:
@@ -125,11 +129,18 @@ def _list_rule(field: str) -> str:
 
 def tags_of(message: str | bytes) -> tuple[Id, str | None]:
     """Returns the id and the feed of a rejected command for the error frame; None for what is unreadable."""
+    return _read(message, _Numbered()).id, _read(message, _OfFeed()).feed
+
+
+def _read(message: str | bytes, unreadable: _Tag) -> _Tag:
+    """Returns one field of a message; `unreadable` if that has another type, whatever the others have."""
+    kind = type(unreadable)
     try:
-        tagged = _packed_tags.decode(message) if isinstance(message, bytes) else _tags.decode(message)
+        if isinstance(message, bytes):
+            return msgspec.msgpack.decode(message, type=kind)
+        return msgspec.json.decode(message, type=kind)
     except (msgspec.DecodeError, RecursionError, UnicodeError):
-        return None, None
-    return tagged.id, tagged.feed
+        return unreadable
 
 
 def names_of(symbols: str | None) -> list[str] | Literal["all"]:

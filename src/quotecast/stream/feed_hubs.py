@@ -6,6 +6,7 @@ from typing import Final
 from msgspec import Struct
 
 from quotecast.access.grant import Grant
+from quotecast.errors import QuotecastError
 from quotecast.feed.hub import Hub
 from quotecast.market.feeds import Feed
 
@@ -25,6 +26,18 @@ class FeedHubs(Struct, frozen=True):
             return self.live
         hubs = self.delayed if grant.plan.is_delayed else self.live
         return {feed: hub for feed, hub in hubs.items() if grant.has_feed(feed)}
+
+    def refusals(self, grant: Grant | None) -> Mapping[str, str]:
+        """Returns by feed why a client may not have it, in the words of its other refusals."""
+        refused: dict[str, str] = {}
+        if grant is None:
+            return refused
+        for feed in self.live:
+            try:
+                grant.require_feed(feed)
+            except QuotecastError as refusal:
+                refused[feed.spec.name] = str(refusal)
+        return refused
 
     def lateness(self, grant: Grant | None) -> int:
         """Returns the seconds by which a client's quotes are late."""

@@ -35,12 +35,15 @@ def queries_of(query_string: bytes, feed: Feed | None) -> dict[str, Query]:
     """Returns what an address asks for, by the feed's name; on the socket of all feeds `feed` is None.
 
     There, each list is a parameter with the feed's name; `since` and `bars_since` have a value for each feed.
+    `since=none` is for all.
     """
     given = _values_of(query_string)
     if feed:
         return {feed.spec.name: _query(given, "symbols", _last(given, "since"), _last(given, "bars_since"))}
-    cursors, times = _by_feed(given, "since"), _by_feed(given, "bars_since")
     lists = [each.spec.name for each in Feed if each.spec.name in given]
+    cursors, times = _by_feed(given, "since"), _by_feed(given, "bars_since")
+    if _last(given, "since") == "none":
+        cursors = dict.fromkeys(lists, "none")
     return {
         name: _query(given, name, cursors.get(name), times.get(name))
         for name in dict.fromkeys([*lists, *cursors])

@@ -97,6 +97,14 @@ def test_a_login_opens_feeds_that_everybody_has_not(service: Service, login: Log
             assert len(client.next_of("snapshot")["data"]) == 1
 
 
+def test_the_socket_of_all_feeds_names_the_plan(service: Service) -> None:
+    """A feed that the plan leaves out is another thing than one without a provider."""
+    with service.feed("/api/ws?market=AAPL&doviz=USD") as client:
+        error = client.next_of("error")
+        assert (error["code"], error["detail"]) == (403, "Plan anonymous: only doviz")
+        assert client.next_of("subscribed")["feed"] == "doviz"
+
+
 def test_a_login_opens_an_event_stream(service: Service, login: Login) -> None:
     assert service.get(STREAM).json()["code"] == "plan_feeds"
     for headers, path in ((login.header, STREAM), ({}, f"{STREAM}&ticket={login.ticket()}")):

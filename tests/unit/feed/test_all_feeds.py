@@ -142,3 +142,13 @@ def test_a_command_that_cannot_be_read_is_answered_with_its_feed(socket: Socket)
     """As its id."""
     (error,) = socket.ask(action="subscribe", feed="market", symbols=5, id=7)
     assert (error["feed"], error["id"]) == ("market", 7)
+    (error,) = socket.ask(action="subscribe", feed=["market"], id=5)
+    assert ("feed" in error, error["id"]) == (False, 5)
+    (error,) = socket.ask(action="subscribe", feed="market", symbols=[], id=[5])
+    assert (error["feed"], "id" in error) == ("market", False)
+
+
+def test_the_cursor_none_is_for_all_feeds_of_an_address(socket: Socket) -> None:
+    frames = socket.open(**queries_of(b"market=AAPL&since=none", None))
+    assert [frame["type"] for frame in frames] == ["welcome", "subscribed", "snapshot"]
+    assert frames[-1]["reason"] == "resync"
