@@ -25,6 +25,8 @@ class ProcessSpec(Struct, frozen=True, kw_only=True):
     name: str
     command: list[str]
     environment: Mapping[str, str] = field(default_factory=dict)
+    #: Ends or removes what an earlier process left; runs before each start and after each end.
+    clear_up: Callable[[], None] = lambda: None
     #: Returns a line on what the process serves, or raises NoAnswer; without it the process announces itself.
     probe: Callable[[], Awaitable[str]] | None = None
     #: The process's system user, with a group of the same name; None means the user who started `up`.
@@ -57,6 +59,7 @@ class Child:
     @classmethod
     async def start(cls, part: ProcessSpec) -> Self:
         """Starts the process in its own session, so that Ctrl-C reaches only `up`."""
+        part.clear_up()
         link, their_link = socket.socketpair()
         # Not asyncio's pipe: it reports the end of a process only after the end of that process's children.
         output, their_output = socket.socketpair()
@@ -119,6 +122,7 @@ class Child:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGKILL)
         await ending
+        self._spec.clear_up()
         await asyncio.wait({self._passing_on}, timeout=1)
         self._passing_on.cancel()
         await _close(self._link, self._output)

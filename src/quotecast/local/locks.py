@@ -10,6 +10,7 @@ import contextlib
 import fcntl
 import os
 import signal
+from collections.abc import Callable
 from pathlib import Path
 
 from quotecast.errors import SettingsError
@@ -26,16 +27,24 @@ def take(path: Path) -> int | None:
     return descriptor
 
 
-async def claim(path: Path, *, pid_file: Path | None = None, seconds: float = 10.0) -> int:
+async def claim(
+    path: Path,
+    *,
+    pid_file: Path | None = None,
+    seconds: float = 10.0,
+    kill_children: Callable[[], None] = lambda: None,
+) -> int:
     """Returns the descriptor of a server's locked file, after the end of an earlier run's leftover server.
 
-    A leftover with a `pid_file` gets SIGINT, then SIGKILL; one without ends by itself, because its parent has
-    ended. Raises SettingsError if it still runs after `seconds`.
+    A leftover with a `pid_file` gets SIGINT, then SIGKILL with its children; one without ends by itself,
+    because its parent has ended. Raises SettingsError if it still runs after `seconds`.
     """
     descriptor = take(path)
     for number in (signal.SIGINT, signal.SIGKILL):
         if descriptor is None:
             _signal(pid_file, number)
+            if number is signal.SIGKILL:
+                kill_children()
             descriptor = await _take_within(seconds / 2, path)
     if descriptor is None:
         raise SettingsError(f"{path}: a process that an earlier `quotecast up` started does not end")

@@ -11,6 +11,7 @@ import fcntl
 import os
 import pwd
 import shutil
+import signal
 import stat
 import subprocess
 from collections.abc import Iterator
@@ -52,6 +53,17 @@ def command(cluster: Path, sockets: Path) -> list[str]:
 def pid_file(cluster: Path) -> Path:
     """Returns the path of the file with the server's process id."""
     return cluster / "postmaster.pid"
+
+
+def kill_children(cluster: Path) -> None:
+    """Kills the children of a dead server, which stay if they are stopped: no other starts beside them.
+
+    They are known by their working directory, which only Linux tells.
+    """
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if (process / "cwd").readlink() == cluster.resolve():
+                os.kill(int(process.name), signal.SIGKILL)
 
 
 def url(sockets: Path, database: str = "postgres") -> str:

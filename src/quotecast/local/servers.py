@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import signal
 from collections.abc import AsyncIterator, Awaitable
+from functools import partial
 from pathlib import Path
 
 from quotecast.errors import SettingsError
@@ -22,7 +23,10 @@ async def database(url: str, data: Path, sockets: Path) -> AsyncIterator[str]:
         yield url
         return
     cluster = data / "postgres"
-    lock = await locks.claim(data / "postgres.lock", pid_file=postgres.pid_file(cluster))
+    kill_children = partial(postgres.kill_children, cluster)
+    lock = await locks.claim(
+        data / "postgres.lock", pid_file=postgres.pid_file(cluster), kill_children=kill_children
+    )
     user = postgres.system_user()
     postgres.give_to(sockets, user)
     if not cluster.exists():
@@ -35,6 +39,7 @@ async def database(url: str, data: Path, sockets: Path) -> AsyncIterator[str]:
         probe=lambda: _describe(probes.postgres(url), f"in {sockets}: accounts"),
         user=user,
         lock=lock,
+        clear_up=kill_children,
         # SIGINT asks for a fast shutdown, which ends sessions instead of waiting for them.
         stop_signal=signal.SIGINT,
         stop_seconds=1.5,
@@ -56,12 +61,12 @@ async def cache(url: str, data: Path, sockets: Path) -> AsyncIterator[str]:
     home = data / "valkey"
     home.mkdir(mode=0o700, exist_ok=True)
     lock = await locks.claim(data / "valkey.lock", pid_file=valkey.pid_file(home))
-    valkey.remove_dump(home)
     socket = sockets / "valkey.sock"
     url = valkey.url(socket)
     part = ProcessSpec(
         name="valkey",
         command=valkey.command(home, socket),
+        clear_up=partial(valkey.set_dump_aside, home),
         probe=lambda: _describe(probes.cache(url), f"on {socket}: last quotes, the bus and rate limits"),
         lock=lock,
         stop_seconds=1.0,

@@ -1,10 +1,11 @@
 """The Valkey server from its wheel, as a child process on a Unix socket."""
 
+import contextlib
 from pathlib import Path
 from urllib.parse import quote
 
 from quotecast.errors import QuotecastError
-from quotecast.local import wheels
+from quotecast.local import console, wheels
 
 
 def command(folder: Path, socket: Path) -> list[str]:
@@ -27,9 +28,12 @@ def command(folder: Path, socket: Path) -> list[str]:
     ]
 
 
-def remove_dump(folder: Path) -> None:
-    """Removes the dump of an earlier version, which the server would load, or fail on if it is damaged."""
-    (folder / "dump.rdb").unlink(missing_ok=True)
+def set_dump_aside(folder: Path) -> None:
+    """Renames a dump: the server saves none by itself, and would load it, or not start if it is damaged."""
+    dump = folder / "dump.rdb"
+    with contextlib.suppress(FileNotFoundError):
+        dump.rename(dump.with_suffix(".unused"))
+        console.say(f"valkey    starts empty, as always: {dump} is now dump.unused")
 
 
 def version_command() -> list[str]:

@@ -1,0 +1,71 @@
+"""The PostgreSQL that `up` starts."""
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import asyncpg
+
+from quotecast.local import postgres, servers
+from support.runs.deadlines import scaled
+
+
+@contextlib.asynccontextmanager
+async def frozen_session(url: str) -> AsyncIterator[int]:
+    """Gives the process id of a stopped session."""
+    connection = await asyncpg.connect(url)
+    process = int(await connection.fetchval("SELECT pg_backend_pid()"))
+    os.kill(process, signal.SIGSTOP)
+    try:
+        yield process
+    finally:
+        connection.terminate()
+
+
+def kill_server(data: Path) -> None:
+    number = postgres.pid_file(data / "postgres").read_text().split()[0]
+    os.kill(int(number), signal.SIGKILL)
+
+
+async def until_answered(url: str) -> None:
+    async with asyncio.timeout(scaled(30.0)):
+        while True:
+            # The restarted server tells the test nothing.
+            with contextlib.suppress(OSError, asyncpg.PostgresError):
+                connection = await asyncpg.connect(url)
+                await connection.close()
+                return
+            await asyncio.sleep(0.05)
+
+
+async def until_ended(process: int) -> None:
+    """Waits for a process that is killed; whoever inherited it may leave it as a zombie."""
+    async with asyncio.timeout(scaled(30.0)):
+        while lives(process):  # noqa: ASYNC110 - its end tells the test nothing
+            await asyncio.sleep(0.01)
+
+
+def lives(process: int) -> bool:
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"
+
+
+async def test_a_stopped_session_keeps_a_killed_server_from_no_start(tmp_path: Path) -> None:
+    """The session holds the shared memory, beside which PostgreSQL starts no other server."""
+    async with servers.database("", tmp_path, tmp_path) as url, frozen_session(url) as session:
+        kill_server(tmp_path)
+        await until_answered(url)
+        await until_ended(session)
+
+
+async def test_a_stopped_session_does_not_outlive_its_server(tmp_path: Path) -> None:
+    """A stop kills what has not ended in time."""
+    async with servers.database("", tmp_path, tmp_path) as url, frozen_session(url) as session:
+        pass
+    await until_ended(session)
