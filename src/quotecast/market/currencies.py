@@ -13,3 +13,17 @@ TND TOP TRY TTD TWD TZS UAH UGX USD UYU UZS VED VES VND VUV WST XAF XCD XCG XOF 
 
 #: Active codes of money, without funds, metals and test codes.
 CURRENCIES: Final = frozenset(_CODES.split())
+
+#: Minor units that are written in capitals, as exchanges do.
+_MINOR: Final = {"GBX": "GBP", "ZAC": "ZAR", "ILA": "ILS"}
+
+
+def major_of(unit: str) -> str | None:
+    """Returns the currency of a minor unit, such as GBP for GBp and GBX; None for any other text.
+
+    Exchanges write a minor unit as the currency's code with a small last letter.
+    """
+    if len(unit) == 3 and unit[:2].isupper() and unit[2].islower():
+        of_country = [code for code in CURRENCIES if code.startswith(unit[:2])]
+        return unit.upper() if unit.upper() in of_country else next(iter(sorted(of_country)), None)
+    return _MINOR.get(unit.upper())

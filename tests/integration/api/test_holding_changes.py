@@ -66,6 +66,7 @@ async def test_changed_amounts_are_exact(user: User) -> None:
         ({"bought_at": "2030-01-01"}, "bought_at"),
         ({"bought_at": None}, "bought_at"),
         ({"currency": "XXX"}, "currency"),
+        ({"currency": "GBp"}, "currency"),
         ({"shares": 5, "currency": "TL"}, "currency"),
     ],
 )

@@ -93,7 +93,7 @@ OUT_OF_BOUNDS: dict[str, list[object]] = {
     "shares": [0, -1, 10**12, "1", True, None, [], 1e-9, 10**70],
     "avg_cost": [-0.01, 10**12, "1", False, None, {}],
     "bought_at": ["2026-13-01", "20260302", "2026-W10-1", "1899-12-31", "2026-11-22", "", 5],
-    "currency": ["", "US", "XXX", "DOLLAR", "TL", 5, None],
+    "currency": ["", "US", "XXX", "DOLLAR", "TL", "GBp", "ZAc", "GBX", 5, None],
 }
 
 

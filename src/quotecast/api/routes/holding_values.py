@@ -9,7 +9,7 @@ from msgspec import Meta, Raw
 from quotecast.api.routes.lookup import Mirrors, stored_spelling
 from quotecast.errors import InvalidValue
 from quotecast.market import money
-from quotecast.market.currencies import CURRENCIES
+from quotecast.market.currencies import CURRENCIES, major_of
 
 LIMIT: Final = Decimal(10) ** 12
 EARLIEST: Final = date(1900, 1, 1)
@@ -58,8 +58,11 @@ def day_of(text: str, now: datetime) -> date:
 
 
 def currency_code(field: str, text: str) -> str:
-    """Returns the ISO 4217 code of a text in any letter case. Raises InvalidValue."""
-    code = text.strip().upper()
+    """Returns the ISO 4217 code of a text in any letter case. Raises InvalidValue, also for a minor unit."""
+    unit = text.strip()
+    if major := major_of(unit):
+        raise InvalidValue(field, f"{unit} is a minor unit: give amounts in {major}")
+    code = unit.upper()
     if code not in CURRENCIES:
         raise InvalidValue(field, "Not a code of ISO 4217")
     return code
