@@ -101,6 +101,7 @@ def test_the_default_day_is_today() -> None:
         (HEADER + "=cmd|'/C calc'!A0,1,1,,\n", [(2, "ticker")]),
         (HEADER + "AAPL,0,1,,\nAAPL,1,-1,,\n", [(2, "shares"), (3, "avg_cost")]),
         (HEADER + "AAPL,1,1,2027-01-01,\nAAPL,1,1,,TL\n", [(2, "bought_at"), (3, "currency")]),
+        (HEADER + "VOD,1,1,,GBp\n", [(2, "currency")]),
         (HEADER.replace(",", ";") + "AAPL;1,234;1;;\n", [(2, "shares")]),
         (HEADER + '"AAPL","1,234.5",1,,\n', [(2, "shares")]),
         (HEADER + "AAPL,1e999999999,1,,\n", [(2, "shares")]),
@@ -117,7 +118,32 @@ def test_an_answer_names_a_hundred_problems() -> None:
     assert len(problems(HEADER + "AAPL,0,1,,\n" * MAX_ROWS)) == MAX_PROBLEMS
 
 
-def test_a_comma_with_two_meanings_names_both() -> None:
+SEMICOLONS = HEADER.replace(",", ";")
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        ("AAPL;1,234;1;;", 2, "Write 1234 or 1,2340: the comma has two meanings"),
+        ("AAPL;1.234;1;;", 2, "Write 1234 or 1.2340: the point has two meanings"),
+        ("AAPL;1,5;1.234;;", 2, "Write 1234 or 1,2340: the point has two meanings"),
+        ("AAPL;1.234;1;;\nMSFT;1;1,5;;", 2, "Write 1234 or 1,2340: the point has two meanings"),
+        ("AAPL;1.5;1,234;;", 2, "Write 1234 or 1.2340: the comma has two meanings"),
+        ("AAPL;1.5;1;;\nMSFT;2,25;1;;", 3, "Write 2.25: the file's decimal sign is the point"),
+        ("AAPL;1;1.000,92;;", 2, "Write 1000.92: thousands have no separator"),
+        ("AAPL;1;1,000.92;;", 2, "Write 1000.92: thousands have no separator"),
+        ("AAPL;1;12 345,5;;", 2, "Write 12345.5: thousands have no separator"),
+    ],
+)
+def test_a_file_has_one_decimal_sign(text: str, line: int, message: str) -> None:
+    """A number that the file does not make clear is refused, and the message says how to write it."""
     with pytest.raises(InvalidRows) as raised:
-        read(HEADER.replace(",", ";") + "AAPL;1,234;1;;\n")
-    assert raised.value.problems[0].message == "Write 1234 or 1.2340: the comma has two meanings"
+        read(SEMICOLONS + text + "\n")
+    assert [(each.line, each.message) for each in raised.value.problems] == [(line, message)]
+
+
+def test_a_number_of_three_decimals_means_what_the_others_show() -> None:
+    commas = read(SEMICOLONS + "AAPL;1,5;1,234;;\n")[0]
+    points = read(SEMICOLONS + "AAPL;1.5;1.234;;\n")[0]
+    exported = read(HEADER + "AAPL,1,1.234,,\n")[0]
+    assert commas.avg_cost == points.avg_cost == exported.avg_cost == Decimal("1.234")

@@ -5,7 +5,7 @@ import io
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from quotecast.accounts.portfolio import Holding
 from quotecast.api.csv import write_csv
@@ -20,8 +20,15 @@ MAX_ROWS: Final = 1000
 MAX_PROBLEMS: Final = 100
 
 _REQUIRED: Final = COLUMNS[:3]
-_COMMA: Final = re.compile(r"-?[0-9]+,[0-9]+")
-_THOUSANDS: Final = re.compile(r"-?[1-9][0-9]{0,2},[0-9]{3}")
+_NUMBERS: Final = ("shares", "avg_cost")
+_DECIMAL: Final = re.compile(r"-?[0-9]+(?P<sign>[.,])[0-9]+(?:[eE][+-]?[0-9]+)?")
+#: May mean thousands or decimals.
+_TWO_MEANINGS: Final = re.compile(r"-?[1-9][0-9]{0,2}[.,][0-9]{3}")
+_THOUSANDS: Final = re.compile(r"-?[0-9]{1,3}(?P<sign>[.,' \u00a0\u202f])[0-9]{3}[0-9.,]*")
+_SIGN_NAMES: Final = {".": "point", ",": "comma"}
+
+#: The decimal sign of a file.
+Sign = Literal[".", ","]
 
 
 class Row(NamedTuple):
@@ -47,12 +54,13 @@ def holdings_of(body: bytes, mirrors: Mirrors, ids: Sequence[str], now: datetime
     Columns may stand in any order; `bought_at` and `currency` may be missing or empty. A header with
     semicolons makes semicolons the separators.
     """
-    rows = _rows_of(body)
+    rows, delimiter = _rows_of(body)
+    sign = _decimal_sign_of(rows) or ("." if delimiter == "," else None)
     holdings: list[Holding] = []
     problems: list[FieldProblem] = []
     for holding_id, row in zip(ids, rows, strict=False):
         try:
-            holdings.append(_holding_of(row.cells, mirrors, holding_id, now))
+            holdings.append(_holding_of(row.cells, sign, mirrors, holding_id, now))
         except InvalidValue as error:
             problems.append(FieldProblem(error.field, str(error), row.line))
     if problems:
@@ -60,36 +68,66 @@ def holdings_of(body: bytes, mirrors: Mirrors, ids: Sequence[str], now: datetime
     return holdings
 
 
-def _holding_of(cells: Mapping[str, str], mirrors: Mirrors, holding_id: str, now: datetime) -> Holding:
+def _holding_of(
+    cells: Mapping[str, str], sign: Sign | None, mirrors: Mirrors, holding_id: str, now: datetime
+) -> Holding:
     for column in _REQUIRED:
         if column not in cells:
             raise InvalidValue(column, "Missing")
     return Holding(
         id=holding_id,
         ticker=ticker_of(cells["ticker"], mirrors),
-        shares=shares_of(_number("shares", cells["shares"])),
-        avg_cost=cost_of(_number("avg_cost", cells["avg_cost"])),
+        shares=shares_of(_number("shares", cells["shares"], sign)),
+        avg_cost=cost_of(_number("avg_cost", cells["avg_cost"], sign)),
         bought_at=day_of(cells["bought_at"], now) if "bought_at" in cells else now.date(),
         currency=currency_code("currency", cells.get("currency", "USD")),
         created_at=now,
     )
 
 
-def _number(column: str, text: str) -> bytes:
-    """Returns the text of a JSON number; a single comma is a decimal comma unless it may mean thousands."""
-    if _THOUSANDS.fullmatch(text):
-        whole, decimal = text.replace(",", ""), text.replace(",", ".")
-        raise InvalidValue(column, f"Write {whole} or {decimal}0: the comma has two meanings")
-    return (text.replace(",", ".") if _COMMA.fullmatch(text) else text).encode()
+def _decimal_sign_of(rows: Sequence[Row]) -> Sign | None:
+    """Returns the sign of the first number that cannot mean thousands; None without one."""
+    for cell in (row.cells.get(column, "") for row in rows for column in _NUMBERS):
+        found = _DECIMAL.fullmatch(cell)
+        if found and not _TWO_MEANINGS.fullmatch(cell):
+            return "." if found["sign"] == "." else ","
+    return None
 
 
-def _rows_of(body: bytes) -> list[Row]:
-    """Returns the lines that are not blank. Raises InvalidRows for text that is no such file."""
+def _number(column: str, text: str, sign: Sign | None) -> bytes:
+    """Returns the text of a JSON number. `sign` is the file's decimal sign, None if no number shows it."""
+    found = _DECIMAL.fullmatch(text)
+    if found and found["sign"] != sign:
+        _refuse_sign(column, text, found["sign"], sign)
+    if not found and (grouped := _THOUSANDS.fullmatch(text)):
+        whole = text.replace(grouped["sign"], "").replace(",", ".")
+        raise InvalidValue(column, f"Write {whole}: thousands have no separator")
+    return text.replace(",", ".").encode() if found else text.encode()
+
+
+def _refuse_sign(column: str, text: str, used: str, sign: Sign | None) -> None:
+    """Raises InvalidValue for a number whose sign is not the file's."""
+    other = "," if used == "." else "."
+    if _TWO_MEANINGS.fullmatch(text):
+        whole, decimal = text.replace(used, ""), text.replace(used, sign or used)
+        raise InvalidValue(column, f"Write {whole} or {decimal}0: the {_SIGN_NAMES[used]} has two meanings")
+    raise InvalidValue(
+        column, f"Write {text.replace(used, other)}: the file's decimal sign is the {_SIGN_NAMES[other]}"
+    )
+
+
+def _rows_of(body: bytes) -> tuple[list[Row], str]:
+    """Returns the lines that are not blank, and what separates their cells.
+
+    Raises InvalidRows for text that is no such file.
+    """
     try:
         text = body.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise _refusal("", "Not UTF-8", body.count(b"\n", 0, error.start) + 1) from error
-    lines = _lines_of(text)
+    first = text.partition("\n")[0]
+    delimiter = ";" if ";" in first and "," not in first else ","
+    lines = _lines_of(text, delimiter)
     header = next(lines, None)
     if header is None:
         raise _refusal("", "No header line", 1)
@@ -104,13 +142,11 @@ def _rows_of(body: bytes) -> list[Row]:
         rows.append(Row(line, {column: cell for column, cell in named if cell}))
     if not rows:
         raise _refusal("", "No rows", header[0])
-    return rows
+    return rows, delimiter
 
 
-def _lines_of(text: str) -> Iterator[tuple[int, list[str]]]:
+def _lines_of(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
     """Yields the number and the cells of each line that is not blank. Raises InvalidRows."""
-    first = text.partition("\n")[0]
-    delimiter = ";" if ";" in first and "," not in first else ","
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     line = 1
     try:

@@ -146,8 +146,8 @@ async def import_file(request: HttpRequest, *, dry_run: DryRun = False) -> Answe
     """Adds all rows or none: at most 1000 rows and 256 KB of UTF-8.
 
     The columns are those of the export, in any order; `bought_at` and `currency` may be left out. Semicolons
-    may separate the cells. A decimal comma is accepted where it cannot separate thousands. With an
-    `Idempotency-Key`, a retry within 24 hours adds nothing more.
+    may separate the cells. A file has one decimal sign, point or comma, and no sign between thousands. With
+    an `Idempotency-Key`, a retry within 24 hours adds nothing more.
     """
     key, services = replay_key(request), services_of(request)
     now = datetime.fromtimestamp(services.clock(), UTC)
