@@ -102,6 +102,24 @@ async def test_lots_count_from_their_day_on(user: User, stored: Stored) -> None:
     assert [*by_day(answer)][-1] == "2026-11-20"
 
 
+@pytest.mark.parametrize(
+    "case",
+    [(22, "gram-altin", "2026-11-21"), (22, "AAPL", "2026-11-20"), (26, "AAPL", "2026-11-20")],
+)
+async def test_the_last_day_is_the_venue_s(
+    user: User, stored: Stored, clock: Clock, case: tuple[int, str, str]
+) -> None:
+    """Istanbul begins a day three hours before UTC, and New York five hours after it."""
+    hours, ticker, last = case
+    clock.now = (datetime(2026, 11, 20, tzinfo=UTC) + timedelta(hours=hours)).timestamp()
+    for feed, symbol in ((Feed.DOVIZ, "gram-altin"), (Feed.STOCKS, "AAPL")):
+        write(stored, feed, symbol, {"2026-11-19": 10.0, "2026-11-20": 11.0})
+    await hold(user, ticker, 1, "2026-11-19")
+    currency = "TRY" if ticker == "gram-altin" else "USD"
+    days = [*by_day(await values(user, f"?currency={currency}"))]
+    assert (days[0], days[-1]) == ("2026-11-19", last)
+
+
 async def test_rates_are_those_of_the_day(user: User, stored: Stored) -> None:
     """Gold in lira becomes dollars by the inverse of that day's rate, and a stock lira by the rate."""
     write(stored, Feed.DOVIZ, "gram-altin", {"2026-11-17": 4000.0, "2026-11-18": 4200.0})

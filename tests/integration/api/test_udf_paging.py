@@ -121,7 +121,7 @@ async def test_days_page_back_over_a_daylight_saving_change(service: BarService)
 
 async def test_the_day_in_progress_is_there_before_its_midnight_in_utc(service: BarService) -> None:
     """At 23:00 UTC the day of Istanbul is the next one: a chart that asks up to the present gets it."""
-    service.now = datetime(2026, 11, 20, 23, 0, tzinfo=UTC).timestamp()
+    service.now = datetime(2026, 11, 20, 23, 0, tzinfo=UTC).timestamp() + 0.7
     service.quotes(Feed.DOVIZ, DOVIZ)
     # Midnight in Istanbul of the 20th and of the 21st.
     openings = [int(datetime(2026, 11, day, 21, tzinfo=UTC).timestamp()) for day in (19, 20)]
@@ -130,9 +130,10 @@ async def test_the_day_in_progress_is_there_before_its_midnight_in_utc(service: 
         own = OwnBar(opened, 1.0, 2.0, 0.5, 1.5, None, 3)
         service.stored.write(series, Closing(opened + DAY, {"D": {"gram-altin": own}}, {}))
     asked = {"symbol": "gram-altin", "resolution": "1D", "start": 0, "countback": 2}
-    answer = await ask(service, "history", to=int(service.now), **asked)
     midnights = [datetime(2026, 11, day, tzinfo=UTC).timestamp() for day in (20, 21)]
-    assert judge(answer) == midnights
+    for late in (0, 1, 90):
+        answer = await ask(service, "history", to=int(service.now) - late, **asked)
+        assert judge(answer) == midnights
     assert judge(await ask(service, "history", to=int(service.now) - 4 * 3600, **asked)) == midnights[:1]
     assert "v" not in answer
 
@@ -142,6 +143,12 @@ async def test_a_span_in_the_future_names_the_newest_bar(service: BarService) ->
     span = {"start": END + DAY, "to": END + 2 * DAY}
     answer = await ask(service, "history", symbol="BTC/USDT", resolution="1", **span)
     assert answer == {"s": "no_data", "nextTime": END}
+
+
+async def test_a_span_that_ends_before_it_begins_names_a_bar_before_its_end(service: BarService) -> None:
+    known = give(service, MINUTES)
+    answer = await ask(service, "history", symbol="BTC/USDT", resolution="1", start=END, to=END - DAY)
+    assert answer == {"s": "no_data", "nextTime": max(time for time in known if time < END - DAY)}
 
 
 async def test_a_span_of_decades_has_the_newest_bars(service: BarService) -> None:

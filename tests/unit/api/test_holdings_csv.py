@@ -147,3 +147,16 @@ def test_a_number_of_three_decimals_means_what_the_others_show() -> None:
     points = read(SEMICOLONS + "AAPL;1.5;1.234;;\n")[0]
     exported = read(HEADER + "AAPL,1,1.234,,\n")[0]
     assert commas.avg_cost == points.avg_cost == exported.avg_cost == Decimal("1.234")
+
+
+@pytest.mark.parametrize(
+    ("ticker", "moment", "day"),
+    [
+        ("gram-altin", datetime(2026, 11, 20, 22, tzinfo=UTC), date(2026, 11, 21)),
+        ("AAPL", datetime(2026, 11, 21, 2, tzinfo=UTC), date(2026, 11, 20)),
+        ("UNKNOWN", datetime(2026, 11, 21, 2, tzinfo=UTC), date(2026, 11, 21)),
+    ],
+)
+def test_a_purchase_of_today_has_the_date_of_the_venue(ticker: str, moment: datetime, day: date) -> None:
+    (holding,) = holdings_of(f"{HEADER}{ticker},1,1,,\n".encode(), MIRRORS, IDS, moment)
+    assert holding.bought_at == day

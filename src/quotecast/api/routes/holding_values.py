@@ -6,7 +6,7 @@ from typing import Annotated, Final
 
 from msgspec import Meta, Raw
 
-from quotecast.api.routes.lookup import Mirrors, stored_spelling
+from quotecast.api.routes.lookup import Mirrors, first_with, stored_spelling
 from quotecast.errors import InvalidValue
 from quotecast.market import money
 from quotecast.market.currencies import CURRENCIES, major_of
@@ -55,6 +55,12 @@ def day_of(text: str, now: datetime) -> date:
     if not EARLIEST <= day <= (now + _FIRST_DAYLIGHT).date():
         raise InvalidValue("bought_at", f"From {EARLIEST} to today")
     return day
+
+
+def today_of(ticker: str, mirrors: Mirrors, now: datetime) -> date:
+    """Returns the date at the venue of a ticker; that of UTC if no feed has the ticker."""
+    found = first_with(mirrors, ticker)
+    return next(found[0].spec.always_open.until(now)).date if found else now.date()
 
 
 def currency_code(field: str, text: str) -> str:

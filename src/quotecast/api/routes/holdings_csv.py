@@ -9,7 +9,7 @@ from typing import Final, Literal, NamedTuple
 
 from quotecast.accounts.portfolio import Holding
 from quotecast.api.csv import write_csv
-from quotecast.api.routes.holding_values import cost_of, currency_code, day_of, shares_of, ticker_of
+from quotecast.api.routes.holding_values import cost_of, currency_code, day_of, shares_of, ticker_of, today_of
 from quotecast.api.routes.lookup import Mirrors
 from quotecast.errors import FieldProblem, InvalidRows, InvalidValue
 from quotecast.market import money
@@ -74,12 +74,13 @@ def _holding_of(
     for column in _REQUIRED:
         if column not in cells:
             raise InvalidValue(column, "Missing")
+    ticker = ticker_of(cells["ticker"], mirrors)
     return Holding(
         id=holding_id,
-        ticker=ticker_of(cells["ticker"], mirrors),
+        ticker=ticker,
         shares=shares_of(_number("shares", cells["shares"], sign)),
         avg_cost=cost_of(_number("avg_cost", cells["avg_cost"], sign)),
-        bought_at=day_of(cells["bought_at"], now) if "bought_at" in cells else now.date(),
+        bought_at=day_of(cells["bought_at"], now) if "bought_at" in cells else today_of(ticker, mirrors, now),
         currency=currency_code("currency", cells.get("currency", "USD")),
         created_at=now,
     )

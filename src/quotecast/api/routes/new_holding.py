@@ -14,6 +14,7 @@ from quotecast.api.routes.holding_values import (
     day_of,
     shares_of,
     ticker_of,
+    today_of,
 )
 from quotecast.api.routes.lookup import Mirrors
 from quotecast.errors import InvalidValue
@@ -29,7 +30,7 @@ class NewHolding(Struct, frozen=True):
     ticker: Annotated[str, Meta(description="A stock, pair, currency or metal, in any case")]
     shares: Shares
     avg_cost: Cost
-    bought_at: Annotated[str | None, Meta(description=f"{_DAY}; today by default")] = None
+    bought_at: Annotated[str | None, Meta(description=f"{_DAY}; today at its venue by default")] = None
     currency: Annotated[str, Meta(description=_CODE)] = "USD"
 
 
@@ -56,12 +57,13 @@ def fingerprint(given: NewHolding, holding: Holding) -> bytes:
 
 def holding_from(given: NewHolding, mirrors: Mirrors, holding_id: str, now: datetime) -> Holding:
     """Returns the holding to store. Raises InvalidValue."""
+    ticker = ticker_of(given.ticker, mirrors)
     return Holding(
         id=holding_id,
-        ticker=ticker_of(given.ticker, mirrors),
+        ticker=ticker,
         shares=shares_of(bytes(given.shares)),
         avg_cost=cost_of(bytes(given.avg_cost)),
-        bought_at=now.date() if given.bought_at is None else day_of(given.bought_at, now),
+        bought_at=today_of(ticker, mirrors, now) if given.bought_at is None else day_of(given.bought_at, now),
         currency=currency_code("currency", given.currency),
         created_at=now,
     )

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Final, Literal
 
 from msgspec import Struct
@@ -62,6 +62,11 @@ class _Priced(Struct, frozen=True):
     market: Market
     rates: Sequence[tuple[Market, bool]]
 
+    @property
+    def markets(self) -> list[Market]:
+        """The markets whose closes are the value."""
+        return [self.market, *(rate for rate, _ in self.rates)]
+
 
 async def worth_history(
     services: Services, holdings: Sequence[Holding], span: Range, currency: str
@@ -71,8 +76,11 @@ async def worth_history(
     for each in holdings:
         lots.setdefault(each.ticker, []).append((each.bought_at, float(each.shares)))
     now = datetime.fromtimestamp(services.now(), UTC)
-    days = _days_of(span, now, min((each.bought_at for each in holdings), default=now.date()))
     priced, missing = _priced(services, lots, currency)
+    today = max(
+        (_today(each, now) for found in priced.values() for each in found.markets), default=now.date()
+    )
+    days = _days_of(span, today, min((each.bought_at for each in holdings), default=today))
     markets, unread = _within_limit(priced)
     missing.update(dict.fromkeys(unread, "limit"))
     start = datetime.combine(days[0] - CARRIED, datetime.min.time(), UTC) if days else now
@@ -114,10 +122,14 @@ def _late_since(position: Position, days: Sequence[date]) -> date | None:
     return since if since > held else None
 
 
-def _days_of(span: Range, now: datetime, first: date) -> list[date]:
+def _today(market: Market, now: datetime) -> date:
+    """Returns the date at a market's venue."""
+    return next(market.feed.spec.always_open.until(now)).date
+
+
+def _days_of(span: Range, today: date, first: date) -> list[date]:
     """Returns the days of a range from the first purchase on, up to today."""
-    today = now.date()
-    begin = start_of(span, UTC_DAYS, now).date()
+    begin = start_of(span, UTC_DAYS, datetime.combine(today, time(), UTC)).date()
     count = (today - begin).days
     step = 7 if count > _WEEKLY_FROM else 1
     days = (today - timedelta(days=back) for back in range(count // step * step, -1, -step))
@@ -181,7 +193,7 @@ def _within_limit(priced: Mapping[str, _Priced]) -> tuple[dict[Name, Market], li
     markets: dict[Name, Market] = {}
     unread: list[str] = []
     for ticker, found in priced.items():
-        needed = {_name(each): each for each in (found.market, *(rate for rate, _ in found.rates))}
+        needed = {_name(each): each for each in found.markets}
         if len(markets.keys() | needed.keys()) > MAX_SYMBOLS:
             unread.append(ticker)
         else:

@@ -71,9 +71,7 @@ class ChartHistory(Struct, frozen=True):
 async def read_history(services: Services, market: Market, wanted: HistoryQuery) -> ChartHistory:
     """Returns the bars of a chart. Raises the upstream's error if there are no own bars either."""
     feed, interval, now = market.feed, wanted.interval, market.moment.timestamp()
-    # A venue east of Greenwich begins its day before that day's midnight UTC.
-    reaches_now = wanted.end >= now and interval not in LENGTHS
-    end = None if reaches_now else opening_bound(wanted.end, feed, interval)
+    end = _bound(wanted, market)
     count = min(MAX_BARS, wanted.count or MAX_BARS)
     query = BarQuery(interval, None, end, count, "desc")
     if wanted.count is not None:
@@ -84,12 +82,24 @@ async def read_history(services: Services, market: Market, wanted: HistoryQuery)
         found = await _read(services, market, replace(query, start=_within(query, start, now)))
         if found.bars:
             return ChartHistory(_table(feed, interval, found.bars[::-1]), found.last)
-    before = replace(query, end=None if start > now else start, limit=1)
+    before = replace(query, end=end if start > now or (end is not None and end < start) else start, limit=1)
     found = await _newest_before(services, market, before)
     if not found.bars:
         return ChartHistory(_NO_DATA, found.last)
     next_time = chart_time(found.bars[0], feed, interval)
     return ChartHistory(ChartBars(s="no_data", nextTime=next_time), found.last)
+
+
+def _bound(wanted: HistoryQuery, market: Market) -> int | None:
+    """Returns the Unix time before which the wanted bars open; None for those up to the present.
+
+    A venue east of Greenwich begins its day before that day's midnight UTC. A chart that polls asks up to its
+    present time, and gets that day.
+    """
+    today = next(market.feed.spec.always_open.until(market.moment))
+    if wanted.interval not in LENGTHS and wanted.end > today.midnight.timestamp():
+        return None
+    return opening_bound(wanted.end, market.feed, wanted.interval)
 
 
 def _within(query: BarQuery, start: int, now: float) -> int:
