@@ -7,7 +7,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from quotecast.market.sessions import NEW_YORK
+from quotecast.market.sessions import NEW_YORK, trading_day
 from quotecast.providers.alpaca.day_bar import DayBar
 
 _ONE: Final = Decimal(1)
@@ -36,6 +36,12 @@ class DailyHistory(Struct, frozen=True, gc=False):
         """Returns the close of the latest trading day before `limit`; None without one."""
         day = self.day(self.last_date_before(limit))
         return day.close if day else None
+
+    def last_close(self) -> tuple[Decimal, datetime] | None:
+        """Returns the newest close, and the time at which its session ended."""
+        last = next((day for day in reversed(self.days) if day.close), None)
+        session = trading_day(last.date) if last else None
+        return (last.close, session.close) if last and last.close and session else None
 
     def adjust_for_split(self, price: Decimal, moment: datetime) -> Decimal:
         """Returns a price adjusted to the session's shares.

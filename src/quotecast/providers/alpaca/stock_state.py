@@ -71,6 +71,16 @@ class StockState(Struct, frozen=True, gc=False):
         """Returns the last price in US dollars, split-adjusted to the session of `history`."""
         return history.adjust_for_split(self.last.price, self.last.time) if history else self.last.price
 
+    def newest(self, history: DailyHistory | None) -> LastPrice:
+        """Returns the last price, or the tape's close if that is newer, in the shares of `history`'s session.
+
+        On the free plan the last trade is of IEX, where a stock may not trade for days.
+        """
+        close = history.last_close() if history else None
+        if close is None or close[1] <= self.last.time:
+            return LastPrice(self.price(history), self.last.time)
+        return LastPrice(*close)
+
     def to_quote(
         self, stock: Stock, session: TradingSession, received: float, history: DailyHistory | None
     ) -> StockQuote:
@@ -78,7 +88,8 @@ class StockState(Struct, frozen=True, gc=False):
 
         The previous close comes from `history`; without it, previous close and change are None.
         """
-        price = self.price(history)
+        newest = self.newest(history)
+        price = newest.price
         day, previous = self._day_and_previous_close(session, history)
         return StockQuote(
             ticker=stock.ticker,
@@ -93,7 +104,7 @@ class StockState(Struct, frozen=True, gc=False):
             volume=None if day is None or day.volume is None else str(int(day.volume)),
             sector=stock.sector or "Other",
             industry=stock.industry or "Other",
-            timestamp=timestamp_of(self.last.time, received),
+            timestamp=timestamp_of(newest.time, received),
         )
 
     def _day_and_previous_close(

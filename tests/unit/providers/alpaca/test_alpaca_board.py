@@ -224,3 +224,33 @@ def test_any_input_yields_plausible_quotes(raw: list[bytes]) -> None:
         )
     assert 0 < quote.price < 1e18
     assert quote.volume is None or quote.volume.isdecimal()
+
+
+@pytest.mark.parametrize(
+    ("traded", "now", "expected"),
+    [
+        pytest.param(
+            "2026-11-16T12:00:00-05:00", "2026-11-18T12:00:00-05:00", (220.0, 0.0, 220.0), id="opened"
+        ),
+        pytest.param(
+            "2026-11-17T12:00:00-05:00", "2026-11-18T12:00:00-05:00", (220.0, 0.0, 220.0), id="same day"
+        ),
+        pytest.param(
+            "2026-11-17T17:00:00-05:00", "2026-11-18T12:00:00-05:00", (231.4, 11.4, 220.0), id="after it"
+        ),
+        pytest.param(
+            "2026-11-16T12:00:00-05:00", "2026-11-18T03:00:00-05:00", (229.1, 0.0, 229.1), id="night"
+        ),
+        pytest.param(
+            "2026-08-03T12:00:00-04:00", "2026-11-18T12:00:00-05:00", (220.0, 0.0, 220.0), id="months"
+        ),
+    ],
+)
+def test_no_price_is_older_than_the_close_that_it_is_compared_with(
+    traded: str, now: str, expected: tuple[float, float, float]
+) -> None:
+    """The free plan's trades are of IEX: the tape's close of Tuesday is newer than a trade of Monday."""
+    row = snapshot(latestTrade={"t": traded}, dailyBar=None, minuteBar=None)
+    quote = only_quote(board_with(row, at(now)))
+    assert quote.change is not None
+    assert (quote.price, round(quote.change, 4), quote.previous_close) == expected
