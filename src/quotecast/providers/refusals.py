@@ -16,6 +16,7 @@ Reason = Literal[
     "misplaced",  # a row outside the requested time
     "out_of_range",  # a report outside the requested days
     "outdated",  # older than a price already published
+    "unjudged",  # a price whose unit another source has to confirm first
     "unreadable",  # a row without a price or a time
     "unreadable_field",  # another field of a row that is no number
 ]

@@ -62,23 +62,37 @@ async def test_first_rate_far_from_the_banks_is_refused(fake: FakeTurkey) -> Non
     assert adapter.statistics() == {"far_off": 2}
 
 
-async def test_late_bulletin_removes_what_is_far_off(fake: FakeTurkey) -> None:
-    """Nothing judged the first rate; that slip does not make the true rate absurd."""
+async def test_a_yen_waits_for_the_first_bulletin(fake: FakeTurkey) -> None:
+    """Its first rate may be for a hundred or for one."""
     fake.answers[TODAY] = HTML_503
+    fake.prices["JPY"] = YEN
     async with aclosing(provider(fake).updates()) as updates:
-        assert "JPY" in {quote.key for quote in (await anext(updates)).quotes}
+        assert {quote.key for quote in (await anext(updates)).quotes} == {"USD", "ISK"}
         fake.answers.clear()
         # The bank is asked again after a quarter of an hour, the market each minute.
         for _ in range(20):
             if (update := await anext(updates)).quotes:
                 break
-        assert update.removed == ["JPY"]
+        assert {quote.key: quote.price for quote in update.quotes}["JPY"] == 0.2803
+
+
+async def test_late_bulletin_removes_what_is_far_off(fake: FakeTurkey) -> None:
+    """Nothing judged the first rate; that slip does not make the true rate absurd."""
+    fake.answers[TODAY] = HTML_503
+    fake.prices["USD"] = MarketPrice(441.0, 441.8)
+    async with aclosing(provider(fake).updates()) as updates:
+        assert "USD" in {quote.key for quote in (await anext(updates)).quotes}
+        fake.answers.clear()
+        for _ in range(20):
+            if (update := await anext(updates)).quotes:
+                break
+        assert update.removed == ["USD"]
         assert {quote.key for quote in update.quotes} == {"tcmb-USD", "tcmb-JPY"}
-        fake.prices["JPY"] = YEN
-        assert [quote.price for quote in (await anext(updates)).quotes] == [0.2803]
+        fake.prices["USD"] = MarketPrice(44.10, 44.18)
+        assert [quote.price for quote in (await anext(updates)).quotes] == [44.18]
 
 
 async def test_old_bulletin_judges_nothing(fake: FakeTurkey) -> None:
     """The bank publishes nothing for six weeks while the lira moves."""
     async with aclosing(provider(fake, NOW + 42 * DAY).updates()) as updates:
-        assert "JPY" in {quote.key for quote in (await anext(updates)).quotes}
+        assert {quote.key for quote in (await anext(updates)).quotes} >= {"USD", "ISK"}

@@ -21,6 +21,8 @@ LIRA: Final = "TRY"
 _HUNDRED: Final = Decimal(100)
 #: Dealers differ from the central bank by a few percent; a wrong unit by a factor of ten or a hundred.
 FAR_FACTOR: Final = 2
+#: Currencies whose rate sources give for a hundred units or for one, as the central bank's is for a hundred.
+UNSURE: Final = frozenset({"JPY"})
 #: Sources give percentages in hundredths; a previous close with fewer digits would contradict them.
 _LEAST_DIGITS: Final = 6
 
@@ -50,9 +52,10 @@ class Dealing:
 
     It refuses, and counts by source and reason, a selling price more than ten times or less than a tenth of
     the last good one of the past hour (`absurd`), or more than twice or less than half of its reference
-    (`far_off`). A missing buying price keeps its last good value. A quote's timestamp is the time of the last
-    change of its numbers: sources advance their own time without a new price. A first quote has the source's
-    own time, because its price may be hours old.
+    (`far_off`). The first rate of a currency in UNSURE waits for its reference (`unjudged`). A missing buying
+    price keeps its last good value. A quote's timestamp is the time of the last change of its numbers:
+    sources advance their own time without a new price. A first quote has the source's own time, because its
+    price may be hours old.
     """
 
     def __init__(self) -> None:
@@ -102,6 +105,9 @@ class Dealing:
         if self._is_far(rate.symbol, float(rate.selling)):
             refused.count("far_off")
             return None
+        if self._is_unjudged(rate.symbol):
+            refused.count("unjudged")
+            return None
         if reason := self._judge.doubt(rate.symbol, float(rate.selling), received):
             refused.count(reason)
             return None
@@ -115,6 +121,9 @@ class Dealing:
         timestamp = timestamp_of(None if before else first, received)
         quote = self._quotes[rate.symbol] = _quote(rate, provider, timestamp)
         return quote
+
+    def _is_unjudged(self, symbol: str) -> bool:
+        return symbol in UNSURE and symbol not in self._references and symbol not in self._quotes
 
     def _is_far(self, symbol: str, price: float) -> bool:
         reference = self._references.get(symbol)
