@@ -1027,7 +1027,7 @@ class _NewHolding(TypedDict):
 class NewHolding(_NewHolding, total=False):
     """The body of a request that adds a holding."""
 
-    #: YYYY-MM-DD, not in the future; today by default
+    #: YYYY-MM-DD, not in the future; today at its venue by default
     bought_at: Optional[str]
     #: A code of ISO 4217, in any case
     currency: str
