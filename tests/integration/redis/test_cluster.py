@@ -28,6 +28,7 @@ from quotecast.reports.store import ReportStore
 from support.made.market import INFO, state_of, stock
 from support.made.reports import report
 from support.oracles.access_rules import PASSWORD, create_users, refusals
+from support.runs.deadlines import scaled
 from support.servers.reserved import port_number, reserve_port
 from support.servers.service import Service
 
@@ -268,7 +269,9 @@ async def test_the_cache_keeps_answers_on_every_node(cluster_url: str) -> None:
     async def fetch() -> bytes:
         return b"answer"
 
-    async with RedisCache(cluster_url, "test") as first, RedisCache(cluster_url, "test") as second:
+    # A machine that stalls for longer than the usual budget would be an outage.
+    caches = [RedisCache(cluster_url, "test", budget=scaled(10.0)) for _ in range(2)]
+    async with caches[0] as first, caches[1] as second:
         keys = [f"upstream:{number}" for number in range(12)]
         assert {(await first.read(key, policy, fetch)).status for key in keys} == {"MISS"}
         assert {(await second.read(key, policy, fetch)).status for key in keys} == {"HIT"}
