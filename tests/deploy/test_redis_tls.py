@@ -55,7 +55,10 @@ async def test_bus_limiter_and_cache_show_their_certificate(sentinels: SentinelS
     assert await bus.hold(Feed.STOCKS, "me", 60_000)
     assert await bus.check() == "ok"
     await bus.close()
-    async with Window(sentinels.url, prefix="test") as window, RedisCache(sentinels.url, "test") as cache:
+    async with (
+        Window(sentinels.url, prefix="test", budget=10) as window,
+        RedisCache(sentinels.url, "test", budget=10) as cache,
+    ):
         assert (await window.check("key", 1)).admitted
         assert not (await window.check("key", 1)).admitted
         assert (await cache.read("upstream:1", Policy(fresh_seconds=60), fetch)).status == "MISS"

@@ -165,7 +165,8 @@ async def use_cache(url: str) -> None:
     async def fetch() -> bytes:
         return b"answer"
 
-    async with RedisCache(url, PREFIX) as first, RedisCache(url, PREFIX) as second:
+    caches = [RedisCache(url, PREFIX, budget=10) for _ in range(2)]
+    async with caches[0] as first, caches[1] as second:
         policy = Policy(fresh_seconds=60)
         assert (await first.read("upstream:1", policy, fetch)).status == "MISS"
         assert (await second.read("upstream:1", policy, fetch)).status == "HIT"
