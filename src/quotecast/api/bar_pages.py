@@ -37,8 +37,7 @@ class Page(Struct, frozen=True):
 async def read_page(source: Source, market: Market, query: BarQuery, most: int = MAX_WINDOWS) -> Page:
     """Returns a page of bars. Raises SymbolNotFound, NotOffered, UpstreamError or PastOutOfPlan.
 
-    Ascending without a start, the page has the newest bars, and no other page follows. Descending without a
-    start, none follows an empty page: an instrument's first trade is behind it.
+    Ascending without a start, the page has the newest bars, and no other page follows.
     """
     if query.order == "asc" and query.start is None:
         page = await read_page(source, market, replace(query, order="desc"), most)
@@ -49,7 +48,7 @@ async def read_page(source: Source, market: Market, query: BarQuery, most: int =
     rest: BarQuery | None = None
     for window in _windows(market, query):
         if len(parts) == most or len(found) >= query.limit:
-            rest = _rest_from_window(query, window) if found or query.start is not None else None
+            rest = _rest_from_window(query, window)
             break
         parts.append(await source.read(query.interval, window))
         found += _selected(parts[-1].bars, query)

@@ -3,16 +3,20 @@
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from quotecast.api.bar_market import Market
 from quotecast.api.bar_pages import MAX_WINDOWS, Page, read_page
-from quotecast.api.bar_queries import BarQuery, check_span
-from quotecast.api.bar_sources import OWN, Upstream
+from quotecast.api.bar_queries import BarQuery, check_span, opening_of
+from quotecast.api.bar_sources import OWN, Source, Upstream
 from quotecast.api.own_bars import OwnBars
 from quotecast.api.services import Services
 from quotecast.errors import NotOffered, ProviderMissing, SymbolNotFound, UpstreamError
+from quotecast.market.bars import LENGTHS
 from quotecast.market.feeds import Feed
 
+#: With the hour that a day has more when summer time ends.
+_LONGEST_DAY: Final = 90_000
 #: Errors of an upstream that has no bars of an instrument, or none now.
 WITHOUT_BARS: Final = (ProviderMissing, NotOffered, SymbolNotFound, UpstreamError)
 
@@ -31,13 +35,12 @@ async def read_bars(
 
     Raises InvalidValue for a bad span, and the upstream's error if there are no own bars either.
     """
-    query = check_span(query, market.moment.timestamp())
     # An origin has older bars of currencies than a region that began later.
     if own_only or (market.feed is Feed.DOVIZ and not services.history.get(Feed.DOVIZ)):
-        return FoundPage(await read_page(OwnBars(services, market), market, query, most), OWN)
+        return FoundPage(await _read(OwnBars(services, market), market, query, most), OWN)
     try:
         source = Upstream(services, market)
-        found = FoundPage(await read_page(source, market, query, most), source.name)
+        found = FoundPage(await _read(source, market, query, most), source.name)
     except WITHOUT_BARS:
         own = await own_page(services, market, query, most)
         if own is None:
@@ -51,7 +54,29 @@ async def read_bars(
 async def own_page(services: Services, market: Market, query: BarQuery, most: int) -> FoundPage | None:
     """Returns a page of own bars; None if there are none, or none now."""
     try:
-        page = await read_page(OwnBars(services, market), market, query, most)
+        page = await _read(OwnBars(services, market), market, query, most)
     except UpstreamError:
         return None
     return FoundPage(page, OWN) if page.bars else None
+
+
+async def _read(source: Source, market: Market, asked: BarQuery, most: int) -> Page:
+    """Returns a page; where it would be empty, back without a start, that of the newest bars before the gap.
+
+    Days tell where those are. No other page follows an empty one: an instrument's first trade is behind it.
+    Raises InvalidValue for a bad span.
+    """
+    now = market.moment.timestamp()
+    query = check_span(asked, now)
+    page = await read_page(source, market, query, most)
+    if asked.start is not None or asked.order == "asc" or market.reach is not None:
+        return page
+    before = page.rest.end if page.rest else query.start
+    if not page.bars and before and asked.interval in LENGTHS:
+        days = await read_page(source, market, BarQuery("D", None, before, 1, "desc"), MAX_WINDOWS)
+        if days.bars:
+            end = min(opening_of(days.bars[0]) + _LONGEST_DAY, before)
+            query = check_span(replace(asked, end=end), now)
+            page = await read_page(source, market, query, most)
+            before = page.rest.end if page.rest else query.start
+    return replace(page, rest=replace(asked, end=before) if page.bars and before else None)

@@ -55,6 +55,15 @@ def times(answers: Sequence[httpx.Response]) -> list[str]:
     return [each["time"] for answer in answers for each in answer.json()]
 
 
+@pytest.mark.parametrize("interval", ["1m", "1h"])
+async def test_years_without_trades_do_not_end_the_pages(service: BarService, interval: str) -> None:
+    """A pair may leave its venue, and come back. A page of a gap would be empty: the next bars follow."""
+    old = FRIDAY - timedelta(days=800)
+    known = given_bars(service, [old - timedelta(hours=n) for n in range(3, -1, -1)])
+    present, *found = times(await pages(service, f"{BITCOIN}?timeframe={interval}&order=desc&limit=2"))
+    assert (present[:13], found) == (bar_time(FRIDAY)[:13], known[::-1])
+
+
 @settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     start=st.integers(NOW - 3000 * 60, NOW),

@@ -7,7 +7,7 @@ from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from quotecast.api.bar_market import Market
-from quotecast.api.bar_queries import MAX_DAYS, BarQuery, opening_of
+from quotecast.api.bar_queries import MAX_DAYS, BarQuery
 from quotecast.api.bar_reading import FoundPage, read_bars
 from quotecast.api.services import Services
 from quotecast.api.udf.resolutions import chart_time, opening_bound
@@ -19,8 +19,6 @@ MAX_BARS: Final = 2000
 #: Pages that one answer reads at most.
 _PAGES: Final = 3
 _DAY: Final = 86_400
-#: With the hour that a day has more when summer time ends.
-_LONGEST_DAY: Final = 90_000
 
 
 class HistoryQuery(Struct, frozen=True):
@@ -75,7 +73,7 @@ async def read_history(services: Services, market: Market, wanted: HistoryQuery)
     count = min(MAX_BARS, wanted.count or MAX_BARS)
     query = BarQuery(interval, None, end, count, "desc")
     if wanted.count is not None:
-        found = await _newest_before(services, market, query)
+        found = await _read(services, market, query)
         return ChartHistory(_table(feed, interval, found.bars[::-1]) if found.bars else _NO_DATA, found.last)
     start = opening_bound(wanted.start, feed, interval)
     if start <= now and (end is None or start < end):
@@ -83,7 +81,7 @@ async def read_history(services: Services, market: Market, wanted: HistoryQuery)
         if found.bars:
             return ChartHistory(_table(feed, interval, found.bars[::-1]), found.last)
     before = replace(query, end=end if start > now or (end is not None and end < start) else start, limit=1)
-    found = await _newest_before(services, market, before)
+    found = await _read(services, market, before)
     if not found.bars:
         return ChartHistory(_NO_DATA, found.last)
     next_time = chart_time(found.bars[0], feed, interval)
@@ -107,20 +105,6 @@ def _within(query: BarQuery, start: int, now: float) -> int:
     days = MAX_DAYS.get(query.interval)
     end = int(now) if query.end is None else min(int(now), query.end)
     return start if days is None else max(start, end - days * _DAY)
-
-
-async def _newest_before(services: Services, market: Market, query: BarQuery) -> Found:
-    """Returns the newest bars before a time, also those before a long gap."""
-    found = await _read(services, market, query)
-    if found.bars or query.interval not in LENGTHS or found.last is None:
-        return found
-    end = int(market.moment.timestamp()) if query.end is None else query.end
-    empty_from = end - _DAY if found.rest is None or found.rest.end is None else found.rest.end
-    days = await _read(services, market, BarQuery("D", None, empty_from, 1, "desc"))
-    if not days.bars:
-        return found
-    following = opening_of(days.bars[0]) + _LONGEST_DAY
-    return await _read(services, market, replace(query, end=min(following, empty_from)))
 
 
 async def _read(services: Services, market: Market, query: BarQuery) -> Found:

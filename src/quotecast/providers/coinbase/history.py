@@ -73,9 +73,6 @@ class CoinbaseHistory:
                 # The upstream may send rows outside the request.
                 candles = decode_rows(page, wire.CoinbaseCandle, self._refused)
                 rows |= {row.time: row for row in candles if first <= row.time < end}
-                # Hours without a trade happen; 300 days without one are before the first trade.
-                if not page and granularity == _DAY:
-                    break
         return rows
 
     async def _page(

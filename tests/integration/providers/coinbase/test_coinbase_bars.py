@@ -140,14 +140,15 @@ async def test_hours_without_trades_do_not_end_a_history(fake: FakeCoinbase) -> 
 
 
 @pytest.mark.parametrize("interval", ["D", "W", "M"])
-async def test_what_was_before_the_first_trade_is_not_asked_for(
-    fake: FakeCoinbase, interval: Interval
-) -> None:
-    """A product of a few weeks takes two calls, however much is wanted."""
-    fake.trades = {"BTC-USD": traded(NOW - timedelta(days=50), NOW, 200)}
-    bars = await newest(fake, interval, 1000)
+async def test_years_without_trades_do_not_end_a_history(fake: FakeCoinbase, interval: Interval) -> None:
+    """A product may leave the venue for years, and come back."""
+    came_back = traded(NOW - timedelta(days=50), NOW, 200)
+    fake.trades = {
+        "BTC-USD": [*traded(NOW - timedelta(days=1200), NOW - timedelta(days=800), 200), *came_back]
+    }
+    bars = await newest(fake, interval, 1300)
     assert sum(bar.volume for bar in bars) == sum(trade.size for trade in fake.trades["BTC-USD"])
-    assert len(fake.requests) == 2
+    assert len(fake.requests) <= MAX_ROWS / ROWS_PER_CALL + 1
 
 
 @pytest.mark.slow
