@@ -37,6 +37,15 @@ class InvalidValue(QuotecastError):
         self.problems: Sequence[FieldProblem] = [FieldProblem(field, message)]
 
 
+class UnknownParameter(InvalidValue):
+    """The route has no such query parameter, but one with a similar name."""
+
+    code = "unknown_parameter"
+
+    def __init__(self, name: str, meant: str) -> None:
+        super().__init__(name, f"No such parameter; did you mean {meant}?")
+
+
 class InvalidRows(InvalidValue):
     """Lines of a file are wrong; `problems` name each with its line."""
 

@@ -452,7 +452,7 @@ export type PortfolioValue = {
 
 export type Problem = {
   detail: string;
-  code?: "bad_request" | "busy" | "cross_site" | "database" | "email_taken" | "forbidden" | "full" | "history" | "history_off" | "http_version_not_supported" | "idempotency_key_reused" | "internal_server_error" | "invalid" | "invalid_key" | "invalid_token" | "key_not_enough" | "key_scope" | "malformed_json" | "method_not_allowed" | "name_taken" | "no_data" | "no_provider" | "not_authenticated" | "not_found" | "not_offered" | "not_recorded" | "operator_session_ended" | "plan_doors" | "plan_feeds" | "plan_freshness" | "plan_history" | "plan_sockets" | "push_off" | "request_timeout" | "service_unavailable" | "stale_version" | "symbol_not_found" | "tickets_away" | "too_large" | "upgrade_required" | "upstream" | "wrong_credentials" | "wrong_operator" | "wrong_password";
+  code?: "bad_request" | "busy" | "cross_site" | "database" | "email_taken" | "forbidden" | "full" | "history" | "history_off" | "http_version_not_supported" | "idempotency_key_reused" | "internal_server_error" | "invalid" | "invalid_key" | "invalid_token" | "key_not_enough" | "key_scope" | "malformed_json" | "method_not_allowed" | "name_taken" | "no_data" | "no_provider" | "not_authenticated" | "not_found" | "not_offered" | "not_recorded" | "operator_session_ended" | "plan_doors" | "plan_feeds" | "plan_freshness" | "plan_history" | "plan_sockets" | "push_off" | "request_timeout" | "service_unavailable" | "stale_version" | "symbol_not_found" | "tickets_away" | "too_large" | "unknown_parameter" | "upgrade_required" | "upstream" | "wrong_credentials" | "wrong_operator" | "wrong_password";
   request_id?: string;
   errors?: FieldProblem[];
 };
@@ -830,8 +830,8 @@ export type KeyRotation = {
 export interface Operations {
   "GET /api/market/quotes": { answer: Record<string, StockQuote>; query?: { symbols?: string; limit?: number; after?: string; at?: string; format?: "json" | "csv"; }; };
   "GET /api/market/quotes/{symbol}": { answer: StockQuote; path: { symbol: string; }; query?: { format?: "json" | "csv"; }; };
-  "GET /api/market/bars": { answer: Record<string, Bar[]>; query: { symbols: string; range?: "1D" | "5D" | "1M" | "3M" | "6M" | "YTD" | "1Y" | "5Y"; interval?: "1m" | "5m" | "15m" | "1h" | "4h" | "D" | "W" | "M"; start?: string; end?: string; limit?: number; order?: "asc" | "desc"; page?: string; source?: "own"; format?: "json" | "csv"; }; };
-  "GET /api/market/bars/{symbol}": { answer: Bar[]; path: { symbol: string; }; query?: { range?: "1D" | "5D" | "1M" | "3M" | "6M" | "YTD" | "1Y" | "5Y"; interval?: "1m" | "5m" | "15m" | "1h" | "4h" | "D" | "W" | "M"; start?: string; end?: string; limit?: number; order?: "asc" | "desc"; page?: string; source?: "own"; session?: "regular" | "extended"; format?: "json" | "csv"; }; };
+  "GET /api/market/bars": { answer: Record<string, Bar[]>; query: { symbols: string; range?: "1D" | "5D" | "1M" | "3M" | "6M" | "YTD" | "1Y" | "5Y"; interval?: "1m" | "5m" | "15m" | "1h" | "4h" | "D" | "W" | "M"; timeframe?: "1m" | "5m" | "15m" | "1h" | "4h" | "D" | "W" | "M"; start?: string; end?: string; limit?: number; order?: "asc" | "desc"; page?: string; source?: "own"; format?: "json" | "csv"; }; };
+  "GET /api/market/bars/{symbol}": { answer: Bar[]; path: { symbol: string; }; query?: { range?: "1D" | "5D" | "1M" | "3M" | "6M" | "YTD" | "1Y" | "5Y"; interval?: "1m" | "5m" | "15m" | "1h" | "4h" | "D" | "W" | "M"; timeframe?: "1m" | "5m" | "15m" | "1h" | "4h" | "D" | "W" | "M"; start?: string; end?: string; limit?: number; order?: "asc" | "desc"; page?: string; source?: "own"; session?: "regular" | "extended"; format?: "json" | "csv"; }; };
   "GET /api/market/sparklines": { answer: Record<string, Sparkline>; query: { symbols: string; }; };
   "GET /api/market/heatmap": { answer: Heatmap; };
   "GET /api/market/movers": { answer: Movers; query?: { format?: "json" | "csv"; }; };
@@ -840,14 +840,14 @@ export interface Operations {
   "GET /api/market/status": { answer: MarketStatus; };
   "GET /api/crypto/quotes": { answer: Record<string, CryptoQuote>; query?: { limit?: number; after?: string; at?: string; format?: "json" | "csv"; }; };
   "GET /api/crypto/quotes/{symbol}": { answer: CryptoQuote; path: { symbol: string; }; query?: { format?: "json" | "csv"; }; };
-  "GET /api/crypto/bars": { answer: Record<string, Bar[]>; query: { symbols: string; timeframe?: "1m" | "5m" | "15m" | "30m" | "1h" | "4h" | "D" | "W" | "M"; start?: string; end?: string; limit?: number; order?: "asc" | "desc"; page?: string; source?: "own"; format?: "json" | "csv"; }; };
-  "GET /api/crypto/bars/{symbol}": { answer: Bar[]; path: { symbol: string; }; query?: { timeframe?: "1m" | "5m" | "15m" | "30m" | "1h" | "4h" | "D" | "W" | "M"; start?: string; end?: string; limit?: number; order?: "asc" | "desc"; page?: string; source?: "own"; format?: "json" | "csv"; }; };
+  "GET /api/crypto/bars": { answer: Record<string, Bar[]>; query: { symbols: string; timeframe?: "1m" | "5m" | "15m" | "30m" | "1h" | "4h" | "D" | "W" | "M"; interval?: "1m" | "5m" | "15m" | "30m" | "1h" | "4h" | "D" | "W" | "M"; start?: string; end?: string; limit?: number; order?: "asc" | "desc"; page?: string; source?: "own"; format?: "json" | "csv"; }; };
+  "GET /api/crypto/bars/{symbol}": { answer: Bar[]; path: { symbol: string; }; query?: { timeframe?: "1m" | "5m" | "15m" | "30m" | "1h" | "4h" | "D" | "W" | "M"; interval?: "1m" | "5m" | "15m" | "30m" | "1h" | "4h" | "D" | "W" | "M"; start?: string; end?: string; limit?: number; order?: "asc" | "desc"; page?: string; source?: "own"; format?: "json" | "csv"; }; };
   "GET /api/crypto/sparklines": { answer: Record<string, Sparkline>; query: { symbols: string; }; };
   "GET /api/crypto/symbols": { answer: CryptoSymbol[]; };
   "GET /api/doviz/quotes": { answer: Record<string, DovizQuote>; query?: { category?: "gold" | "silver" | "precious_metals" | "currency" | "index"; limit?: number; after?: string; at?: string; format?: "json" | "csv"; }; };
   "GET /api/doviz/quotes/{symbol}": { answer: DovizQuote; path: { symbol: string; }; query?: { format?: "json" | "csv"; }; };
-  "GET /api/doviz/bars": { answer: Record<string, DovizBar[]>; query: { symbols: string; timeframe?: "1m" | "5m" | "15m" | "30m" | "1h" | "4h" | "D" | "W" | "M"; start?: string; end?: string; limit?: number; order?: "asc" | "desc"; page?: string; source?: "own"; format?: "json" | "csv"; }; };
-  "GET /api/doviz/bars/{symbol}": { answer: DovizBar[]; path: { symbol: string; }; query?: { timeframe?: "1m" | "5m" | "15m" | "30m" | "1h" | "4h" | "D" | "W" | "M"; start?: string; end?: string; limit?: number; order?: "asc" | "desc"; page?: string; source?: "own"; format?: "json" | "csv"; }; };
+  "GET /api/doviz/bars": { answer: Record<string, DovizBar[]>; query: { symbols: string; timeframe?: "1m" | "5m" | "15m" | "30m" | "1h" | "4h" | "D" | "W" | "M"; interval?: "1m" | "5m" | "15m" | "30m" | "1h" | "4h" | "D" | "W" | "M"; start?: string; end?: string; limit?: number; order?: "asc" | "desc"; page?: string; source?: "own"; format?: "json" | "csv"; }; };
+  "GET /api/doviz/bars/{symbol}": { answer: DovizBar[]; path: { symbol: string; }; query?: { timeframe?: "1m" | "5m" | "15m" | "30m" | "1h" | "4h" | "D" | "W" | "M"; interval?: "1m" | "5m" | "15m" | "30m" | "1h" | "4h" | "D" | "W" | "M"; start?: string; end?: string; limit?: number; order?: "asc" | "desc"; page?: string; source?: "own"; format?: "json" | "csv"; }; };
   "GET /api/doviz/sparklines": { answer: Record<string, Sparkline>; query: { symbols: string; }; };
   "GET /api/doviz/symbols": { answer: Record<string, DovizSymbol[]>; };
   "GET /api/financials/earnings-calendar": { answer: EarningsCalendar; query?: { from?: string; to?: string; }; };

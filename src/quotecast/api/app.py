@@ -10,6 +10,7 @@ from litestar.types import ControllerRouterHandler, Middleware
 from msgspec import Struct
 
 from quotecast.api.admin_services import Admin, state_of
+from quotecast.api.edge.parameter_names import refuse_unknown
 from quotecast.api.edge.problems import exception_handlers
 from quotecast.api.openbb import routes as openbb
 from quotecast.api.private import require_guards
@@ -99,6 +100,7 @@ def build_app(
         handlers,
         state=State({"services": services, "documents": documents, **state_of(admin)}),
         middleware=middleware,
+        before_request=refuse_unknown,
         exception_handlers=exception_handlers(),
         request_max_body_size=MAX_BODY_BYTES,
         openapi_config=None,

@@ -55,9 +55,15 @@ def opening_of(bar: Bar) -> int:
     return int(datetime.fromisoformat(bar.time).timestamp())
 
 
+#: Written as a number a date would be a day of 1970.
+_DAY_AS_NUMBER: Final = re.compile(r"((?:19|20)\d\d)(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])")
+
+
 def parse_time(field: str, text: str) -> int:
     """Returns a time as Unix seconds, rounded up. Raises InvalidValue."""
     text = text.strip()
+    if day := _DAY_AS_NUMBER.fullmatch(text):
+        raise InvalidValue(field, f"{'-'.join(day.groups())}, as a date has hyphens")
     try:
         seconds = int(text) if _SECONDS.fullmatch(text) else _iso_seconds(text)
     except (ValueError, OverflowError):

@@ -107,6 +107,27 @@ async def test_the_newest_bars_before_an_end_are_one_page(service: BarService) -
     assert "x-next-page" not in answer.headers
 
 
+@pytest.mark.parametrize("name", ["interval", "timeframe"])
+@pytest.mark.parametrize("path", [APPLE, BITCOIN])
+async def test_a_limit_alone_has_the_newest_bars_of_the_interval(
+    service: BarService, path: str, name: str
+) -> None:
+    """Of stocks and pairs, by either name of the interval."""
+    hour = FRIDAY.replace(minute=0)
+    known = given_bars(service, [hour - timedelta(hours=n) for n in range(30, -1, -1)])
+    answer = await service.get(f"{path}?{name}=1h&limit=2")
+    assert times([answer]) == known[-2:]
+    refused = await service.get(f"{path}?interval=1h&timeframe=D&limit=2")
+    assert refused.json()["errors"][0]["message"] == "Another name of interval: give one of them"
+
+
+@pytest.mark.parametrize("name", ["start", "end"])
+async def test_a_date_without_hyphens_is_refused(service: BarService, name: str) -> None:
+    """As Unix seconds it would be a day of 1970."""
+    answer = await service.get(f"{BITCOIN}?{name}=20261120")
+    assert answer.json()["errors"] == [{"field": name, "message": "2026-11-20, as a date has hyphens"}]
+
+
 @pytest.mark.parametrize("query", ["range=5D", "range=5D&order=desc", "start=2026-11-16"])
 async def test_stocks_have_pages_too(service: BarService, query: str) -> None:
     """A range with a limit is read in pages; it begins with the session's opening."""

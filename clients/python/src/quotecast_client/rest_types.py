@@ -1203,6 +1203,7 @@ class Problem(_Problem, total=False):
         "symbol_not_found",
         "tickets_away",
         "too_large",
+        "unknown_parameter",
         "upgrade_required",
         "upstream",
         "wrong_credentials",

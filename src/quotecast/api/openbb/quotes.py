@@ -13,7 +13,7 @@ from quotecast.api.openbb.charts import CANDLES
 from quotecast.api.openbb.parameters import Group, OneSymbol, Raw, Rows, Theming
 from quotecast.api.reference import examples
 from quotecast.api.reference.openapi import BarsReading, BatchReading, FeedReading, answered
-from quotecast.api.routes.bar_parameters import Paging, Span, StockQuery, Timeframe
+from quotecast.api.routes.bar_parameters import Paging, Span, StockQuery, Timeframe, timeframe_of
 from quotecast.api.routes.bars import crypto_bars, doviz_bars, stock_bars
 from quotecast.api.selection import Selection, missing_headers, selection_of
 from quotecast.api.services import Services, require_mirror
@@ -175,7 +175,7 @@ async def _crypto_bars(
     raw: Raw = "false",
 ) -> Answer:
     """Candles of the newest 500 bars."""
-    answer = await crypto_bars(services, symbol, timeframe, Paging())
+    answer = await crypto_bars(services, symbol, timeframe_of(timeframe, None), Paging())
     return answer if raw == "true" else answer.converted(CANDLES[theme], JSON)
 
 
@@ -196,7 +196,7 @@ async def _doviz_bars(
     raw: Raw = "false",
 ) -> Answer:
     """Candles of the newest 500 bars."""
-    answer = await doviz_bars(services, symbol, timeframe, Paging())
+    answer = await doviz_bars(services, symbol, timeframe_of(timeframe, None), Paging())
     return answer if raw == "true" else answer.converted(CANDLES[theme], JSON)
 
 

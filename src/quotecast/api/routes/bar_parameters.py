@@ -63,14 +63,17 @@ StockInterval = Annotated[
         STOCK_INTERVALS,
     ),
 ]
+StockTimeframe = Annotated[str | None, _choice("timeframe", "Another name of `interval`", STOCK_INTERVALS)]
 Timeframe = Annotated[
-    str,
+    str | None,
     _choice(
         "timeframe",
         "Length of a bar: `1m` is a minute, `M` a month. `1Min`, `1Hour`, `1Day` and the like mean the same",
         INTERVALS,
+        "1h",
     ),
 ]
+AnyInterval = Annotated[str | None, _choice("interval", "Another name of `timeframe`", INTERVALS)]
 _COUNTED: Final = {
     "type": "integer",
     "one_of": None,
@@ -156,9 +159,9 @@ def range_and_interval(span: str | None, interval: str | None) -> tuple[Range, I
     wanted = parse_range("1D" if span is None else span)
     if wanted is None:
         raise InvalidValue("range", f"One of {', '.join(RANGES)}")
+    length = _interval_of(wanted, interval)
     if interval is None:
-        return wanted, default_interval(wanted)
-    length = _require_interval("interval", interval, STOCK_INTERVALS)
+        return wanted, length
     allowed = intervals_of(wanted, STOCK_INTERVALS)
     if length not in allowed:
         raise InvalidValue("interval", f"Too fine for {wanted}; one of {', '.join(allowed)}")
@@ -184,6 +187,9 @@ class StockQuery(Struct, frozen=True):
         """Returns the query of a request. Raises InvalidValue."""
         if paging.start is not None:
             query, wanted = paging.query(_interval_since(span, interval)), None
+        elif span is None and paging.limit is not None:
+            # The newest bars, of however many sessions.
+            query, wanted = paging.query(_interval_of("1D", interval)), None
         else:
             wanted, length = range_and_interval(span, interval)
             query = paging.query(length)
@@ -222,9 +228,25 @@ def _interval_since(span: str | None, interval: str | None) -> Interval:
     return "D" if interval is None else _require_interval("interval", interval, STOCK_INTERVALS)
 
 
-def timeframe_of(text: str) -> Interval:
-    """Returns the interval of a timeframe. Raises InvalidValue."""
-    return _require_interval("timeframe", text, INTERVALS)
+def _interval_of(span: Range, interval: str | None) -> Interval:
+    """Returns a given interval, or the default of a range. Raises InvalidValue."""
+    if interval is None:
+        return default_interval(span)
+    return _require_interval("interval", interval, STOCK_INTERVALS)
+
+
+def one_interval(interval: str | None, timeframe: str | None) -> str | None:
+    """Returns what a request gives by either name. Raises InvalidValue for two different ones."""
+    if interval is not None and timeframe is not None and interval != timeframe:
+        raise InvalidValue("timeframe", "Another name of interval: give one of them")
+    return timeframe if interval is None else interval
+
+
+def timeframe_of(timeframe: str | None, interval: str | None) -> Interval:
+    """Returns the interval that a request gives by either name, an hour without one. Raises InvalidValue."""
+    given = one_interval(interval, timeframe)
+    field = "timeframe" if interval is None else "interval"
+    return _require_interval(field, "1h" if given is None else given, INTERVALS)
 
 
 def count_of(text: str | None) -> int:

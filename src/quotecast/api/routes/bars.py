@@ -23,7 +23,7 @@ from quotecast.api.bar_reading import WITHOUT_BARS, FoundPage, own_page, read_ba
 from quotecast.api.bar_sources import PAST_SECONDS, TICK, Upstream, history_of, policy_of
 from quotecast.api.extended_hours import extend_hours, hours_of
 from quotecast.api.routes import series
-from quotecast.api.routes.bar_parameters import Paging, StockQuery, timeframe_of
+from quotecast.api.routes.bar_parameters import Paging, StockQuery
 from quotecast.api.services import Services
 from quotecast.asgi import Header
 from quotecast.cache.base import Cached
@@ -93,9 +93,8 @@ async def _extended_answer(services: Services, market: Market, wanted: StockQuer
     return _answer_of(services, market, FoundPage(page, source.name))
 
 
-async def crypto_bars(services: Services, symbol: str, timeframe: str, paging: Paging) -> Answer:
+async def crypto_bars(services: Services, symbol: str, length: Interval, paging: Paging) -> Answer:
     """Returns the newest bars, or a page of bars."""
-    length = timeframe_of(timeframe)
     query, own_only = paging.query(length), paging.own_only()
     market = market_of(services, Feed.CRYPTO, symbol)
     if paging.asks_for_page() or own_only:
@@ -106,9 +105,9 @@ async def crypto_bars(services: Services, symbol: str, timeframe: str, paging: P
     return await _whole_answer(services, market, span, query)
 
 
-async def doviz_bars(services: Services, symbol: str, timeframe: str, paging: Paging) -> Answer:
+async def doviz_bars(services: Services, symbol: str, length: Interval, paging: Paging) -> Answer:
     """Returns the newest bars, or a page of bars: always our own, or the origin's own."""
-    query, own_only = paging.query(timeframe_of(timeframe)), paging.own_only()
+    query, own_only = paging.query(length), paging.own_only()
     return await _page_answer(services, market_of(services, Feed.DOVIZ, symbol), query, own_only=own_only)
 
 

@@ -32,6 +32,7 @@ from quotecast.api.routes.bar_batches import (
     named_symbols,
 )
 from quotecast.api.routes.bar_parameters import (
+    AnyInterval,
     Count,
     End,
     Ordered,
@@ -161,7 +162,8 @@ async def bars(
     services: Services,
     symbol: Symbol,
     *,
-    timeframe: Timeframe = "1h",
+    timeframe: Timeframe = None,
+    interval: AnyInterval = None,
     start: Start = None,
     end: End = None,
     limit: Count = None,
@@ -179,7 +181,7 @@ async def bars(
     it is absent on the last page. A page may have fewer bars than `limit`.
     """
     paging = Paging(start, end, limit, order, page, source)
-    answer = await doviz_bars(services, symbol_of_path(symbol), timeframe, paging)
+    answer = await doviz_bars(services, symbol_of_path(symbol), timeframe_of(timeframe, interval), paging)
     return await formatted_apart(answer, form, BARS)
 
 
@@ -197,7 +199,8 @@ async def batch(
     services: Services,
     *,
     symbols: BatchSymbols,
-    timeframe: Timeframe = "1h",
+    timeframe: Timeframe = None,
+    interval: AnyInterval = None,
     start: Start = None,
     end: End = None,
     limit: BatchCount = None,
@@ -212,7 +215,7 @@ async def batch(
     """
     names = named_symbols(symbols, MAX_BATCH)
     paging = batch_paging(names, Paging(start, end, limit, order, page, source))
-    query, own_only = paging.query(timeframe_of(timeframe)), paging.own_only()
+    query, own_only = paging.query(timeframe_of(timeframe, interval)), paging.own_only()
     answer = await batch_answer(services, Feed.DOVIZ, names, lambda _: query, own_only=own_only)
     return await formatted_apart(answer, form, BARS_BY_SYMBOL)
 

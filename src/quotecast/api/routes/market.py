@@ -54,6 +54,8 @@ from quotecast.api.routes.bar_parameters import (
     Start,
     StockInterval,
     StockQuery,
+    StockTimeframe,
+    one_interval,
 )
 from quotecast.api.routes.bars import stock_bars
 from quotecast.api.routes.news import news
@@ -162,6 +164,7 @@ async def bars(
     *,
     span: Span = None,
     interval: StockInterval = None,
+    timeframe: StockTimeframe = None,
     start: Start = None,
     end: End = None,
     limit: Count = None,
@@ -178,14 +181,14 @@ async def bars(
     last bar's close is the current price.
 
     With any of `start`, `end`, `limit` and `order` the answer is a page of at most `limit` bars, 500 by
-    default. `X-Next-Page` is the `page` of the next one; it is absent on the last page. A page may have fewer
-    bars than `limit`. With a `start` the default interval is `D`.
+    default; `limit` alone has the newest ones. `X-Next-Page` is the `page` of the next one; it is absent on
+    the last page. A page may have fewer bars than `limit`. With a `start` the default interval is `D`.
 
     `session=extended` adds the hours from 4:00 to 9:30 and from 16:00 to 20:00 to bars of at most 15 minutes,
     if the upstream has them: `X-Session` says so.
     """
     paging = Paging(start, end, limit, order, page, source)
-    query = StockQuery.of(span, interval, paging, session)
+    query = StockQuery.of(span, one_interval(interval, timeframe), paging, session)
     answer = await stock_bars(services, symbol_of_path(symbol), query)
     return await formatted_apart(answer, form, BARS)
 
@@ -204,6 +207,7 @@ async def batch(
     symbols: BatchSymbols,
     span: Span = None,
     interval: StockInterval = None,
+    timeframe: StockTimeframe = None,
     start: Start = None,
     end: End = None,
     limit: BatchCount = None,
@@ -218,7 +222,7 @@ async def batch(
     """
     names = named_symbols(symbols, MAX_BATCH)
     paging = batch_paging(names, Paging(start, end, limit, order, page, source))
-    wanted = StockQuery.of(span, interval, paging)
+    wanted = StockQuery.of(span, one_interval(interval, timeframe), paging)
 
     def query_for(market: Market) -> BarQuery:
         return wanted.query_for(market.calendar, market.moment)
