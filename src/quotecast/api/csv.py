@@ -24,8 +24,9 @@ Format = Annotated[
     ),
 ]
 
-#: First characters with which spreadsheets begin a formula.
-_FORMULA: Final = "=+-@\t\r"
+#: Characters with which spreadsheets begin a formula, also after spaces; some read the wide ones as narrow.
+_FORMULA: Final = "=+-@＝＋－＠"  # noqa: RUF001 - meant
+_BLANKS: Final = "\t\r\n"
 _NUMBER: Final = re.compile(r"[-+]?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 #: Numbers with a fraction stay the text that the JSON has, so that no digit changes.
 _decode: Final = msgspec.json.Decoder(float_hook=str).decode
@@ -70,6 +71,8 @@ def write_csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
 
 def _cell(value: Any) -> Any:
     """Returns a value that the writer turns into a harmless cell."""
-    if isinstance(value, str) and value and value[0] in _FORMULA and not _NUMBER.fullmatch(value):
-        return f"'{value}"
+    if isinstance(value, str) and value and not _NUMBER.fullmatch(value):
+        first = value.lstrip()[:1]
+        if value[0] in _BLANKS or (first and first in _FORMULA):
+            return f"'{value}"
     return str(value).lower() if isinstance(value, bool) else value

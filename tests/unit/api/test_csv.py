@@ -19,7 +19,25 @@ def test_lines_end_with_crlf_and_cells_have_quotes_where_needed() -> None:
     )
 
 
-@pytest.mark.parametrize("text", ["=1+1", "+A1", "-A1", "@SUM(A1)", "\tA1", "\rA1", "=HYPERLINK()", "-", "+"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "=1+1",
+        "+A1",
+        "-A1",
+        "@SUM(A1)",
+        "\tA1",
+        "\rA1",
+        "=HYPERLINK()",
+        "-",
+        "+",
+        " =1",
+        "\n=1",
+        "\uff1d1+1",
+        "\uff20A1",
+        "\n",
+    ],
+)
 def test_a_formula_gets_an_apostrophe(text: str) -> None:
     (cells,) = csv.reader(io.StringIO(write_csv([text], []).decode(), newline=""))
     assert cells == [text]  # names of columns are our own
