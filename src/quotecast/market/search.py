@@ -72,6 +72,10 @@ class Index:
         """Returns a listing by its number; the numbers are in the order of weights."""
         return self._listings[number]
 
+    def first(self, count: int) -> Sequence[Listing]:
+        """Returns the best-known listings."""
+        return self._listings[:count]
+
     def exact_symbol(self, query: Query) -> Collection[int]:
         """Finds listings with the query for a symbol: `btc usdt` is `BTC/USDT`."""
         return self._symbols.having(query.joined)
@@ -129,8 +133,11 @@ def search(indexes: Sequence[Index], text: str, limit: int) -> list[SearchResult
     """Returns the best matches: exact symbols first, then beginnings of symbols, words, parts of words.
 
     Among equal matches, well-known instruments come first, then those with more turnover, banks last. Typing
-    mistakes count only when nothing matches.
+    mistakes count only when nothing matches. An empty text matches everything.
     """
+    if not text.strip():
+        first = (each for index in indexes for each in index.first(limit))
+        return [each.result for each in sorted(first, key=weight_of)[:limit]]
     query = Query.of(text)
     if not query.words:
         return []

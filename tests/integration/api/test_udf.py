@@ -151,7 +151,8 @@ async def test_a_feed_without_data_is_no_unknown_symbol() -> None:
         ("USD", "forex", "DOVIZ", "DOVIZ:USD"),
         ("AAPL", "crypto", "", None),
         ("AAPL", "", "NYSE", None),
-        ("", "", "", None),
+        ("", "", "", "DOVIZ:gram-altin"),
+        ("", "stock", "", "AAPL"),
     ],
 )
 async def test_a_search_finds_symbols_that_resolve(
