@@ -223,7 +223,7 @@ def test_a_ticket_opens_one_socket(service: Service, keys: KeyMaker) -> None:
     with service.feed(path) as again:
         error, code = ended(again)
         assert (error["code"], code) == (401, 4401)
-    assert refused(service.post("/api/keys/ticket")) == (401, "invalid_key")
+    assert refused(service.post("/api/keys/ticket")) == (401, "not_authenticated")
 
 
 def test_a_revoked_key_ends_its_sockets_on_every_worker(service: Service, keys: KeyMaker) -> None:

@@ -17,8 +17,8 @@ _EXPOSED: Final = (
     "X-Next-After, X-Next-Page, X-Plan, X-Source, X-Tick-Size, X-Session"
 )
 _ACCEPTED: Final = (
-    "Authorization, Content-Type, Idempotency-Key, If-None-Match, Last-Event-ID, MCP-Protocol-Version, "
-    "Mcp-Method, Mcp-Name, Mcp-Session-Id, X-API-Key, X-Request-ID"
+    "Authorization, Cache-Control, Content-Type, Idempotency-Key, If-None-Match, Last-Event-ID, "
+    "MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id, X-API-Key, X-Request-ID"
 )
 _VARY: Final = (b"vary", b"Origin")
 

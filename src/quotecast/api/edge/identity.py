@@ -6,7 +6,7 @@ from typing import Any, Final, TypeVar
 from litestar.connection import ASGIConnection
 from litestar.handlers import BaseRouteHandler
 
-from quotecast.access.errors import InvalidKey, KeyNotEnough
+from quotecast.access.errors import KeyNotEnough
 from quotecast.access.grant import GRANT, Grant
 from quotecast.access.keys import Key
 from quotecast.accounts.account import Account, open_account
@@ -55,15 +55,15 @@ def require_token(connection: ASGIConnection[Any, Any, Any, Any], _: BaseRouteHa
 
 
 def require_key(connection: ASGIConnection[Any, Any, Any, Any], _: BaseRouteHandler) -> None:
-    """Guards routes of API keys. Raises InvalidKey."""
+    """Guards routes of API keys. Raises NotAuthenticated."""
     key_of(connection.scope)
 
 
 def key_of(scope: Any) -> Key:
-    """Returns the API key of a request that passed the gate. Raises InvalidKey."""
+    """Returns the API key of a request that passed the gate. Raises NotAuthenticated without one."""
     grant: Grant | None = scope.get(GRANT)
     if grant is None or grant.key is None:
-        raise InvalidKey
+        raise NotAuthenticated("This route needs an API key: send it as X-API-Key")
     return grant.key
 
 
