@@ -27,14 +27,14 @@ MAX_REMEMBERED_LENGTH: Final = 512
 Selection = tuple[str, ...] | Literal["all"]
 
 
-def selection_of(symbols: Sequence[str]) -> Selection:
+def selection_of(symbols: Sequence[str], field: str = "symbols") -> Selection:
     """Returns the symbols of comma-separated lists: trimmed, in upper case, without repetitions, in order.
 
     `all`, in any case, selects everything only if it is the whole list: `ALL,AAPL` and `ALL,ALL` name a
-    stock. Raises InvalidValue for a list that is empty or longer than MAX_SYMBOLS.
+    stock. Raises InvalidValue, which names `field`, for a list that is empty or longer than MAX_SYMBOLS.
     """
     text = ",".join(symbols)
-    return _remembered(text) if len(text) <= MAX_REMEMBERED_LENGTH else _selection(text)
+    return _remembered(text, field) if len(text) <= MAX_REMEMBERED_LENGTH else _selection(text, field)
 
 
 def require_symbols(symbols: Sequence[str] | None) -> Sequence[str]:
@@ -44,15 +44,15 @@ def require_symbols(symbols: Sequence[str] | None) -> Sequence[str]:
     return symbols
 
 
-def _selection(text: str) -> Selection:
+def _selection(text: str, field: str) -> Selection:
     names = names_of(text)
     if names == "all":
         return names
     distinct = tuple(dict.fromkeys(map(str.upper, names)))
     if not distinct:
-        raise InvalidValue("symbols", "Name at least one symbol, or all")
+        raise InvalidValue(field, "Name at least one symbol, or all")
     if len(distinct) > MAX_SYMBOLS:
-        raise InvalidValue("symbols", f"At most {MAX_SYMBOLS} symbols, or all")
+        raise InvalidValue(field, f"At most {MAX_SYMBOLS} symbols, or all")
     return distinct
 
 

@@ -335,3 +335,13 @@ async def test_the_datafeed_of_the_tradingview_chart_knows_its_first_symbol(
     assert config["supports_search"] is True
     found = await client.get(f"/{UDF}/symbols", params={"symbol": symbol})
     assert (found.status_code, found.json()["ticker"]) == (200, symbol)
+
+
+@pytest.mark.parametrize(
+    ("path", "field"), [("crypto/grid?symbol=%09", "symbol"), ("crypto/quotes?group=", "group")]
+)
+async def test_an_error_names_the_parameter_of_the_route(
+    client: httpx.AsyncClient, path: str, field: str
+) -> None:
+    answer = await client.get(f"/api/openbb/{path}")
+    assert [each["field"] for each in answer.json()["errors"]] == [field]

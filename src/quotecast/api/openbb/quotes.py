@@ -79,7 +79,7 @@ def _grid(feed: Feed, name: str) -> HTTPRouteHandler:
     @repeatable
     def grid(services: Services, symbol: Rows) -> Answer:
         """The socket of the grid then sends the changes; `docs/openbb.md` has its messages."""
-        return rows_answer(services, feed, selection_of(symbol))
+        return rows_answer(services, feed, selection_of(symbol, "symbol"))
 
     return grid
 
@@ -96,7 +96,7 @@ def _table(feed: Feed, name: str) -> HTTPRouteHandler:
     @repeatable
     def table(services: Services, group: Group = "all") -> Answer:
         """Returns the quotes of a group, or of the whole feed."""
-        return rows_answer(services, feed, selection_of([group]))
+        return rows_answer(services, feed, selection_of([group], "group"))
 
     return table
 
