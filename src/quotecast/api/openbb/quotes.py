@@ -13,7 +13,7 @@ from quotecast.api.openbb.charts import CANDLES
 from quotecast.api.openbb.parameters import Group, OneSymbol, Raw, Rows, Theming
 from quotecast.api.reference import examples
 from quotecast.api.reference.openapi import BarsReading, BatchReading, FeedReading, answered
-from quotecast.api.routes.bar_parameters import Paging, Span, StockQuery, Timeframe, timeframe_of
+from quotecast.api.routes.bar_parameters import Paging, Span, StockQuery, Timeframe, one_length, timeframe_of
 from quotecast.api.routes.bars import crypto_bars, doviz_bars, stock_bars
 from quotecast.api.selection import Selection, missing_headers, selection_of
 from quotecast.api.services import Services, require_mirror
@@ -153,7 +153,7 @@ async def _market_bars(
     services: Services, symbol: OneSymbol, *, span: Span = None, theme: Theming = "dark", raw: Raw = "false"
 ) -> Answer:
     """Candles of a range, at the range's default interval."""
-    query = StockQuery.of(span, None, Paging())
+    query = StockQuery.of(span, one_length(None, None), Paging())
     answer = await stock_bars(services, symbol, query)
     return answer if raw == "true" else answer.converted(CANDLES[theme], JSON)
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, NamedTuple
 
 from litestar.openapi.spec import OpenAPIType
 from litestar.params import QueryParameter
@@ -114,6 +114,13 @@ Session = Annotated[
 ]
 
 
+class Length(NamedTuple):
+    """The length of a bar as a request gives it, by either name; None where it gives none."""
+
+    field: str
+    text: str | None
+
+
 class Paging(Struct, frozen=True):
     """Query parameters that all routes of bars have, unparsed; None where one is missing."""
 
@@ -154,17 +161,17 @@ def _order_of(text: str | None) -> Order:
     return order
 
 
-def range_and_interval(span: str | None, interval: str | None) -> tuple[Range, Interval]:
+def range_and_interval(span: str | None, given: Length) -> tuple[Range, Interval]:
     """Returns range and interval of a request for stocks. Raises InvalidValue, also if they do not fit."""
     wanted = parse_range("1D" if span is None else span)
     if wanted is None:
         raise InvalidValue("range", f"One of {', '.join(RANGES)}")
-    length = _interval_of(wanted, interval)
-    if interval is None:
+    length = _interval_of(wanted, given)
+    if given.text is None:
         return wanted, length
     allowed = intervals_of(wanted, STOCK_INTERVALS)
     if length not in allowed:
-        raise InvalidValue("interval", f"Too fine for {wanted}; one of {', '.join(allowed)}")
+        raise InvalidValue(given.field, f"Too fine for {wanted}; one of {', '.join(allowed)}")
     return wanted, length
 
 
@@ -181,17 +188,15 @@ class StockQuery(Struct, frozen=True):
     extended: bool = False
 
     @classmethod
-    def of(
-        cls, span: str | None, interval: str | None, paging: Paging, session: str | None = None
-    ) -> "StockQuery":
+    def of(cls, span: str | None, given: Length, paging: Paging, session: str | None = None) -> "StockQuery":
         """Returns the query of a request. Raises InvalidValue."""
         if paging.start is not None:
-            query, wanted = paging.query(_interval_since(span, interval)), None
+            query, wanted = paging.query(_interval_since(span, given)), None
         elif span is None and paging.limit is not None:
             # The newest bars, of however many sessions.
-            query, wanted = paging.query(_interval_of("1D", interval)), None
+            query, wanted = paging.query(_interval_of("1D", given)), None
         else:
-            wanted, length = range_and_interval(span, interval)
+            wanted, length = range_and_interval(span, given)
             query = paging.query(length)
         is_page = paging.asks_for_page() or paging.limit is not None
         extended = _is_extended(session)
@@ -221,32 +226,31 @@ def _is_extended(session: str | None) -> bool:
     return folded == _SESSIONS[1]
 
 
-def _interval_since(span: str | None, interval: str | None) -> Interval:
+def _interval_since(span: str | None, given: Length) -> Interval:
     """Returns the interval of a request for stocks with a start. Raises InvalidValue."""
     if span is not None:
         raise InvalidValue("range", "Not together with start: give one of them")
-    return "D" if interval is None else _require_interval("interval", interval, STOCK_INTERVALS)
+    return "D" if given.text is None else _require_interval(given.field, given.text, STOCK_INTERVALS)
 
 
-def _interval_of(span: Range, interval: str | None) -> Interval:
+def _interval_of(span: Range, given: Length) -> Interval:
     """Returns a given interval, or the default of a range. Raises InvalidValue."""
-    if interval is None:
+    if given.text is None:
         return default_interval(span)
-    return _require_interval("interval", interval, STOCK_INTERVALS)
+    return _require_interval(given.field, given.text, STOCK_INTERVALS)
 
 
-def one_interval(interval: str | None, timeframe: str | None) -> str | None:
-    """Returns what a request gives by either name. Raises InvalidValue for two different ones."""
+def one_length(interval: str | None, timeframe: str | None) -> Length:
+    """Returns the length that a request gives by either name. Raises InvalidValue for two different ones."""
     if interval is not None and timeframe is not None and interval != timeframe:
         raise InvalidValue("timeframe", "Another name of interval: give one of them")
-    return timeframe if interval is None else interval
+    return Length("timeframe", timeframe) if interval is None else Length("interval", interval)
 
 
 def timeframe_of(timeframe: str | None, interval: str | None) -> Interval:
     """Returns the interval that a request gives by either name, an hour without one. Raises InvalidValue."""
-    given = one_interval(interval, timeframe)
-    field = "timeframe" if interval is None else "interval"
-    return _require_interval(field, "1h" if given is None else given, INTERVALS)
+    field, text = one_length(interval, timeframe)
+    return _require_interval(field, "1h" if text is None else text, INTERVALS)
 
 
 def count_of(text: str | None) -> int:

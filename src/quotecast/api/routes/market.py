@@ -55,7 +55,7 @@ from quotecast.api.routes.bar_parameters import (
     StockInterval,
     StockQuery,
     StockTimeframe,
-    one_interval,
+    one_length,
 )
 from quotecast.api.routes.bars import stock_bars
 from quotecast.api.routes.news import news
@@ -188,7 +188,7 @@ async def bars(
     if the upstream has them: `X-Session` says so.
     """
     paging = Paging(start, end, limit, order, page, source)
-    query = StockQuery.of(span, one_interval(interval, timeframe), paging, session)
+    query = StockQuery.of(span, one_length(interval, timeframe), paging, session)
     answer = await stock_bars(services, symbol_of_path(symbol), query)
     return await formatted_apart(answer, form, BARS)
 
@@ -222,7 +222,7 @@ async def batch(
     """
     names = named_symbols(symbols, MAX_BATCH)
     paging = batch_paging(names, Paging(start, end, limit, order, page, source))
-    wanted = StockQuery.of(span, one_interval(interval, timeframe), paging)
+    wanted = StockQuery.of(span, one_length(interval, timeframe), paging)
 
     def query_for(market: Market) -> BarQuery:
         return wanted.query_for(market.calendar, market.moment)
