@@ -13,16 +13,27 @@ from quotecast.market.calendars import EXCHANGE
 from quotecast.market.quotes import Quote, StockQuote
 from quotecast.market.sessions import NEW_YORK, Unscheduled
 from quotecast.providers.alpaca import wire
+from quotecast.providers.alpaca.closes import REFRESH_END
 from quotecast.providers.alpaca.daily_history import DailyHistory
 from quotecast.providers.alpaca.day_bar import DayBar
-from quotecast.providers.alpaca.stock_state import LastPrice, StockState, latest_session, to_utc
+from quotecast.providers.alpaca.stock_state import (
+    LastPrice,
+    StockState,
+    TradingSession,
+    latest_session,
+    to_utc,
+)
 from quotecast.providers.reference import Stock
 from quotecast.providers.refusals import RefusalCounter
-from quotecast.providers.validation.judgement import ABSURD_FACTOR, Judge
+from quotecast.providers.validation.judgement import ABSURD_FACTOR, Judge, is_near
 from quotecast.providers.validation.values import MAX_SKEW, Number, positive
 
 #: Seconds before a request within which its response may still lack streamed trades.
 SETTLING_SECONDS: Final = 5.0
+#: Trades after which an absurd first price of a session is believed.
+BELIEVED_TRADES: Final = 3
+#: How far the first price after a split is from the last one before it.
+_SPLIT_TOLERANCE: Final = 0.06
 
 
 class Board:
@@ -32,7 +43,9 @@ class Board:
     or not of the documented shape. `unreadable`: a price or time that cannot be parsed. `outdated`: a
     streamed trade older than the last price. `absurd`: a price more than ten times, or less than a tenth of,
     the last good one of the past hour, or a daily bar's price that far from the last price. The previous
-    close is the reference for the first price of a session. A stock has no quote before its first snapshot.
+    close is the reference for the first price of a session. A first price of a session that is `absurd` is
+    believed when three trades have it, each newer than the one before: so much a split may move it. A stock
+    has no quote before its first snapshot.
 
     `consolidated` is false when snapshots and minute bars cover the IEX exchange alone. Open, high, low and
     volume then come only from the consolidated tape's daily history.
@@ -50,6 +63,10 @@ class Board:
         #: Unix time at which each stock's price last changed over the stream.
         self._streamed_at: dict[str, float] = {}
         self._sent: dict[str, StockQuote] = {}
+        #: The last absurd price of a session without a believed one, and how many newer trades repeated it.
+        self._doubted: dict[str, tuple[LastPrice, int]] = {}
+        #: The history with which a change began to look like a split.
+        self._split_by: dict[str, DailyHistory] = {}
 
     def statistics(self) -> Mapping[str, int]:
         """Returns how many messages, rows and values it refused since the start, by reason."""
@@ -61,6 +78,8 @@ class Board:
             del self._states[ticker]
             self._streamed_at.pop(ticker, None)
             self._sent.pop(ticker, None)
+            self._doubted.pop(ticker, None)
+            self._split_by.pop(ticker, None)
         self._judge.keep_only(self._states)
 
     def quotes(self) -> list[StockQuote]:
@@ -142,10 +161,24 @@ class Board:
             quote = self._states[ticker].to_quote(
                 self._stocks[ticker], session, received, self._histories.get(ticker)
             )
+            if self._may_be_split(quote, session, received):
+                quote = replace(quote, change=None, change_percent=None, previous_close=None)
             if quote != self._sent.get(ticker):
                 self._sent[ticker] = quote
                 changed.append(quote)
         return changed
+
+    def _may_be_split(self, quote: StockQuote, session: TradingSession, received: float) -> bool:
+        """Returns whether a change may be a split that the daily bars do not know yet.
+
+        A later reading of the bars decides; an hour after the opening there is none.
+        """
+        ticker, history, previous = quote.ticker, self._histories.get(quote.ticker), quote.previous_close
+        if history is None or not previous or not _is_whole_split(quote.price, previous):
+            self._split_by.pop(ticker, None)
+            return False
+        is_read_again = to_utc(received) < session.day.open + REFRESH_END
+        return is_read_again and self._split_by.setdefault(ticker, history) is history
 
     def _rows(self, raw: bytes) -> Mapping[str, Raw]:
         try:
@@ -222,9 +255,27 @@ class Board:
         """Returns whether the last price is plausible, after split adjustment to the current session."""
         price = StockState(last).price(self._histories.get(ticker))
         reason = self._judge.doubt(ticker, float(price), received)
+        if reason and self._repeats(ticker, last, received):
+            self._judge.refer(ticker, float(price), received)
+            return True
         if reason:
             self._refused.count(reason)
         return reason is None
+
+    def _repeats(self, ticker: str, last: LastPrice, received: float) -> bool:
+        """Returns whether enough trades of a session that has no believed price have about this one."""
+        state, opened = (
+            self._states.get(ticker),
+            latest_session(to_utc(received), self.unscheduled).day.pre_open,
+        )
+        if state is None or state.last.time >= opened or last.time < opened:
+            return False
+        before, count = self._doubted.get(ticker, (None, 0))
+        if before and before.time == last.time:
+            return False
+        is_same = before and before.time < last.time and is_near(float(last.price), float(before.price), 1.5)
+        self._doubted[ticker] = last, count + 1 if is_same else 1
+        return self._doubted[ticker][1] >= BELIEVED_TRADES
 
     def _day_bar(self, snapshot: wire.StockSnapshot, last: LastPrice, received: float) -> DayBar | None:
         if snapshot.daily_bar is None or not self._consolidated:
@@ -249,6 +300,12 @@ class Board:
             return price
         self._refused.count("absurd")
         return None
+
+
+def _is_whole_split(price: float, previous: float) -> bool:
+    """Returns whether two prices differ about as a split into two or more, or its reverse, makes them."""
+    ratio = max(price / previous, previous / price)
+    return round(ratio) > 1 and abs(ratio - round(ratio)) <= _SPLIT_TOLERANCE * ratio
 
 
 def _clamp_time(last: LastPrice, received: float) -> LastPrice:

@@ -1,5 +1,6 @@
 """Input that changes a stock's quote, and input that the board rejects."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -254,3 +255,56 @@ def test_no_price_is_older_than_the_close_that_it_is_compared_with(
     quote = only_quote(board_with(row, at(now)))
     assert quote.change is not None
     assert (quote.price, round(quote.change, 4), quote.previous_close) == expected
+
+
+PRE_OPEN = at("2026-11-19T04:00:00-05:00")
+
+
+def trade_at(seconds: int, price: float) -> bytes:
+    time = datetime.fromtimestamp(PRE_OPEN + seconds, UTC).isoformat()
+    return frame(trade("AAPL", price, time))
+
+
+def board_of_the_night() -> Board:
+    """Returns a board whose last price is of the evening before; the session's bars are not read yet."""
+    row = snapshot(latestTrade={"t": "2026-11-18T20:00:00Z"}, dailyBar=None, minuteBar=None)
+    return board_with(row, PRE_OPEN - 15)
+
+
+def test_a_new_level_is_believed_when_trades_of_a_new_session_repeat_it() -> None:
+    """As after a split of 20:1 while the daily bars cannot be read."""
+    board = board_of_the_night()
+    for seconds, price in ((1, 11.5), (2, 11.6), (2, 11.6)):
+        board.read_messages([trade_at(seconds, price)], PRE_OPEN + seconds)
+        assert only_quote(board).price == 231.4
+    board.read_messages([trade_at(3, 11.55)], PRE_OPEN + 3)
+    quote = only_quote(board)
+    assert (quote.price, quote.change, quote.previous_close) == (11.55, None, None)
+    assert board.statistics() == {"absurd": 3}
+
+
+def test_within_a_session_repeated_slips_stay_absurd() -> None:
+    board = board_of_the_night()
+    board.read_messages([trade_at(1, 230.0)], PRE_OPEN + 1)
+    for seconds in range(2, 8):
+        board.read_messages([trade_at(seconds, 11.5)], PRE_OPEN + seconds)
+    assert only_quote(board).price == 230.0
+
+
+@pytest.mark.parametrize(("price", "is_split"), [(115.0, True), (57.0, True), (480.0, True), (160.0, False)])
+def test_a_change_like_a_split_waits_for_the_bars_to_be_read_again(price: float, *, is_split: bool) -> None:
+    """The bars of that morning may not know the split yet."""
+    board = board_of_the_night()
+    board.take_daily_history({"AAPL": history_at(PRE_OPEN)}, PRE_OPEN)
+    board.read_messages([trade_at(1, price)], PRE_OPEN + 1)
+    quote = only_quote(board)
+    assert (quote.price, quote.change is None, quote.previous_close is None) == (price, is_split, is_split)
+    [again] = board.take_daily_history({"AAPL": history_at(PRE_OPEN)}, PRE_OPEN + 900) or [quote]
+    assert again.change == pytest.approx(price - 229.1)
+
+
+def test_long_after_the_opening_a_halved_price_is_a_change() -> None:
+    """No reading of the bars follows on that day."""
+    board = board_with(snapshot(), NOON)
+    board.read_messages([frame(trade("AAPL", 115.0, "2026-11-19T17:00:30Z"))], NOON + 31)
+    assert only_quote(board).change == pytest.approx(115.0 - 229.1)
