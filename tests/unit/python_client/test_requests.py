@@ -154,7 +154,7 @@ def test_an_error_has_what_a_report_needs(asking: Asking) -> None:
     error = caught.value
     assert (error.status, error.code, error.message, error.request_id) == (422, "invalid", "Bad q", "r1")
     assert error.errors == errors
-    assert str(error) == "Bad q (422, invalid, request r1)"
+    assert str(error) == "Bad q: q: too long (422, invalid, request r1)"
 
 
 def test_a_proxys_error_page_is_an_error_too(asking: Asking) -> None:

@@ -43,7 +43,9 @@ class ApiError(QuotecastError):
 
     def __str__(self) -> str:
         details = [str(self.status), self.code, self.request_id and f"request {self.request_id}"]
-        return f"{self.message} ({', '.join(each for each in details if each)})"
+        fields = "; ".join(f"{each.get('field')}: {each.get('message')}" for each in self.errors)
+        message = f"{self.message}: {fields}" if fields else self.message
+        return f"{message} ({', '.join(each for each in details if each)})"
 
 
 class Unauthorized(ApiError):
