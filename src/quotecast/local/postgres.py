@@ -58,11 +58,13 @@ def pid_file(cluster: Path) -> Path:
 def kill_children(cluster: Path) -> None:
     """Kills the children of a dead server, which stay if they are stopped: no other starts beside them.
 
-    They are known by their working directory, which only Linux tells.
+    They are known by their program and their working directory, which only Linux tells.
     """
+    server = (_binaries() / "postgres").resolve()
     for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
-            if (process / "cwd").readlink() == cluster.resolve():
+            program, folder = (process / "exe").readlink(), (process / "cwd").readlink()
+            if (program, folder) == (server, cluster.resolve()):
                 os.kill(int(process.name), signal.SIGKILL)
 
 

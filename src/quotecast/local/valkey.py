@@ -33,7 +33,7 @@ def set_dump_aside(folder: Path) -> None:
     dump = folder / "dump.rdb"
     with contextlib.suppress(FileNotFoundError):
         dump.rename(dump.with_suffix(".unused"))
-        console.say(f"valkey    starts empty, as always: {dump} is now dump.unused")
+        console.say(f"valkey    loads no dump: {dump} is now dump.unused")
 
 
 def version_command() -> list[str]:

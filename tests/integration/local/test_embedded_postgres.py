@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import os
 import signal
+import subprocess
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -69,3 +70,11 @@ async def test_a_stopped_session_does_not_outlive_its_server(tmp_path: Path) -> 
     async with servers.database("", tmp_path, tmp_path) as url, frozen_session(url) as session:
         pass
     await until_ended(session)
+
+
+def test_other_programs_in_the_data_folder_live_on(tmp_path: Path) -> None:
+    """Such as the shell of an operator who looks into it."""
+    with subprocess.Popen(["cat"], cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:  # noqa: S607 - of the system
+        postgres.kill_children(tmp_path)
+        assert other.communicate(b"alive")[0] == b"alive"
+    assert other.returncode == 0
