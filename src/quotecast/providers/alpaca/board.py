@@ -32,6 +32,8 @@ from quotecast.providers.validation.values import MAX_SKEW, Number, positive
 SETTLING_SECONDS: Final = 5.0
 #: Trades after which an absurd first price of a session is believed.
 BELIEVED_TRADES: Final = 3
+#: How far apart trades at one new level may be.
+_REPEATED_FACTOR: Final = 1.5
 #: How far the first price after a split is from the last one before it.
 _SPLIT_TOLERANCE: Final = 0.06
 
@@ -264,18 +266,18 @@ class Board:
 
     def _repeats(self, ticker: str, last: LastPrice, received: float) -> bool:
         """Returns whether enough trades of a session that has no believed price have about this one."""
-        state, opened = (
-            self._states.get(ticker),
-            latest_session(to_utc(received), self.unscheduled).day.pre_open,
-        )
+        state = self._states.get(ticker)
+        opened = latest_session(to_utc(received), self.unscheduled).day.pre_open
         if state is None or state.last.time >= opened or last.time < opened:
             return False
         before, count = self._doubted.get(ticker, (None, 0))
         if before and before.time == last.time:
             return False
-        is_same = before and before.time < last.time and is_near(float(last.price), float(before.price), 1.5)
-        self._doubted[ticker] = last, count + 1 if is_same else 1
-        return self._doubted[ticker][1] >= BELIEVED_TRADES
+        is_newer = before and opened <= before.time < last.time
+        if not (before and is_newer and is_near(float(last.price), float(before.price), _REPEATED_FACTOR)):
+            count = 0
+        self._doubted[ticker] = last, count + 1
+        return count + 1 >= BELIEVED_TRADES
 
     def _day_bar(self, snapshot: wire.StockSnapshot, last: LastPrice, received: float) -> DayBar | None:
         if snapshot.daily_bar is None or not self._consolidated:

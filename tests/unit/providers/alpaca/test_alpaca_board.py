@@ -283,6 +283,17 @@ def test_a_new_level_is_believed_when_trades_of_a_new_session_repeat_it() -> Non
     assert board.statistics() == {"absurd": 3}
 
 
+def test_slips_of_two_sessions_do_not_add_up() -> None:
+    board = board_of_the_night()
+    day = 86_400
+    for seconds in (1, 2):
+        board.read_messages([trade_at(seconds, 11.5)], PRE_OPEN + seconds)
+    evening = snapshot(latestTrade={"t": "2026-11-18T20:00:00Z"}, dailyBar=None, minuteBar=None)
+    board.read_messages([answer(evening)], PRE_OPEN + day - 15)
+    board.read_messages([trade_at(day + 1, 11.5)], PRE_OPEN + day + 1)
+    assert board.statistics() == {"absurd": 3}
+
+
 def test_within_a_session_repeated_slips_stay_absurd() -> None:
     board = board_of_the_night()
     board.read_messages([trade_at(1, 230.0)], PRE_OPEN + 1)
