@@ -59,6 +59,16 @@ async def test_a_batch_has_the_bars_of_each_symbol(service: BarService) -> None:
     assert again.status_code == 304
 
 
+async def test_a_batch_without_a_range_has_the_latest_session(service: BarService) -> None:
+    """As one stock has; the default limit is no wish for the newest bars of several sessions."""
+    before, latest = (FRIDAY.replace(hour=15, minute=0) - timedelta(days=n) for n in (1, 0))
+    service.reset(Known({"AAPL": [before, latest]}))
+    listed(service, "AAPL")
+    whole = (await service.get(f"{STOCKS}AAPL")).json()["AAPL"]
+    newest = (await service.get(f"{STOCKS}AAPL&limit=9")).json()["AAPL"]
+    assert (whole[0]["time"], newest[0]["time"]) == (bar_time(latest), bar_time(before))
+
+
 async def test_pages_of_a_batch_have_each_bar_once(service: BarService) -> None:
     """All symbols of a page end at the same time, though one has more bars than the other."""
     openings = [FRIDAY - timedelta(minutes=n) for n in range(300, -1, -1)]
