@@ -50,7 +50,8 @@ class Clients:
         #: Frames sent in answers, and their length in bytes, by name.
         self.answers: Counter[str] = Counter()
         self.answered_length: Counter[str] = Counter()
-        self._stopping = False
+        #: How many clients a stopping worker had; None until it stops.
+        self._leaving: int | None = None
 
     def take_place(self, address: str) -> bool:
         """Counts one more connection of an address; returns False, and counts nothing, if it has its most."""
@@ -70,7 +71,7 @@ class Clients:
     ) -> None:
         """Greets a client and follows it to its end; sends it back if the worker stops."""
         self.connects[client.kind] += 1
-        if self._stopping:
+        if self._leaving is not None:
             await client.send_farewell(self.retry_range(client))
             await self._close(client, CloseCode.SERVICE_RESTART)
             return
@@ -131,7 +132,7 @@ class Clients:
     def retry_range(self, client: Client) -> tuple[int, int]:
         """Returns the bounds of a client's delay if all clients reconnected, in milliseconds."""
         bounds = events_retry_ms if client.transport == "sse" else retry_ms
-        return bounds(len(self._clients))
+        return bounds(len(self._clients) if self._leaving is None else self._leaving)
 
     async def answer(self, client: Client, frames: list[Frame]) -> None:
         """Sends a client frames, and counts them."""
@@ -156,7 +157,7 @@ class Clients:
     async def drain(self) -> None:
         """Tells every client that the server restarts and when to reconnect, then closes."""
         clients = list(self._clients)
-        self._stopping = True
+        self._leaving = len(clients)
         farewells = [client.dismiss(self.retry_range(client)) for client in clients]
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(FAREWELL_SECONDS):

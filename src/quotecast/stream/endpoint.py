@@ -126,7 +126,7 @@ class Streams:
             resumptions=[hub.resumptions for hub in hubs],
             connection=connection_id(),
             heartbeat_ms=self._heartbeat_ms,
-            refusals=self._hubs.refusals(grant),
+            refusals={} if feed else self._hubs.refusals(grant),
         )
         client = Client(
             feed or ALL,
