@@ -25,6 +25,8 @@ MAX_DAYS: Final[Mapping[Interval, int]] = {"1m": 35, "5m": 190, "15m": 370, "30m
 _DAY: Final = 86_400
 #: Unix time of the year 2100.
 _LATEST: Final = 4_102_444_800
+#: A date, which as a number would be a day of 1970.
+_DAY_AS_NUMBER: Final = re.compile(r"((?:19|20)\d\d)(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])")
 _SECONDS: Final = re.compile(r"[0-9]{1,10}")
 _ISO: Final = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
@@ -55,15 +57,11 @@ def opening_of(bar: Bar) -> int:
     return int(datetime.fromisoformat(bar.time).timestamp())
 
 
-#: Written as a number a date would be a day of 1970.
-_DAY_AS_NUMBER: Final = re.compile(r"((?:19|20)\d\d)(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])")
-
-
 def parse_time(field: str, text: str) -> int:
     """Returns a time as Unix seconds, rounded up. Raises InvalidValue."""
     text = text.strip()
     if day := _DAY_AS_NUMBER.fullmatch(text):
-        raise InvalidValue(field, f"{'-'.join(day.groups())}, as a date has hyphens")
+        raise InvalidValue(field, f"Write {'-'.join(day.groups())}: a date has hyphens")
     try:
         seconds = int(text) if _SECONDS.fullmatch(text) else _iso_seconds(text)
     except (ValueError, OverflowError):

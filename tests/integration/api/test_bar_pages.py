@@ -125,7 +125,7 @@ async def test_a_limit_alone_has_the_newest_bars_of_the_interval(
 async def test_a_date_without_hyphens_is_refused(service: BarService, name: str) -> None:
     """As Unix seconds it would be a day of 1970."""
     answer = await service.get(f"{BITCOIN}?{name}=20261120")
-    assert answer.json()["errors"] == [{"field": name, "message": "2026-11-20, as a date has hyphens"}]
+    assert answer.json()["errors"] == [{"field": name, "message": "Write 2026-11-20: a date has hyphens"}]
 
 
 @pytest.mark.parametrize("query", ["range=5D", "range=5D&order=desc", "start=2026-11-16"])

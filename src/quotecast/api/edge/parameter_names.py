@@ -1,7 +1,7 @@
 """Query parameters that a route does not have, but that look like one of its own."""
 
 import difflib
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
@@ -19,8 +19,6 @@ _SIBLINGS: Final = (
     {"interval", "timeframe", "resolution"},
     {"symbols", "symbol", "ticker", "tickers"},
 )
-#: Longer queries are not remembered.
-_REMEMBERED_BYTES: Final = 200
 #: Shorter names are of cache busters.
 _LEAST_LETTERS: Final = 3
 #: One or two letters off.
@@ -30,23 +28,12 @@ _LIKENESS: Final = 0.8
 async def refuse_unknown(request: HttpRequest) -> None:
     """Raises UnknownParameter for a misspelt name and for another route's name; other names are ignored."""
     query: bytes = request.scope["query_string"]
-    if query:
-        look = _remembered if len(query) <= _REMEMBERED_BYTES else _misspelt
-        if misspelt := look(request.route_handler, query):
-            raise UnknownParameter(*misspelt)
-
-
-def _misspelt(handler: BaseRouteHandler, query: bytes) -> tuple[str, str] | None:
-    """Returns the first name that the route does not have, and the one that it may mean."""
-    known = _names_of(handler)
+    if not query:
+        return
+    known = _names_of(request.route_handler)
     for name, _ in parse_qsl(query.decode("latin-1"), keep_blank_values=True):
         if name not in known and (meant := _meant(name, known)):
-            return name, meant
-    return None
-
-
-#: Many clients send the same queries.
-_remembered: Final = lru_cache(4096)(_misspelt)
+            raise UnknownParameter(name, meant)
 
 
 @cache

@@ -53,7 +53,9 @@ def _choice(
 
 Span = Annotated[
     str | None,
-    _choice("range", "How far back from `end`, in any letter case; `1D` without a `start`", RANGES, "1D"),
+    _choice(
+        "range", "How far back from `end`, in any letter case; `1D` without `start` and `limit`", RANGES, "1D"
+    ),
 ]
 StockInterval = Annotated[
     str | None,

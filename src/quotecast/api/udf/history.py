@@ -80,7 +80,7 @@ async def read_history(services: Services, market: Market, wanted: HistoryQuery)
         found = await _read(services, market, replace(query, start=_within(query, start, now)))
         if found.bars:
             return ChartHistory(_table(feed, interval, found.bars[::-1]), found.last)
-    before = replace(query, end=end if start > now or (end is not None and end < start) else start, limit=1)
+    before = replace(query, end=start if end is None else min(start, end), limit=1)
     found = await _read(services, market, before)
     if not found.bars:
         return ChartHistory(_NO_DATA, found.last)
