@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from deploy.package_index import empty_index, newer_index
+from deploy.package_index import package_index
 from support.servers.fresh_clone import ROOT, copy_clone, only_python, output_of
 
 UV = Path(sys.executable).with_name("uv")
@@ -67,7 +67,7 @@ def machine(tmp_path: Path) -> Callable[..., dict[str, str]]:
         tools = tmp_path / "tools"
         environment = only_python(tools, Path(sys.executable).resolve())
         (tools / "uv").symlink_to(UV)
-        return {**environment, "UV_CACHE_DIR": str(tmp_path / "cache"), "UV_HTTP_RETRIES": "0", **variables}
+        return {**environment, "UV_CACHE_DIR": str(tmp_path / "cache"), **variables}
 
     return make
 
@@ -75,9 +75,9 @@ def machine(tmp_path: Path) -> Callable[..., dict[str, str]]:
 def test_a_newer_release_is_not_installed(
     clone: Path, tmp_path: Path, machine: Callable[..., dict[str, str]]
 ) -> None:
-    """The index offers newer releases; without the lock uv takes them, with it the locked ones."""
-    with newer_index(NEWER) as index:
-        environment = machine(UV_DEFAULT_INDEX=index)
+    """An index beside the registry offers them; without the lock uv takes them, with it the locked ones."""
+    with package_index(NEWER) as index:
+        environment = machine(UV_INDEX=index, UV_INDEX_STRATEGY="unsafe-best-match")
         free = "printf 'pydantic\\nmsgspec\\n' | uv pip compile --quiet --no-header --no-annotate -"
         assert output_of(free, tmp_path, environment) == (0, "msgspec==0.999.0\npydantic==2.999.0\n")
         code, output = output_of("requirements/install serve", clone, environment)
@@ -101,14 +101,14 @@ def test_a_package_that_was_replaced_is_refused(clone: Path, machine: Callable[.
 
 
 def test_without_a_network_it_says_so(clone: Path, machine: Callable[..., dict[str, str]]) -> None:
-    environment = machine(UV_DEFAULT_INDEX="http://127.0.0.1:9/simple")
+    environment = machine(UV_DEFAULT_INDEX="http://127.0.0.1:9/simple", UV_HTTP_RETRIES="0")
     code, output = output_of("requirements/install serve", clone, environment)
     assert code != 0
     assert "The package registry cannot be reached: check the network" in output
 
 
 def test_a_registry_without_a_package_is_named(clone: Path, machine: Callable[..., dict[str, str]]) -> None:
-    with empty_index() as index:
+    with package_index({}) as index:
         code, output = output_of("requirements/install serve", clone, machine(UV_DEFAULT_INDEX=index))
     assert code != 0
     assert "The package registry lacks a package: name another registry in UV_DEFAULT_INDEX" in output
