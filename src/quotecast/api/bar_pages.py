@@ -11,7 +11,7 @@ from quotecast.api.bar_market import Market
 from quotecast.api.bar_queries import BarQuery, opening_of
 from quotecast.api.bar_sources import EPOCH, TICK, Part, Source
 from quotecast.market.bar_windows import Window, next_window, window_at, window_before
-from quotecast.market.bars import Bar, bar_time
+from quotecast.market.bars import Bar, bar_time, opening_of_bar
 
 #: Windows that one page reads at most: a page of years without trades is short or empty, and has a next one.
 MAX_WINDOWS: Final = 4
@@ -54,7 +54,8 @@ async def read_page(source: Source, market: Market, query: BarQuery, most: int =
         found += _selected(parts[-1].bars, query)
     if len(found) > query.limit:
         rest = _rest_from_bar(query, found)
-    return _page(found[: query.limit], rest, parts)
+    page = _page(found[: query.limit], rest, parts)
+    return replace(page, past=page.past or _is_settled(source, market, query, page))
 
 
 def _within_reach(market: Market, query: BarQuery) -> BarQuery:
@@ -78,6 +79,18 @@ def _page(bars: list[Bar], rest: BarQuery | None, parts: list[Part]) -> Page:
         all(part.past for part in parts),
         any(part.history for part in parts),
     )
+
+
+def _is_settled(source: Source, market: Market, query: BarQuery, page: Page) -> bool:
+    """Returns whether a page ends before every bar that may still change, in a window that has some of those.
+
+    A stale window may lack settled bars.
+    """
+    end = page.rest.start if query.order == "asc" and page.rest is not None else query.end
+    opened = opening_of_bar(market.calendar, query.interval, market.traded)
+    if end is None or page.status == "STALE" or (opened is not None and opened.timestamp() < end):
+        return False
+    return datetime.fromtimestamp(end, UTC) + source.settled_after <= market.moment
 
 
 def _windows(market: Market, query: BarQuery) -> Iterator[Window]:

@@ -70,6 +70,8 @@ class Source(Protocol):
 
     #: The `X-Source` of answers.
     name: str
+    #: The time after which a bar does not change any more.
+    settled_after: timedelta
 
     async def read(self, interval: Interval, window: Window) -> Part:
         """Returns the bars of a window. Raises SymbolNotFound, NotOffered or UpstreamError."""
@@ -81,6 +83,8 @@ class Upstream:
 
     Raises ProviderMissing if that upstream offers no bars.
     """
+
+    settled_after = SETTLED_AFTER
 
     def __init__(self, services: Services, market: Market) -> None:
         self._history = history_of(services, market)

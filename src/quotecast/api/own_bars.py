@@ -45,6 +45,7 @@ class OwnBars:
     """The own bars of one instrument, as a Source."""
 
     name = OWN
+    settled_after = _WRITTEN_AFTER
 
     def __init__(self, services: Services, market: Market) -> None:
         self._services = services

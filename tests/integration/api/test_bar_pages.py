@@ -177,6 +177,52 @@ async def test_spans_share_windows_and_the_past_stays_cached(service: BarService
     }
 
 
+@pytest.mark.parametrize(
+    ("query", "seconds"),
+    [
+        (f"start={NOW - 4 * HOUR}&limit=60", 3600),  # ends with the 60th bar
+        (f"start={NOW - 4 * HOUR}&end={NOW - 2 * HOUR}", 3600),
+        (f"end={NOW - 2 * HOUR}&order=desc&limit=60", 3600),
+        (f"end={NOW - 2 * HOUR}&limit=60", 3600),
+        (f"start={NOW - 4 * HOUR}&end={NOW - HOUR // 2}&limit=300", 5),  # late trades may change its end
+        (f"start={NOW - 2 * HOUR}&limit=60", 5),
+        (f"start={NOW - 4 * HOUR}&limit=300", 5),
+        ("limit=60", 5),
+    ],
+)
+async def test_closed_bars_of_today_are_cached_for_an_hour(
+    service: BarService, query: str, seconds: int
+) -> None:
+    """Whatever says where they end: the end of the query, or the number of bars."""
+    given_bars(service, MINUTES)
+    alone = await service.get(f"{BITCOIN}?timeframe=1m&{query}")
+    batch = await service.get(f"/api/crypto/bars?symbols=BTC-USDT&timeframe=1m&{query}")
+    for answer in (alone, batch):
+        assert answer.headers["cache-control"] == cached_for(seconds).decode()
+    missing = await service.get(f"/api/crypto/bars?symbols=BTC-USDT,NOPE&timeframe=1m&{query}")
+    assert missing.headers["cache-control"] == cached_for(5).decode()
+
+
+async def test_the_last_bar_of_a_pair_that_rests_is_not_closed(service: BarService) -> None:
+    """It closes with the price, however old that is."""
+    given_bars(service, MINUTES)
+    service.now += DAY
+    query = f"start={NOW - HOUR}&end={NOW + HOUR}"
+    answer = await service.get(f"{BITCOIN}?timeframe=1m&{query}")
+    assert answer.headers["cache-control"] == cached_for(5).decode()
+
+
+async def test_an_older_copy_of_closed_bars_is_not_cached_for_long(service: BarService) -> None:
+    """It may lack some of them."""
+    given_bars(service, MINUTES)
+    path = f"{BITCOIN}?timeframe=1m&start={NOW - 4 * HOUR}&limit=60"
+    await service.get(path)
+    service.history.error = UpstreamError("refused")
+    service.now += 60
+    answer = await service.get(path)
+    assert (answer.headers["x-cache"], answer.headers["cache-control"]) == ("STALE", cached_for(5).decode())
+
+
 @pytest.mark.parametrize("path", [APPLE, BITCOIN])
 async def test_no_spans_fill_the_cache(service: BarService, path: str) -> None:
     """Any spans of a month of minutes read the same few windows: the cache's keys have a bound."""

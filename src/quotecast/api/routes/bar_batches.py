@@ -12,6 +12,7 @@ from quotecast.api.bar_market import MAX_AGE, Market, market_of, until_prices_mo
 from quotecast.api.bar_pages import Page, time_of
 from quotecast.api.bar_queries import BarQuery
 from quotecast.api.bar_reading import FoundPage, read_bars
+from quotecast.api.bar_sources import PAST_SECONDS
 from quotecast.api.routes.bar_parameters import Paging, count_of
 from quotecast.api.routes.bars import answered_bars, next_page
 from quotecast.api.selection import AS_TEXT, missing_headers, selection_of
@@ -91,13 +92,16 @@ async def batch_answer(
     state = mirror.state(services.monotonic())
     statuses = {each.page.status for each in pages}
     status = next((each for each in ("STALE", "MISS") if each in statuses), "HIT")
+    # An unknown symbol may be listed the next moment.
+    past = bool(pages) and not missing and all(each.page.past for each in pages)
+    age = max(each.page.age_seconds for each in pages) if past else 0
     headers = [
-        *feed_headers(body.tag, state, cached_for(MAX_AGE)),
+        *feed_headers(body.tag, state, cached_for(PAST_SECONDS if past else MAX_AGE)),
         *missing_headers(missing),
         *next_page(rest),
         (b"x-cache", status.encode()),
         (b"x-source", ",".join(sorted({each.source for each in pages})).encode()),
-        (b"age", b"0"),
+        (b"age", b"%d" % age),
     ]
     return Answer(body, headers, tag=headers[0][1], is_current=until_prices_move(services, mirror, markets))
 
