@@ -133,7 +133,7 @@ def blocks_in(store: Store, feed: Feed, name: str) -> list[Block]:
 def _place_of(store: Store, feed: Feed, at: float, now: float) -> tuple[str, int]:
     """Returns the segment and the offset of the group that a moment belongs to. Raises NotRecorded."""
     if at > now:
-        raise NotRecorded("This moment is in the future", feed, span_of(store, feed))
+        raise NotRecorded("This moment is in the future", feed, _span_until(store, feed, now))
     names = store.names(feed)
     begun = sum(begin_of(name) <= at for name in names)
     following = next(iter(blocks_in(store, feed, names[begun])), None) if begun < len(names) else None
@@ -145,7 +145,13 @@ def _place_of(store: Store, feed: Feed, at: float, now: float) -> tuple[str, int
             if not _is_covered(before[-1], following, at):
                 break
             return name, next(block for block in reversed(before) if block.begins_group).offset
-    raise NotRecorded("Nothing is recorded of this moment", feed, span_of(store, feed))
+    raise NotRecorded("Nothing is recorded of this moment", feed, _span_until(store, feed, now))
+
+
+def _span_until(store: Store, feed: Feed, now: float) -> tuple[float, float] | None:
+    """Returns the span as it is at `now`: a delayed feed has not reached the newest records."""
+    span = span_of(store, feed)
+    return (span[0], min(span[1], now)) if span and span[0] <= now else None
 
 
 def _is_covered(block: Block, following: Block | None, at: float) -> bool:

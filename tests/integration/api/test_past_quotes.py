@@ -125,3 +125,5 @@ async def test_a_delayed_view_has_no_moment_after_its_own_time(tmp_path: Path) -
         assert early.json()["AAPL"]["price"] == 10.0
         late = await http.get("/api/market/quotes", params={"symbols": "AAPL", "at": str(BEGIN + 11)})
         assert (late.status_code, late.json()["code"]) == (422, "not_recorded")
+        # The end is the view's own, although newer moments are recorded.
+        assert f"has from {iso_utc(BEGIN)} to {iso_utc(BEGIN + 10)}" in late.json()["errors"][0]["message"]
