@@ -246,11 +246,11 @@ class FeedPublisher:
 
     async def _begin(self) -> None:
         snapshot = self._ledger.begin(new_epoch(self._clock()), self._info())
-        log.info("new epoch", feed=self._feed, epoch=snapshot.epoch, symbols=len(snapshot.entries))
         # A Redis that lost its data lost the lease too; this ingest takes it again.
         while not await self._bus.begin(self._owner, snapshot, self._ledger.memory()):
             if not await self._bus.hold(self._feed, self._owner, lease.LEASE_MILLISECONDS):
                 raise LeaseLostError
+        log.info("epoch begins", feed=self._feed, epoch=snapshot.epoch, symbols=len(snapshot.entries))
         self.begun.set()
         self._statistics.epochs += 1
         self._statistics.seq = snapshot.seq

@@ -1,18 +1,24 @@
-"""What an ingest logs of its leases while the bus is away."""
+"""What an ingest logs while the bus is away."""
 
+import asyncio
+import contextlib
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
 
-from quotecast.bus.base import ASSETS, Document
+from quotecast.bus.base import ASSETS, NO_MEMORY, Document, Memory, Snapshot
 from quotecast.bus.memory import MemoryBus
 from quotecast.errors import BusError
 from quotecast.ingest import lease
 from quotecast.ingest.documents import DocumentPublisher, DocumentSource
+from quotecast.ingest.publish import FeedPublisher
 from quotecast.market.feeds import Feed
+from quotecast.providers.simulator.client import SimulatorProvider
 from support.made.documents import asset, assets_of
+from support.runs import virtual_time
 
 STANDING_BY = "another ingest leads; standing by"
 AGAIN = "the bus answers again"
@@ -32,6 +38,10 @@ class Bus(MemoryBus):
     async def digest(self, feed: Feed, name: str) -> str | None:
         self._fail()
         return await super().digest(feed, name)
+
+    async def begin(self, owner: str, snapshot: Snapshot, memory: Memory = NO_MEMORY) -> bool:
+        self._fail()
+        return await super().begin(owner, snapshot, memory)
 
     def _fail(self) -> None:
         self.failures -= 1
@@ -107,3 +117,21 @@ async def test_document_that_cannot_be_stored_is_a_warning_a_minute(logs: list[A
     with pytest.raises(Enough):
         await DocumentPublisher(source, bus, "me", clock=lambda: now, sleep=sleep).run()
     assert said(logs) == ["document not stored"] * 2 + ["document changed", AGAIN]
+
+
+def test_epoch_is_logged_when_the_bus_has_it(logs: list[Any]) -> None:
+    """Not at each attempt of an outage, of which there are ten a second."""
+
+    async def publish() -> None:
+        bus = Bus(0)
+        await bus.hold(Feed.CRYPTO, "me", 600_000)
+        provider = SimulatorProvider(Feed.CRYPTO, seed=1, rate=1.0, speed=1.0, always_open=True)
+        publisher = FeedPublisher(provider, bus, "me")
+        bus.failures = 50
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(30):
+                await publisher.run()
+
+    virtual_time.run(publish())
+    publisher = {"not published": 1, "epoch begins": 1, "published again": 1}
+    assert Counter(said(logs)) == {**publisher, "lease not renewed": 1, AGAIN: 1}
