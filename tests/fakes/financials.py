@@ -56,6 +56,10 @@ class FakeFinancials:
         self.answering = asyncio.Event()
         self.answering.set()
 
+    async def has(self, symbol: str) -> bool:
+        await self._ask("has")
+        return await _simulator().has(symbol)
+
     async def metrics(self, symbol: str) -> Metrics:
         await self._ask("metrics")
         return await _simulator().metrics(symbol)

@@ -37,14 +37,10 @@ class Names:
         """
         if group == _COMPANIES:
             symbol = _spell(text)
-            return symbol if symbol and self._has_company(symbol) else None
+            return symbol if symbol and self.has_company(symbol) else None
         feed = _FEEDS.get(group)
         entry = self._mirrors[feed].find(text) if feed else None
         return entry.key if entry else None
-
-    def is_invented(self, symbol: str) -> bool:
-        """Whether a company is unknown although the list of assets is loaded."""
-        return self._assets.items is not None and not self._has_company(symbol)
 
     def is_listed(self, symbol: str) -> bool:
         """Whether the symbol is among the assets or the stocks of the feed."""
@@ -58,7 +54,8 @@ class Names:
         if len(self._companies) > MAX_COMPANIES:
             self._companies.popitem(last=False)
 
-    def _has_company(self, symbol: str) -> bool:
+    def has_company(self, symbol: str) -> bool:
+        """Whether the company is listed, or the upstream has answered for it."""
         return symbol in self._companies or self.is_listed(symbol)
 
 

@@ -131,6 +131,10 @@ class FinancialsProvider(Protocol):
 
     name: str
 
+    async def has(self, symbol: str) -> bool:
+        """Whether the upstream has a company or a fund of this symbol; takes one call."""
+        ...
+
     async def metrics(self, symbol: str) -> Metrics:
         """Returns ratios and figures, and their history."""
         ...

@@ -79,9 +79,21 @@ async def test_invented_symbols_have_a_small_budget_of_their_own(
         ]
         assert [answer.status_code for answer in invented] == [200, 404, 404, 503, 503]
         assert 0 < int(invented[-1].headers["retry-after"]) <= 60
-        assert upstream.calls["metrics"] == 3
+        assert upstream.calls == {"has": 3, "metrics": 1}
         for symbol in ("AAPL", "MSFT", "NVDA"):
             assert (await client.get(f"{COMPANY}/{symbol}/earnings")).status_code == 200
+
+
+async def test_an_invented_symbol_costs_one_call(
+    redis_url: str, clock: Clock, upstream: FakeFinancials
+) -> None:
+    """The small budget counts calls, and an overview has six records; also where no assets are listed."""
+    unlisted = budget(LocalLimits().check, "upstream unlisted", 3)
+    async with running_worker(redis_url, clock, upstream, unlisted=unlisted) as client:
+        invented = [await client.get(f"{COMPANY}/{name}/overview") for name in ("A1", "A2", "A3", "A4")]
+        assert [answer.status_code for answer in invented] == [404, 404, 404, 503]
+        assert upstream.calls == {"has": 3}
+        assert (await client.get(f"{COMPANY}/AAPL/overview")).status_code == 200
 
 
 async def test_not_found_is_believed_for_ten_minutes(
@@ -90,7 +102,7 @@ async def test_not_found_is_believed_for_ten_minutes(
     for later in (0, 599, 1):
         clock.now += later
         assert (await client.get(f"{COMPANY}/NOPE/earnings")).status_code == 404
-    assert upstream.calls == {"earnings": 2}
+    assert upstream.calls == {"has": 2}
 
 
 @pytest.mark.parametrize("symbol", ["MSFT", "FUND"])

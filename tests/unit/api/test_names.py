@@ -42,10 +42,10 @@ def test_known_name_has_one_spelling_and_others_none(group: str, text: str, spel
 def test_company_that_the_upstream_answered_for_is_known() -> None:
     """A company is known once the upstream has answered for it."""
     known = of_documents("NVDA")
-    assert known.is_invented("ROGUE")
+    assert not known.has_company("ROGUE")
     known.remember_company("ROGUE")
     assert known.find("financials", "rogue") == "ROGUE"
-    assert not known.is_invented("ROGUE")
+    assert known.has_company("ROGUE")
     assert not known.is_listed("ROGUE")
 
 
@@ -66,8 +66,3 @@ def test_symbol_that_is_gone_is_unknown() -> None:
     assert known.find("market", "AAPL") == "AAPL"
     mirror.apply(Batch(feed=Feed.STOCKS, epoch=mirror.epoch, seq=mirror.mark.seq + 1, removed=["AAPL"]))
     assert known.find("market", "AAPL") is None
-
-
-def test_nothing_is_invented_without_a_list_to_look_it_up_in() -> None:
-    """Without a list of assets no company counts as invented."""
-    assert not Names(full_mirrors(), Documents()).is_invented("NOSUCH")

@@ -6,13 +6,14 @@ from typing import Final
 
 from quotecast.api.routes.company_parts import RECORDS, CompanyRecord
 from quotecast.api.services import Services
-from quotecast.cache.base import Cached, Provisional
+from quotecast.cache.base import Cached, Policy, Provisional
 from quotecast.errors import NotOffered, QuotecastError, SymbolNotFound, UpstreamError
 from quotecast.market.codec import encode_json, object_json
 from quotecast.providers.base import FinancialsProvider
 
 #: How long an answer is fresh that lacks its currency because the upstream failed.
 PROVISIONAL_SECONDS: Final = 600
+_UNLISTED: Final = Policy(fresh_seconds=86_400)
 UNAVAILABLE: Final = "Upstream unavailable"
 
 #: Which error an overview without any record raises: the first kind that occurred.
@@ -33,10 +34,10 @@ async def read_record(
 
     A listed stock without data at the upstream has an empty record.
     """
+    if not services.names.has_company(symbol):
+        await _find_unlisted(services, provider, symbol)
 
     async def fetch() -> bytes | Provisional:
-        if services.names.is_invented(symbol):
-            await services.unlisted()
         body = encode_json(await record.ask(provider, symbol))
         return Provisional(body, PROVISIONAL_SECONDS) if provider.is_provisional(symbol) else body
 
@@ -48,6 +49,21 @@ async def read_record(
         return Cached(encode_json(record.nothing(symbol)), "MISS", 0, 0)
     services.names.remember_company(symbol)
     return cached
+
+
+async def _find_unlisted(services: Services, provider: FinancialsProvider, symbol: str) -> None:
+    """Asks the upstream once whether it has a company that no list names: a typo costs one call.
+
+    Raises SymbolNotFound, NotOffered or UpstreamError.
+    """
+
+    async def fetch() -> bytes:
+        await services.unlisted()
+        if not await provider.has(symbol):
+            raise SymbolNotFound
+        return b"true"
+
+    await services.cache.read(cache_key(provider, "has", symbol), _UNLISTED, fetch)
 
 
 async def read_overview(services: Services, provider: FinancialsProvider, symbol: str) -> Cached:

@@ -8,7 +8,7 @@ from typing import Final, Protocol, TypeVar
 
 from msgspec.structs import replace
 
-from quotecast.errors import SymbolNotFound
+from quotecast.errors import NotOffered, SymbolNotFound
 from quotecast.market.financials import (
     Earnings,
     EarningsCalendar,
@@ -80,6 +80,13 @@ class FinnhubFinancials:
     def statistics(self) -> Mapping[str, int]:
         """Returns how many fields and rows it refused since the start, by reason."""
         return self._refused.by_reason()
+
+    async def has(self, symbol: str) -> bool:
+        """See FinancialsProvider; an exchange of which the plan has no prices may have it."""
+        try:
+            return answers.is_priced(await self._ask("/quote", symbol))
+        except NotOffered:
+            return True
 
     async def metrics(self, symbol: str) -> Metrics:
         """See FinancialsProvider."""

@@ -65,6 +65,11 @@ class SimulatorFinancials:
             stocks(), seed, hours_of(Feed.STOCKS, always_open=always_open), schedule
         )
 
+    async def has(self, symbol: str) -> bool:
+        """See FinancialsProvider."""
+        self._admit()
+        return symbol in self._companies
+
     async def metrics(self, symbol: str) -> Metrics:
         """See FinancialsProvider."""
         return await self._compute_record(symbol, self._metrics)

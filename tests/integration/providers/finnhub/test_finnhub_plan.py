@@ -93,14 +93,13 @@ async def test_overview_of_the_free_plan(redis_url: str, clock: Clock, fake: Fak
 async def test_unknown_company_is_404(
     redis_url: str, clock: Clock, fake: FakeFinnhub, *, premium: bool
 ) -> None:
-    """On every route, whatever the plan, unless it lacks just what was asked for."""
+    """On every route, whatever the plan lacks."""
     fake.rest.premium = premium
     async with running_worker(redis_url, clock, provider(fake)) as client:
         overview = await client.get(f"{COMPANY}/ZZZZ/overview")
         parts = {path: (await client.get(f"{COMPANY}/ZZZZ/{path}")).status_code for path in MEMBERS}
     assert (overview.status_code, overview.json()["detail"]) == (404, "Symbol not found")
-    lacking = ("revenue-estimates", "eps-estimates", "earnings-quality")
-    assert parts == dict.fromkeys(MEMBERS, 404) | ({} if premium else dict.fromkeys(lacking, 503))
+    assert parts == dict.fromkeys(MEMBERS, 404)
 
 
 async def test_plan_is_not_exceeded(redis_url: str, fake: FakeFinnhub) -> None:
