@@ -1,6 +1,7 @@
 """Raw requests: a worker answers any bytes, or closes the connection, and goes on."""
 
 import contextlib
+import http.client
 import json
 import socket
 from typing import Final, NamedTuple
@@ -122,6 +123,52 @@ def test_no_body_confuses_a_worker(whole: Whole, name: str) -> None:
     assert not answered.startswith(b"HTTP/1.1 5")
     assert not answered.startswith(b"HTTP/1.1 2")
     assert request(whole.service, "/api/health").status == 200
+
+
+#: Requests whose body no route reads, or not to its end.
+UNREAD: Final = (
+    "GET /api/market/status",
+    "GET /api/market/quotes/AAPL",
+    "GET /api/market/quotes/NOPE",
+    "GET /api/market/bars/AAPL?limit=0",
+    "GET /api/docs",
+    "GET /",
+    "GET /nothing",
+    "GET /api/ws/market",
+    "GET /api/events/market?symbols=NOPE,",
+    "POST /api/market/status",
+    "DELETE /api/market/quotes/AAPL",
+    "OPTIONS /api/market/quotes/AAPL",
+    "POST /api/auth/nothing",
+    "POST /api/auth/logout",
+    "GET /api/auth/profile",
+    "POST /api/watchlist",
+    "POST /api/auth/login",
+    "POST /api/keys/ticket",
+    "POST /mcp",
+    "GET /" + "a" * 2000,
+)
+
+
+@pytest.mark.parametrize("size", [16, 300_000])
+@pytest.mark.parametrize("target", UNREAD)
+def test_an_unread_body_is_no_request(whole: Whole, target: str, size: int) -> None:
+    """After an answer the connection ends, and says so, or has the next request's answer."""
+    method, path = target.split(" ", 1)
+    connection = http.client.HTTPConnection("127.0.0.1", whole.service.port, timeout=DEADLINE_SECONDS)
+    with contextlib.closing(connection):
+        connection.putrequest(method, path)
+        connection.putheader("Content-Type", "application/json")
+        connection.putheader("Content-Length", str(size))
+        connection.endheaders()
+        # The worker may answer before the body is there, and end the connection.
+        with contextlib.suppress(ConnectionError):
+            connection.send(b"[" + b" " * (size - 1))
+        answer = connection.getresponse()
+        answer.read()
+        if answer.headers["connection"] != "close":
+            connection.request("GET", "/api/health")
+            assert connection.getresponse().status == 200
 
 
 #: Ambiguous or incomplete heads, by their defect (RFC 9112, sections 3.2 and 6.1).

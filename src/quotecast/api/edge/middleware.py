@@ -11,6 +11,7 @@ from typing import Final
 from litestar.exceptions import HTTPException
 
 from quotecast.api.edge.ambiguity import is_ambiguous
+from quotecast.api.edge.bodies import announces_body, with_whole_body
 from quotecast.api.edge.cors import ANY, CorsPolicy
 from quotecast.asgi import BODILESS, App, Headers, Message, Receive, Scope, Send, content_length, respond
 
@@ -55,6 +56,7 @@ class Edge:
     - It answers preflights on every path itself; they reach neither routes nor limits.
     - It routes HEAD as GET and answers without the body; `Allow` names HEAD wherever it names GET.
     - A body has `body_seconds` to arrive. After that the request is answered 408; a truncated body is 400.
+    - An answer waits for the rest of the body, or closes the connection.
     - The edge answers 400 to a request that a proxy may understand differently, and closes its
       connection.
     - It answers 404 to a path that no resource can have, before routing; repeated slashes count as one.
@@ -110,7 +112,9 @@ class Edge:
         path, method = scope["path"], scope["method"]
         if "//" in path:
             path = scope["path"] = _SLASHES.sub("/", path)
-        origin, given_id, preflight = _cors_fields(scope["headers"])
+        origin, given_id, preflight, has_body = _fields(scope["headers"])
+        if has_body:
+            receive, send = with_whole_body(receive, send)
         request_id = given_id if given_id and is_harmless(given_id) else self._make_id()
         scope[REQUEST_ID] = request_id.decode()
         identified = (b"x-request-id", request_id)
@@ -192,10 +196,10 @@ def _random_ids() -> Iterator[bytes]:
             yield block[start : start + 16]
 
 
-def _cors_fields(headers: Iterable[tuple[bytes, bytes]]) -> tuple[bytes | None, bytes | None, bool]:
-    """Returns the origin, the client's request id, and whether the request is a preflight."""
+def _fields(headers: Iterable[tuple[bytes, bytes]]) -> tuple[bytes | None, bytes | None, bool, bool]:
+    """Returns the origin, the client's request id, and whether the request is a preflight and has a body."""
     origin = request_id = None
-    preflight = False
+    preflight = has_body = False
     for name, value in headers:
         if name == b"origin":
             origin = value
@@ -203,7 +207,9 @@ def _cors_fields(headers: Iterable[tuple[bytes, bytes]]) -> tuple[bytes | None, 
             request_id = value
         elif name == b"access-control-request-method":
             preflight = True
-    return origin, request_id, preflight
+        elif announces_body(name, value):
+            has_body = True
+    return origin, request_id, preflight, has_body
 
 
 def _list_methods(send: Send) -> Send:

@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from quotecast.api.answers import JSON
 from quotecast.api.edge.ambiguity import is_ambiguous
+from quotecast.api.edge.bodies import announces_body, with_whole_body
 from quotecast.api.edge.middleware import is_harmless
 from quotecast.api.negotiation import VARY, content_tag, matches, negotiation_headers
 from quotecast.asgi import App, Header, content_length, respond
@@ -110,6 +111,8 @@ class Pages:
         page = self._pages.get(scope["path"]) if scope["type"] == "http" else None
         if page is None or is_ambiguous(scope):
             return self._app(scope, receive, send)
+        if any(announces_body(*header) for header in scope["headers"]):
+            _, send = with_whole_body(receive, send)
         if scope["method"] in {"GET", "HEAD"}:
             return _answer(page, scope, send)
         if scope["method"] == "OPTIONS":
