@@ -14,6 +14,7 @@ from quotecast.mcp.asking import CALL_SECONDS, Asking
 from quotecast.mcp.calls import Calls
 from quotecast.mcp.hosts import allowed_hosts, allowed_origins
 from quotecast.mcp.protocol import Context, make_server
+from quotecast.mcp.refusals import with_own_refusals
 from quotecast.settings.model import Settings
 
 MAX_BODY_BYTES: Final = 64 * 1024
@@ -57,7 +58,7 @@ async def open_http(settings: Settings, calls: Calls, service: App, request_id: 
         max_request_body_size=MAX_BODY_BYTES,
     )
     async with manager.run():
-        yield manager.handle_request
+        yield with_own_refusals(manager.handle_request, request_id)
 
 
 def _scope(context: Context) -> Any:

@@ -17,9 +17,12 @@ _DETAILS: Final = {
     400: "This WebSocket handshake is malformed: it needs one Host, an Upgrade, a version and a key",
     403: "This feed is not open to you, or there is none at this path",
     405: "A feed is opened with GET",
+    414: "The address of a feed has at most 8,192 bytes: send a subscribe command after the handshake",
     426: "This path is a WebSocket feed: connect with a WebSocket client",
+    431: "A handshake has at most 128 headers, each of at most 8,192 bytes",
     505: "A feed is opened with HTTP/1.1",
 }
+_TOO_LONG: Final = {HTTPStatus.REQUEST_URI_TOO_LONG, HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE}
 #: Reasons that an application closes a handshake with, and the sentence that the client reads with its 503.
 #: Any other reason is 403.
 FULL: Final = {
@@ -29,6 +32,14 @@ FULL: Final = {
 }
 #: The reasons of all refusals, as metrics name them.
 REASONS: Final = ("malformed", "origin", "unknown_feed", "relay", *FULL)
+
+
+class Handshaking(ServerProtocol):
+    """The parser of a connection; it refuses a request that is too long to be read as we do."""
+
+    def reject(self, status: int, text: str) -> Response:
+        """Returns a refusal."""
+        return refusal(self, status) if status in _TOO_LONG else super().reject(status, text)
 
 
 def answer_handshake(protocol: ServerProtocol, request: Request) -> Response:
@@ -48,7 +59,7 @@ def answer_handshake(protocol: ServerProtocol, request: Request) -> Response:
 def refusal(protocol: ServerProtocol, status: int, detail: str = "") -> Response:
     """Returns a refusal in the format of the API's errors: JSON with a sentence, a code and a request id."""
     body, request_id = _problem(status, detail or _DETAILS.get(status, HTTPStatus(status).phrase))
-    response = protocol.reject(status, body.decode())
+    response = ServerProtocol.reject(protocol, status, body.decode())
     del response.headers["Content-Type"]
     response.headers["Content-Type"] = "application/json"
     response.headers["X-Request-ID"] = request_id

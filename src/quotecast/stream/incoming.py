@@ -14,6 +14,7 @@ from websockets.server import ServerProtocol
 
 from quotecast.feed.framing import WINDOW_BITS
 from quotecast.stream.deflate import EXTENSION
+from quotecast.stream.handshakes import Handshaking
 from quotecast.stream.messages import Assembly
 
 #: Above the limit of a command, so that the feed itself answers one that is too long.
@@ -85,7 +86,7 @@ class Borders:
 
 def new_connection() -> Incoming:
     """Returns the parser of a connection whose request `websockets` reads; it stays."""
-    return Incoming(ServerProtocol(max_size=MAX_MESSAGE_BYTES, extensions=[EXTENSION]))
+    return Incoming(Handshaking(max_size=MAX_MESSAGE_BYTES, extensions=[EXTENSION]))
 
 
 def open_connection(*, compresses: bool) -> Incoming:

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -186,6 +187,18 @@ def test_a_request_of_another_site_or_form_is_refused(
     assert answer.status_code == status
     allowed = answer.headers.get("access-control-allow-origin")
     assert allowed == (headers["origin"] if status == 200 else None)
+    told = answer.json()
+    if "jsonrpc" not in told:
+        assert told["request_id"] == answer.headers["x-request-id"]
+        assert told["code"] == HTTPStatus(status).phrase.lower().replace(" ", "_")
+
+
+@pytest.mark.parametrize("body", [[], [PING], 1, "ping", {}, {"jsonrpc": "1.0", "id": 1, "method": "ping"}])
+def test_a_message_that_is_no_request_is_refused_in_one_sentence(service: Service, body: Any) -> None:
+    """Names of the SDK's classes are no help."""
+    answer = post(service, body, **{"x-forwarded-for": "192.0.2.5"})
+    error = {"code": -32600, "message": "Must be one JSON-RPC 2.0 request, not a batch"}
+    assert (answer.status_code, answer.json()["error"]) == (400, error)
 
 
 def test_only_post_is_allowed(service: Service) -> None:

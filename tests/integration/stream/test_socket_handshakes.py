@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import json
 import socket
 from typing import Any
 
@@ -70,6 +71,7 @@ async def test_what_is_no_handshake_is_answered_and_closed(request_bytes: bytes,
         writer.write(request_bytes)
         answer = await asyncio.wait_for(reader.read(), 10)
     assert answer.startswith(b"HTTP/1.1 " + status)
+    assert json.loads(answer.partition(b"\r\n\r\n")[2]).keys() == {"detail", "code", "request_id"}
 
 
 async def test_answer_and_first_frames_are_one_send(monkeypatch: pytest.MonkeyPatch) -> None:
