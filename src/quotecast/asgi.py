@@ -5,6 +5,7 @@ of this service in their scope, and the feed server's `send` returns more than a
 """
 
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from http import HTTPStatus
 from typing import Any, Final
 
 Scope = MutableMapping[str, Any]
@@ -17,6 +18,15 @@ Headers = list[Header]
 
 #: The entry of a request's scope that says that its answer has no body: the request was HEAD.
 BODILESS: Final = "quotecast.bodiless"
+
+
+#: Codes of errors whose status has another phrase in each version of Python, or none of its own.
+_CODES: Final = {413: "too_large", 414: "uri_too_long", 431: "header_too_large"}
+
+
+def code_of_status(status: int) -> str:
+    """Returns the code of an error that has only a status: its phrase in lower case."""
+    return _CODES.get(status) or HTTPStatus(status).phrase.lower().replace(" ", "_")
 
 
 async def respond(send: Send, status: int, headers: Iterable[Header], body: bytes = b"") -> None:

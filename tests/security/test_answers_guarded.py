@@ -15,7 +15,7 @@ def operations(whole: Whole) -> list[tuple[str, str, bool]]:
     document: dict[str, Any] = whole.service.get("/api/openapi.json").json()
     return [
         # `{}` makes an API key optional.
-        (method, path, {} not in operation.get("security", [{}]) or path in ENTRANCES)
+        (method, path, {} not in (operation["security"] or [{}]) or path in ENTRANCES)
         for path, item in document["paths"].items()
         for method, operation in item.items()
     ]

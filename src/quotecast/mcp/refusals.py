@@ -4,7 +4,7 @@ import json
 from http import HTTPStatus
 from typing import Any, Final
 
-from quotecast.asgi import App, Message, Scope, Send, content_length
+from quotecast.asgi import App, Message, Scope, Send, code_of_status, content_length
 from quotecast.errors import Problem
 from quotecast.market.codec import encode_json
 
@@ -55,9 +55,8 @@ def _refusing(send: Send, request_id: str) -> Send:
 
 def _refusal(status: int, headers: dict[bytes, bytes], body: bytes, request_id: str) -> bytes:
     if not headers.get(b"content-type", b"").startswith(_JSON[1]):
-        phrase = HTTPStatus(status).phrase
-        code = phrase.lower().replace(" ", "_")
-        return encode_json(Problem(_DETAILS.get(status, phrase), code, request_id))
+        detail = _DETAILS.get(status, HTTPStatus(status).phrase)
+        return encode_json(Problem(detail, code_of_status(status), request_id))
     told = json.loads(body)
     if told["error"]["message"].startswith(_OF_CLASSES):
         told["error"] = {"code": _INVALID_REQUEST, "message": _NO_REQUEST}

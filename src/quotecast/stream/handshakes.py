@@ -9,6 +9,7 @@ from urllib.parse import unquote
 from websockets.http11 import Request, Response
 from websockets.server import ServerProtocol
 
+from quotecast.asgi import code_of_status
 from quotecast.errors import Problem
 from quotecast.market.codec import encode_json
 from quotecast.stream.room import RETRY_SECONDS
@@ -86,8 +87,8 @@ def full_response() -> bytes:
 
 def _problem(status: int, detail: str) -> tuple[bytes, str]:
     """Returns the body, and the request id in it."""
-    code, request_id = HTTPStatus(status).phrase.lower().replace(" ", "_"), os.urandom(8).hex()
-    return encode_json(Problem(detail, code, request_id)), request_id
+    request_id = os.urandom(8).hex()
+    return encode_json(Problem(detail, code_of_status(status), request_id)), request_id
 
 
 def http_scope_of(request: Request, transport: asyncio.Transport) -> dict[str, Any]:

@@ -6,7 +6,6 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -14,6 +13,7 @@ import httpx
 import pytest
 
 from quotecast.accounts import migrations
+from quotecast.asgi import code_of_status
 from quotecast.mcp.tools import TOOLS
 from support.clients.mcp_clients import environment, over_http, over_stdio, refusal, structured
 from support.clients.scraping import scrape
@@ -190,7 +190,7 @@ def test_a_request_of_another_site_or_form_is_refused(
     told = answer.json()
     if "jsonrpc" not in told:
         assert told["request_id"] == answer.headers["x-request-id"]
-        assert told["code"] == HTTPStatus(status).phrase.lower().replace(" ", "_")
+        assert told["code"] == code_of_status(status)
 
 
 @pytest.mark.parametrize("body", [[], [PING], 1, "ping", {}, {"jsonrpc": "1.0", "id": 1, "method": "ping"}])

@@ -7,6 +7,7 @@ from typing import Any
 import httpx
 import pytest
 import pytest_asyncio
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from litestar.routes import HTTPRoute
 
 from quotecast.api.answers import cached_for
@@ -240,17 +241,31 @@ async def test_every_answer_has_an_example_that_fits(document: dict[str, Any]) -
 
 
 def assert_fits(value: Any, schema: dict[str, Any], document: dict[str, Any]) -> None:
-    """Checks that objects have all required fields and no unknown ones."""
-    if "$ref" in schema:
-        schema = document["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
-    if schema.get("type") == "array":
-        for each in value:
-            assert_fits(each, schema["items"], document)
-    elif "properties" in schema:
-        assert set(schema["required"]) <= set(value) <= set(schema["properties"])
-    elif schema.get("additionalProperties"):
-        for each in value.values():
-            assert_fits(each, schema["additionalProperties"], document)
+    """Checks a value by its schema; a string may be the text of a value, as in a query."""
+    Draft202012Validator({**schema, "components": document["components"]}).validate(value)
+
+
+async def test_every_example_of_a_field_or_parameter_fits(document: dict[str, Any]) -> None:
+    for name, schema in document["components"]["schemas"].items():
+        for field, described_as in schema.get("properties", {}).items():
+            for example in described_as.get("examples", ()):
+                assert example == "" or example is not None or "null" in str(described_as), f"{name}.{field}"
+                assert_fits(example, described_as, document)
+    for operation in described(document).values():
+        for parameter in operation.get("parameters", ()):
+            for example in parameter["schema"].get("examples", ()):
+                assert_fits(example, parameter["schema"], document)
+
+
+async def test_the_example_of_a_page_is_one_of_the_examples_beside_it(client: httpx.AsyncClient) -> None:
+    """All examples together are a request that the service answers."""
+    document = (await client.get("/api/openapi.json")).json()
+    for path, name in (("/api/market/bars/{symbol}", "interval"), ("/api/crypto/bars/{symbol}", "timeframe")):
+        given = {each["name"]: each["schema"] for each in document["paths"][path]["get"]["parameters"]}
+        query = {each: given[each]["examples"][0] for each in (name, "order", "page")}
+        symbol = given["symbol"]["examples"][0]
+        answer = await client.get(path.format(symbol=symbol), params=query)
+        assert answer.json().get("errors") is None, answer.text
 
 
 @pytest.mark.parametrize("path", [*PATHS, *ADDED])
@@ -292,9 +307,9 @@ async def test_an_account_operation_names_its_statuses_and_headers(
     operation = described(document)[name]
     secured = name[1] not in OPEN_TO_ALL
     scheme = "apiKey" if name[1] == "/api/keys/ticket" else "bearer"
-    assert operation.get("security") == ([{scheme: []}] if secured else None)
+    assert operation["security"] == ([{scheme: []}] if secured else [])
     responses = operation["responses"]
-    assert {"429", "503"} <= set(responses)
+    assert {"403", "429", "503"} <= set(responses)
     assert ("401" in responses) is (name[1] != "/api/auth/register")
     usual = name[0] in {"post", "put", "patch"} and name not in WITHOUT_BODY
     assert ("requestBody" in operation) is (usual or name in WITH_BODY)
@@ -322,7 +337,7 @@ async def test_public_reads_take_an_api_key_and_need_none(document: dict[str, An
     for name, operation in described(document).items():
         reads = name not in ACCOUNT_OPERATIONS | ADDED_ACCOUNT_OPERATIONS and OPERATIONS[name] is not None
         takes = reads or name in STREAMS
-        assert (operation.get("security") == optional) is takes, name
+        assert (operation["security"] == optional) is takes, name
         assert not reads or "$TOKEN" not in str(operation["x-codeSamples"])
 
 

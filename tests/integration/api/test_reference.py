@@ -4,7 +4,6 @@ import ast
 import re
 from collections.abc import AsyncIterator, Iterator
 from datetime import date, datetime
-from http import HTTPStatus
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any
@@ -14,6 +13,7 @@ import pytest
 import pytest_asyncio
 
 from quotecast.api.edge.middleware import Edge
+from quotecast.asgi import code_of_status
 from quotecast.market.instruments import CATEGORIES
 from support.made.factories import client_to, edge_of, full_mirrors, services
 
@@ -185,10 +185,10 @@ def codes_in_use() -> Iterator[str]:
     classes: dict[str, dict[str, Any]] = {}
     for path, source in sources(files("quotecast")):
         classes |= classes_in(source)
-        if path.startswith(("api/", "stream/")) and not path.startswith("api/reference/"):
+        if path.startswith(("api/", "stream/", "mcp/")) and not path.startswith("api/reference/"):
             yield from (code for groups in CODES.findall(source) for code in filter(None, groups))
             for groups in STATUSES.findall(source):
-                yield HTTPStatus(int("".join(groups))).phrase.lower().replace(" ", "_")
+                yield code_of_status(int("".join(groups)))
     for each in classes.values():
         if "code" in each and status_of(each, classes) not in {429, 500}:
             yield each["code"]
@@ -244,7 +244,7 @@ async def test_every_operation_has_samples(document: dict[str, Any]) -> None:
         assert beginning in samples["Python"]
         assert path in samples["TypeScript"]
         # `{}` makes an API key optional.
-        assert ("$TOKEN" in samples["curl"]) is ({} not in operation.get("security", [{}]))
+        assert ("$TOKEN" in samples["curl"]) is ({} not in (operation["security"] or [{}]))
 
 
 async def test_samples_of_quotes_work(client: httpx.AsyncClient, document: dict[str, Any]) -> None:

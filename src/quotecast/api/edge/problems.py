@@ -17,7 +17,7 @@ from msgspec import UNSET, UnsetType
 
 from quotecast.api.edge.middleware import REQUEST_ID
 from quotecast.api.services import HttpRequest
-from quotecast.asgi import Scope, Send, content_length, respond
+from quotecast.asgi import Scope, Send, code_of_status, content_length, respond
 from quotecast.complaints import choices_of, complaint
 from quotecast.errors import (
     FieldProblem,
@@ -62,7 +62,7 @@ def problem(
     request_id: str | UnsetType = request.scope.get(REQUEST_ID, UNSET)  # type: ignore[assignment]  # ours
     body = Problem(
         detail=text,
-        code=code or _text(status).lower().replace(" ", "_"),
+        code=code or code_of_status(status),
         request_id=request_id,
         errors=errors or UNSET,
     )

@@ -34,6 +34,10 @@ _ERRORS: Final = {
         Problem("Not authenticated", "not_authenticated", ID),
         Problem("Invalid or expired token", "invalid_token", ID),
     ),
+    403: refused(
+        "An API key is given in place of a token",
+        Problem("API keys open no accounts: log in and send that token", "key_not_enough", ID),
+    ),
     408: refused("The body did not arrive in time", Problem("Request Timeout", "request_timeout", ID)),
     413: refused("The body is too large", Problem("Payload Too Large", "too_large", ID)),
     422: refused(
@@ -46,6 +50,7 @@ _ERRORS: Final = {
         Problem("The accounts are not available now", "database", ID),
     ),
 }
+_OF_ALL: Final = (401, 403, 429, 503)
 _OF_BODIES: Final = (400, 408, 413, 422)
 
 
@@ -55,6 +60,7 @@ class AccountOperation(Operation):
 
     def __post_init__(self) -> None:
         """Adds headers to the framework's responses."""
+        self.security = self.security or []
         responses = cast("dict[str, OpenAPIResponse]", self.responses or {})
         add_csv(self, responses)
         if self.request_body is None:
@@ -112,7 +118,7 @@ def outcomes(
     others: Mapping[int, ResponseSpec] | None = None,
 ) -> dict[int, ResponseSpec]:
     """Returns the responses of an account route: success, the errors of every account route, and `others`."""
-    expected = sorted({401, 429, 503, *errors, *(_OF_BODIES if body else ())})
+    expected = sorted({*_OF_ALL, *errors, *(_OF_BODIES if body else ())})
     good = described(kind, example, description)
     return {status: good, **{each: _ERRORS[each] for each in expected}, **(others or {})}
 
@@ -120,7 +126,7 @@ def outcomes(
 def none_left(description: str, *errors: int, others: Mapping[int, ResponseSpec]) -> dict[int, ResponseSpec]:
     """Returns the responses of a route that removes something."""
     gone = ResponseSpec(data_container=None, description=description)
-    return {204: gone, **{each: _ERRORS[each] for each in sorted({401, 429, 503, *errors})}, **others}
+    return {204: gone, **{each: _ERRORS[each] for each in sorted({*_OF_ALL, *errors})}, **others}
 
 
 def not_found(what: str) -> ResponseSpec:

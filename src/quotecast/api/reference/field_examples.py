@@ -5,14 +5,18 @@ from typing import Any, Final
 
 Fields = Iterator[tuple[str, str, Any]]
 
-#: Examples of fields that no example of a request or answer has.
+#: Examples of fields that no example of a request or answer has, or of which another schema's would be wrong.
 _EXAMPLES: Final[Mapping[str, Any]] = {
     "AlertChange.active": False,
+    "DovizBar.volume": None,
     "FeedAge.problem": "unreadable",
+    "NewAlert.type": "stock",
     "ChartBars.nextTime": 1_795_188_300,
     "Overview.errors": {"earnings": "Upstream unavailable"},
     "ProfileChange.end_sessions": True,
+    "Scope.addresses": ["203.0.113.0/24"],
     "SymbolInfo.delay": 900,
+    "UnknownQuote.v": {},
     "homeSymbol": "BABA",
     "note": "Take profit",
     "since": "2026-11-02",
@@ -33,9 +37,10 @@ class FieldExamples:
 
     def example(self, schema: str, field: str) -> Any:
         """Returns the field's value in an example of the schema, else of another schema with this field."""
-        keys = (f"{schema}.{field}", field)
-        given = next((_EXAMPLES[key] for key in keys if key in _EXAMPLES), None)
-        candidates = (self._found.get(keys[0]), given, self._found.get(field))
+        key = f"{schema}.{field}"
+        if key in _EXAMPLES:
+            return _EXAMPLES[key]
+        candidates = (self._found.get(key), _EXAMPLES.get(field), self._found.get(field))
         return next((each for each in candidates if each not in _POOR), candidates[0])
 
     def _read(self, schema: Mapping[str, Any], value: Any) -> None:

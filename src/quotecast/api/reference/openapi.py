@@ -155,6 +155,7 @@ class Reading(Operation):
     def __post_init__(self) -> None:
         """Adds the refusals of keys, and headers, to the framework's responses."""
         responses = cast("dict[str, OpenAPIResponse]", self.responses or {})
+        self.security = self.security or []
         if self._takes_key(responses):
             self.security = _OPEN
             responses |= _key_refusals()

@@ -2,6 +2,8 @@
 
 from typing import Any, Final
 
+from quotecast.api.bar_queries import BarQuery, token_of
+
 #: Descriptions of path parameters.
 _TEXTS: Final = {
     "alert_id": "Id of one of your alerts",
@@ -40,7 +42,7 @@ _EXAMPLES: Final = {
     "market.list": "gainers",
     "offset": 100,
     "order": "desc",
-    "page": "eyJhZnRlciI6MTc2MzY0MDAwMH0",
+    "page": token_of(BarQuery("1h", 1_795_132_800, 1_795_165_200, order="desc")),
     "q": "altin",
     "range": "1M",
     "raw": "true",
