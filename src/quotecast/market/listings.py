@@ -10,6 +10,7 @@ from quotecast.market.assets import Asset
 from quotecast.market.feeds import Kind
 from quotecast.market.groups import bank_of
 from quotecast.market.quotes import CryptoQuote, DovizQuote, Quote, StockQuote
+from quotecast.market.renames import formers_of
 
 #: Quote assets that are worth a dollar: turnover in others is not comparable.
 _DOLLARS: Final = frozenset({"USD", "USDT", "USDC", "FDUSD"})
@@ -63,7 +64,13 @@ def _stock(ticker: str, name: str, exchange: str | None, quote: StockQuote | Non
     turnover = quote.price * float(quote.volume or 0) if quote else 0.0
     alias = alias_of("stock", ticker)
     result = SearchResult("stock", ticker, name, "USD", exchange)
-    return Listing(result, ticker, "", f"{name} {alias.names}", _weight(ticker, alias, turnover))
+    return Listing(
+        result,
+        ticker,
+        "",
+        f"{name} {alias.names} {_formers('stock', ticker)}",
+        _weight(ticker, alias, turnover),
+    )
 
 
 def pair_listings(quotes: Mapping[str, CryptoQuote]) -> Iterator[Listing]:
@@ -74,7 +81,8 @@ def pair_listings(quotes: Mapping[str, CryptoQuote]) -> Iterator[Listing]:
         turnover = quote.price * (quote.volume or 0.0) + 1 if target in _DOLLARS else 0.0
         result = SearchResult("crypto", quote.ticker, quote.name, target, quote.exchange)
         weight = _weight(quote.ticker, alias, turnover)
-        yield Listing(result, f"{quote.ticker} {base}", "", f"{quote.name} {alias.names}", weight)
+        text = f"{quote.name} {alias.names} {_formers('crypto', base)}"
+        yield Listing(result, f"{quote.ticker} {base}", "", text, weight)
 
 
 def doviz_listings(quotes: Mapping[str, DovizQuote]) -> Iterator[Listing]:
@@ -89,6 +97,10 @@ def doviz_listings(quotes: Mapping[str, DovizQuote]) -> Iterator[Listing]:
         names = f"{quote.name.replace(' ', '-')} {quote.source.replace(' ', '-')} {alias.names}"
         weight = _weight(quote.symbol, alias, 0.0, dealer=bank is not None)
         yield Listing(result, quote.symbol, parts, names, weight)
+
+
+def _formers(kind: Kind, symbol: str) -> str:
+    return " ".join(formers_of(kind, symbol))
 
 
 def _weight(ticker: str, alias: Alias, turnover: float, *, dealer: bool = False) -> float:

@@ -16,7 +16,8 @@ from litestar.types import ExceptionHandlersMap
 from msgspec import UNSET, UnsetType
 
 from quotecast.api.edge.middleware import REQUEST_ID
-from quotecast.api.services import HttpRequest
+from quotecast.api.services import HttpRequest, services_of
+from quotecast.api.suggestions import suggest
 from quotecast.asgi import Scope, Send, code_of_status, content_length, respond
 from quotecast.complaints import choices_of, complaint
 from quotecast.errors import (
@@ -25,12 +26,14 @@ from quotecast.errors import (
     NotAuthenticated,
     Problem,
     QuotecastError,
+    SymbolNotFound,
     TooLarge,
     TooManyRequests,
     UpgradeRequired,
     UpstreamError,
 )
 from quotecast.market.codec import encode_json
+from quotecast.market.feeds import Feed
 
 #: Seconds of `Retry-After` when an upstream names none.
 _UPSTREAM_RETRY: Final = 5.0
@@ -93,7 +96,18 @@ def _on_refusal(request: HttpRequest, error: QuotecastError) -> Response[bytes]:
             return _on_failure(request, error)
         case _:
             headers = _retry_after(getattr(error, "retry_after", None))
-            return problem(request, error.status, str(error), code=error.code, headers=headers)
+            errors = _suggestions(request) if isinstance(error, SymbolNotFound) else ()
+            text = str(error)
+            return problem(request, error.status, text, code=error.code, errors=errors, headers=headers)
+
+
+def _suggestions(request: HttpRequest) -> list[FieldProblem]:
+    """Returns what the unknown symbol of the request may mean."""
+    given: str | None = request.path_params.get("symbol") or request.query_params.get("symbol")
+    group = request.route_handler.opt.get("limit")
+    feed = next((feed for feed in Feed if feed.spec.name == group), Feed.STOCKS)
+    text = suggest(services_of(request), feed, given.strip("/")) if given else None
+    return [] if text is None else [FieldProblem("symbol", text)]
 
 
 async def refuse_request(scope: Scope, send: Send, error: QuotecastError) -> None:

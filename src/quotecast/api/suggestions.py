@@ -1,0 +1,92 @@
+"""What an unknown symbol may mean: a former name, another feed's instrument, or a typing mistake."""
+
+from collections.abc import Iterator
+from string import ascii_uppercase, digits
+from typing import Final
+
+from quotecast.api.services import MarketServices
+from quotecast.feed.mirror import Mirror
+from quotecast.market.feeds import Feed
+from quotecast.market.instruments import MAX_SYMBOL_LENGTH
+from quotecast.market.quotes import DovizQuote, Quote
+from quotecast.market.renames import rename_of
+
+#: Letters of the shortest symbol in which one typing mistake is forgiven.
+_LEAST_LETTERS: Final = 3
+#: A longer text has too many neighbours: a thousand take a millisecond.
+_MOST_LETTERS: Final = 12
+_LETTERS: Final = ascii_uppercase + digits
+#: Quote assets of the best-known pairs.
+_TARGETS: Final = ("USDT", "USD", "USDC", "EUR", "TRY", "BTC")
+_NOUNS: Final = {Feed.STOCKS: "stock", Feed.CRYPTO: "pair", Feed.DOVIZ: "currency or metal"}
+
+
+def suggest(services: MarketServices, feed: Feed, text: str) -> str | None:
+    """Returns a sentence about a symbol that a feed does not have; None without an idea."""
+    text = text.strip()
+    if not 0 < len(text) <= MAX_SYMBOL_LENGTH:
+        return None
+    return _renamed(feed, text) or _elsewhere(services, feed, text) or _near(services.mirrors[feed], text)
+
+
+def _renamed(feed: Feed, text: str) -> str | None:
+    base, separator, target = text.upper().replace("-", "/", 1).partition("/")
+    found = rename_of(feed.spec.kind, base)
+    if found is None:
+        return None
+    symbol = f"{found.symbol}{separator}{target}"
+    if not found.since:
+        return f"Did you mean {symbol}?"
+    return f"Did you mean {symbol}? It is the name of {base} since {found.since}."
+
+
+def _elsewhere(services: MarketServices, feed: Feed, text: str) -> str | None:
+    for other in services.configured():
+        entry = services.mirrors[other].find(text) if other is not feed else None
+        if entry is not None:
+            return f"{entry.key} is a {_NOUNS[other]}: see the feed {other.spec.name}."
+    return None
+
+
+def _near(mirror: Mirror, text: str) -> str | None:
+    letters = "".join(filter(str.isalnum, text)).upper()
+    found = next(filter(None, map(mirror.find, _spellings(mirror, letters))), None)
+    if found is None:
+        near = {entry.key: entry for entry in map(mirror.find, _edits(text.upper())) if entry}
+        found = max(near.values(), key=lambda entry: (_turnover(entry.quote), entry.key), default=None)
+    return None if found is None else f"Did you mean {found.key}?"
+
+
+def _spellings(mirror: Mirror, letters: str) -> Iterator[str]:
+    """Yields symbols of the letters, the best known first: `BTCUSDT` is a pair, `altin` gold."""
+    match mirror.feed:
+        case Feed.CRYPTO:
+            yield from (f"{letters[:at]}/{letters[at:]}" for at in range(2, len(letters) - 1))
+            yield from (f"{letters}/{target}" for target in _TARGETS)
+        case Feed.DOVIZ:
+            yield from (
+                key
+                for key in mirror.quotes()
+                if letters in {*key.upper().split("-"), key.upper().replace("-", "")}
+            )
+        case Feed.STOCKS:
+            yield from (f"{letters[:at]}.{letters[at:]}" for at in range(2, len(letters)))
+
+
+def _turnover(quote: Quote | None) -> float:
+    if quote is None or isinstance(quote, DovizQuote):
+        return 0.0
+    return quote.price * float(quote.volume or 0)
+
+
+def _edits(text: str) -> Iterator[str]:
+    """Yields the texts with one letter missing, superfluous, wrong, or swapped with the next one."""
+    if not _LEAST_LETTERS <= len(text) <= _MOST_LETTERS:
+        return
+    for at in range(len(text) + 1):
+        head, tail = text[:at], text[at:]
+        yield head + tail[1:]
+        yield head + tail[1:2] + tail[:1] + tail[2:]
+        for letter in _LETTERS:
+            yield head + letter + tail
+            yield head + letter + tail[1:]

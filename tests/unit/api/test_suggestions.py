@@ -1,0 +1,69 @@
+"""What the service says about a symbol that a feed does not have."""
+
+import pytest
+
+from quotecast.api.suggestions import suggest
+from quotecast.market.feeds import Feed
+from support.made.factories import client_of, full_mirrors, mirror_of, services
+from support.made.market import doviz, pair, stock
+
+
+@pytest.mark.parametrize(
+    ("feed", "text", "said"),
+    [
+        (Feed.STOCKS, "APPL", "Did you mean AAPL?"),
+        (Feed.STOCKS, "aapll", "Did you mean AAPL?"),
+        (Feed.STOCKS, "BRKB", "Did you mean BRK.B?"),
+        (Feed.STOCKS, "FB", "Did you mean META? It is the name of FB since 2022-06-09."),
+        (Feed.STOCKS, "sq", "Did you mean XYZ? It is the name of SQ since 2025-01-21."),
+        (Feed.STOCKS, "BTC/USDT", "BTC/USDT is a pair: see the feed crypto."),
+        (Feed.STOCKS, "gram-altin", "gram-altin is a currency or metal: see the feed doviz."),
+        (Feed.CRYPTO, "BTCUSDT", "Did you mean BTC/USDT?"),
+        (Feed.CRYPTO, "btc", "Did you mean BTC/USDT?"),
+        (Feed.CRYPTO, "XBT/USDT", "Did you mean BTC/USDT?"),
+        (Feed.CRYPTO, "xbt-usdt", "Did you mean BTC/USDT?"),
+        (Feed.CRYPTO, "BTC/USTD", "Did you mean BTC/USDT?"),
+        (Feed.CRYPTO, "AAPL", "AAPL is a stock: see the feed market."),
+        (Feed.DOVIZ, "altin", "Did you mean gram-altin?"),
+        (Feed.DOVIZ, "gramaltin", "Did you mean gram-altin?"),
+        (Feed.DOVIZ, "USDD", "Did you mean USD?"),
+        (Feed.STOCKS, "QQQQQQQ", None),
+        (Feed.STOCKS, "X" * 40, None),
+        (Feed.STOCKS, "€", None),
+        (Feed.STOCKS, " ", None),
+    ],
+)
+def test_an_unknown_symbol_may_mean_another(feed: Feed, text: str, said: str | None) -> None:
+    made = services(
+        {
+            Feed.STOCKS: mirror_of(Feed.STOCKS, [stock(each) for each in ("AAPL", "BRK.B", "MSFT")]),
+            Feed.CRYPTO: mirror_of(Feed.CRYPTO, [pair("BTC/USDT"), pair("BTC/TRY"), pair("ETH/USDT")]),
+            Feed.DOVIZ: mirror_of(Feed.DOVIZ, [doviz("gram-altin"), doviz("USD")]),
+        }
+    )
+    assert suggest(made, feed, text) == said
+
+
+def test_of_several_the_most_traded_is_meant() -> None:
+    quotes = [stock("AAPL", 200.0), stock("APP", 1.0), stock("PPL", 1.0)]
+    made = services({**full_mirrors(), Feed.STOCKS: mirror_of(Feed.STOCKS, quotes)})
+    assert suggest(made, Feed.STOCKS, "APPL") == "Did you mean AAPL?"
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("/api/market/quotes/APPL", "Did you mean AAPL?"),
+        ("/api/market/bars/APPL", "Did you mean AAPL?"),
+        ("/api/crypto/quotes/BTCUSDT", "Did you mean BTC/USDT?"),
+        ("/api/crypto/bars/btcusdt", "Did you mean BTC/USDT?"),
+        ("/api/doviz/quotes/altin", "Did you mean gram-altin?"),
+        ("/api/openbb/market/bars?symbol=APPL", "Did you mean AAPL?"),
+    ],
+)
+async def test_a_404_says_what_was_meant(path: str, said: str) -> None:
+    """Where the detail stays the specified one."""
+    async with client_of(services(full_mirrors())) as client:
+        answer = await client.get(path)
+    assert (answer.status_code, answer.json()["detail"]) == (404, "Symbol not found")
+    assert answer.json()["errors"] == [{"field": "symbol", "message": said}]
