@@ -1,7 +1,7 @@
 """Arguments of the tools; the JSON schemas of their inputs are made of these types."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Final, Literal, TypeVar
+from typing import Annotated, Any, Final, Literal, TypeVar, get_args, get_origin
 
 import msgspec
 from msgspec import Meta, Struct
@@ -65,8 +65,8 @@ class Bars(Arguments, frozen=True):
     symbol: Symbol
     feed: Feed = "stocks"
     interval: Annotated[
-        Literal["1m", "5m", "15m", "30m", "1h", "4h", "D", "W", "M"],
-        Meta(description="Length of a bar; 30m is not available for stocks"),
+        Literal["1m", "5m", "15m", "1h", "4h", "D", "W", "M"],
+        Meta(description="Length of a bar"),
     ] = "D"
     start: Annotated[Moment | None, Meta(description="First moment; without it, the newest bars")] = None
     end: Annotated[
@@ -153,12 +153,37 @@ def read_arguments(kind: type[A], given: Mapping[str, Any]) -> A:
     if not _is_encodable(given):
         raise Refused("The arguments hold half of a character (a lone surrogate)", 422)
     try:
-        return msgspec.convert(given, type=kind)
+        return msgspec.convert(_as_meant(kind, given), type=kind)
     except msgspec.ValidationError as error:
         name = complaint(str(error)).field.partition("[")[0]
         choices = next((choices_of(field.type) for field in fields(kind) if field.name == name), [])
         found = complaint(str(error), choices)
         raise Refused(f"{found.field}: {found.message}", 422) from None
+
+
+def _as_meant(kind: type[Arguments], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the arguments in their types where models write `"AAPL,MSFT"`, `'["AAPL"]'` or `3.0`."""
+    lists = {field.name for field in fields(kind) if _is_list(field.type)}
+    return {name: _as_list(value) if name in lists else _as_number(value) for name, value in given.items()}
+
+
+def _is_list(annotated: Any) -> bool:
+    return get_origin(get_args(annotated)[0] if get_origin(annotated) is Annotated else annotated) is list
+
+
+def _as_list(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    if value.strip().startswith("["):
+        try:
+            return msgspec.json.decode(value)
+        except (msgspec.DecodeError, RecursionError):
+            return value
+    return [each.strip() for each in value.split(",")]
+
+
+def _as_number(value: Any) -> Any:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _is_encodable(given: Mapping[str, Any]) -> bool:

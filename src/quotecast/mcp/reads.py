@@ -21,7 +21,14 @@ async def search(asking: Asking, wanted: given.Search) -> Table:
 
 
 async def quotes(asking: Asking, wanted: given.Quotes) -> Table:
-    """Returns the quotes of some symbols of one feed."""
+    """Returns the quotes of some symbols of one feed; with none, Refused says what the first one may mean."""
+    found = await _quotes(asking, wanted)
+    if found.missing and not found.total:
+        await quote(asking, wanted.feed, wanted.symbols[0])
+    return found
+
+
+async def _quotes(asking: Asking, wanted: given.Quotes) -> Table:
     if wanted.feed == "stocks":
         answer = await asking.read(path_of("market", "quotes"), symbols=_listed(wanted.symbols))
         missing = [unquote(name) for name in answer.headers.get("x-missing-symbols", "").split(",") if name]

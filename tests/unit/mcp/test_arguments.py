@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from quotecast.mcp.arguments import Arguments, Bars, Quotes, read_arguments, schema_of
+from quotecast.api.routes.bar_parameters import STOCK_INTERVALS
+from quotecast.mcp.arguments import Arguments, Bars, News, Quotes, read_arguments, schema_of
 from quotecast.mcp.asking import Refused
 from quotecast.mcp.tools import TOOLS, listed_tools
 
@@ -40,6 +41,27 @@ def test_a_call_with_the_least_arguments_has_the_defaults() -> None:
 
 
 @pytest.mark.parametrize(
+    ("given", "read"),
+    [
+        ({"symbols": "AAPL"}, Quotes(symbols=["AAPL"])),
+        ({"symbols": "AAPL, MSFT"}, Quotes(symbols=["AAPL", "MSFT"])),
+        ({"symbols": '["AAPL", "MSFT"]'}, Quotes(symbols=["AAPL", "MSFT"])),
+        ({"symbols": "BTC/USDT", "feed": "crypto"}, Quotes(symbols=["BTC/USDT"], feed="crypto")),
+        ({"symbols": "AAPL", "limit": 3.0}, News(symbols=["AAPL"], limit=3)),
+        ({"symbol": "AAPL", "limit": 3.0}, Bars(symbol="AAPL", limit=3)),
+    ],
+)
+def test_arguments_in_the_types_that_models_write(given: dict[str, Any], read: Arguments) -> None:
+    """Lists as text, and whole numbers with a point; a name with a comma is two names."""
+    assert read_arguments(type(read), given) == read
+
+
+def test_no_interval_is_offered_that_a_feed_refuses() -> None:
+    offered = schema_of(Bars)["properties"]["interval"]["enum"]
+    assert set(offered) <= set(STOCK_INTERVALS)
+
+
+@pytest.mark.parametrize(
     ("kind", "given", "said"),
     [
         (Quotes, {}, "symbols: Missing"),
@@ -49,6 +71,9 @@ def test_a_call_with_the_least_arguments_has_the_defaults() -> None:
         (Quotes, {"symbol": "AAPL"}, "symbol: No such argument; there are: symbols, feed"),
         (Quotes, {"symbols": ["A"], "feed": "bonds"}, "feed: Must be one of stocks, crypto, doviz"),
         (Bars, {"symbol": "A", "limit": 201}, "limit: Must be at most 200"),
+        (Quotes, {"symbols": "[nope"}, "symbols: Must be a list, not text"),
+        (Quotes, {"symbols": ""}, "symbols[0]: Must have at least 1 character"),
+        (Bars, {"symbol": "A", "limit": 3.5}, "limit: Must be a whole number, not a decimal number"),
         (Bars, {"symbol": "A", "limit": "9"}, "limit: Must be a whole number, not text"),
         (Quotes, {"symbols": ["\ud800"]}, "The arguments hold half of a character (a lone surrogate)"),
         (Arguments, {"feed": "stocks"}, "feed: No such argument; there are: none"),

@@ -58,6 +58,13 @@ async def test_a_tool_reads_its_route(tool: str, given: dict[str, Any], path: st
     assert service.asked == [path]
 
 
+async def test_quotes_of_unknown_symbols_alone_ask_what_the_first_may_mean() -> None:
+    """The answer to one symbol says so; that to a list only counts them."""
+    service = Service({}, **{"x-missing-symbols": "BTC%2FUSDT,NOPE"})
+    await service.call("quotes", symbols=["BTC/USDT", "NOPE"])
+    assert service.asked[1:] == ["/api/market/quotes/BTC%2FUSDT"]
+
+
 async def test_a_symbol_cannot_leave_its_place_in_a_path() -> None:
     service = Service([])
     await service.call("bars", symbol="../../auth/profile?x#y")
