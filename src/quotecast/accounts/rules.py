@@ -12,6 +12,9 @@ MIN_PASSWORD: Final = 8
 MAX_PASSWORD: Final = 128
 MAX_NOTE: Final = 200
 
+#: What begins an internationalised label of a domain in ASCII (RFC 5890).
+_ENCODED: Final = "xn--"
+
 
 def name(text: str, most: int = MAX_NAME) -> str:
     """Returns a valid name without the blanks around it. Raises InvalidValue."""
@@ -39,12 +42,28 @@ def email(text: str) -> str:
 
 
 def lower_email(text: str) -> str:
-    """Returns text in the stored form of emails: trimmed, lower case, composed (NFC). Raises InvalidValue."""
+    """Returns text in the stored form of emails: trimmed, lower case, composed (NFC), with a Unicode domain.
+
+    Raises InvalidValue.
+    """
     # Composing takes quadratic time; a text that is cut here is too long in any case.
     address = compose(compose(text.strip()[: 4 * MAX_EMAIL + 1]).lower())
+    local, at, domain = address.rpartition("@")
+    if _ENCODED in domain:
+        address = local + at + compose(".".join(map(_unicode_label, domain.split("."))).lower())
     _check_length("email", address, 1, MAX_EMAIL)
     _check_characters("email", address)
     return address
+
+
+def _unicode_label(label: str) -> str:
+    """Returns a label of a domain in Unicode: `xn--mnchen-3ya` is `münchen` (RFC 3492)."""
+    if not label.startswith(_ENCODED):
+        return label
+    try:
+        return label.removeprefix(_ENCODED).encode("ascii").decode("punycode")
+    except UnicodeError:
+        return label
 
 
 def password(text: str, least: int = MIN_PASSWORD, field: str = "password") -> str:

@@ -25,3 +25,21 @@ def test_an_email_of_the_longest_form_is_taken() -> None:
     """Its length before composition does not matter."""
     address = "e\u0301" * 200 + "@example.com"
     assert rules.email(address) == "é" * 200 + "@example.com"
+
+
+@pytest.mark.parametrize(
+    ("text", "stored"),
+    [
+        ("x@xn--mnchen-3ya.example", "x@münchen.example"),
+        ("X@XN--MNCHEN-3YA.EXAMPLE", "x@münchen.example"),
+        ("x@MÜNCHEN.example", "x@münchen.example"),
+        ("x@xn--strae-oqa.de", "x@straße.de"),
+        ("x@mail.xn--mnchen-3ya.xn--p1ai", "x@mail.münchen.рф"),
+        ("xn--mnchen-3ya@example.com", "xn--mnchen-3ya@example.com"),
+        ("x@xn--é.example", "x@xn--é.example"),
+        ("x@xn--99999999.example", "x@xn--99999999.example"),
+    ],
+)
+def test_both_forms_of_a_domain_are_one_address(text: str, stored: str) -> None:
+    """Browsers write `münchen`, mail servers `xn--mnchen-3ya`; a label that is neither stays as it is."""
+    assert rules.email(text) == stored
