@@ -11,6 +11,7 @@ import { findPlaces, findQuotes } from "./lookup.ts";
 import { type Answer, type Given, type Page, Rest, type RestOptions, type Route } from "./rest.ts";
 import type { SearchResult, Session } from "./rest-types.ts";
 import { fetchWithRetries, type RetryOptions } from "./retries.ts";
+import { checkedAddress } from "./service-address.ts";
 import { Stream } from "./stream.ts";
 import { userTicket } from "./user-ticket.ts";
 
@@ -44,7 +45,7 @@ export class Client {
   readonly #connection: ConnectionOptions;
 
   constructor(address: string, options: ClientOptions = {}) {
-    this.address = new URL(address).href.replace(/\/$/, "");
+    this.address = checkedAddress(address);
     this.token = options.token ?? null;
     const { apiKey, feeds = this.address, encoding, WebSocket } = options;
     if (apiKey !== undefined && options.ticket) throw new TypeError("A client has an API key or tickets, not both");

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from collections.abc import Callable
 from datetime import UTC, date, datetime
 from typing import Any
@@ -280,3 +281,19 @@ def test_all_quotes_of_a_feed_come_page_by_page(asking: Asking) -> None:
         {"limit": "2"},
         {"limit": "2", "after": "B/C"},
     ]
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("127.0.0.1:8000", "must begin with http:// or https://, as in http://127.0.0.1:8000"),
+        ("localhost", "must begin with http:// or https://, as in http://localhost"),
+        ("ws://127.0.0.1:8000", "must begin with http:// or https://, as in http://127.0.0.1:8000"),
+        ("http://127.0.0.1:8000/api", "must end before /api: http://127.0.0.1:8000"),
+        ("https://example.com/quotes/api/", "must end before /api: https://example.com/quotes"),
+    ],
+)
+@pytest.mark.parametrize("face", [Client, AsyncClient])
+def test_an_address_that_cannot_work_is_refused_at_once(face: Any, address: str, said: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(said)):
+        face(address)

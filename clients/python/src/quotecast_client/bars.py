@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Union
+from typing import Any, Literal, NamedTuple, Union
 
 from quotecast_client.calls import Call, Moment, path
 from quotecast_client.names import split_name
 from quotecast_client.rest_types import Bar, DovizBar
 
+Interval = Literal["1m", "5m", "15m", "30m", "1h", "4h", "D", "W", "M"]
+#: The `range` of stocks, and of a portfolio's value.
+Span = Literal["1D", "5D", "1M", "3M", "6M", "YTD", "1Y", "5Y"]
+Order = Literal["asc", "desc"]
+Source = Literal["own"]
+Hours = Literal["regular", "extended"]
 #: A bar; the volume of doviz is None.
 AnyBar = Union[Bar, DovizBar]
 
@@ -15,14 +21,14 @@ AnyBar = Union[Bar, DovizBar]
 class BarWish(NamedTuple):
     """Which bars of a symbol to read."""
 
-    interval: str | None
-    span: str | None
+    interval: Interval | None
+    span: Span | None
     start: Moment | None
     end: Moment | None
     limit: int | None
-    order: str | None
-    source: str | None
-    session: str | None
+    order: Order | None
+    source: Source | None
+    session: Hours | None
 
 
 def bar_calls(name: str, wish: BarWish) -> list[Call[list[AnyBar]]]:

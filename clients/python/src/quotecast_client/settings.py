@@ -18,6 +18,18 @@ SOCKET_LOGGER = logging.getLogger("quotecast_client.socket")
 SOCKET_LOGGER.setLevel(logging.INFO)
 
 
+def checked_address(address: str) -> str:
+    """Returns the address of a service. Raises ValueError for what would only fail later, and oddly."""
+    scheme, separator, rest = address.partition("://")
+    if not separator or scheme.lower() not in {"http", "https"}:
+        named = rest if separator else address
+        raise ValueError(f"the address {address!r} must begin with http:// or https://, as in http://{named}")
+    bare = address.rstrip("/")
+    if bare.endswith("/api"):
+        raise ValueError(f"the address {address!r} must end before /api: {bare[: -len('/api')]}")
+    return bare
+
+
 def feeds_address(address: str) -> str:
     """Returns the WebSocket address of all feeds of a service, such as `https://quotes.example.com`."""
     return f"{address.rstrip('/').replace('http', 'ws', 1)}/api/ws"

@@ -18,7 +18,7 @@ from quotecast_client.calls import Call
 from quotecast_client.keys import checked_key
 from quotecast_client.retries import Limits
 from quotecast_client.sessions import Wishes
-from quotecast_client.settings import feeds_address
+from quotecast_client.settings import checked_address, feeds_address
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -54,7 +54,7 @@ class Client(Market, Account):
     ) -> None:
         if api_key is not None and ticket is not None:
             raise ValueError("a client has an API key or a source of tickets, not both")
-        key = checked_key(api_key)
+        key, address = checked_key(api_key), checked_address(address)
         http = Http(address, token, key, Limits(retries, longest_wait))
         super().__init__(http)
         self.portfolio = Portfolio(http)

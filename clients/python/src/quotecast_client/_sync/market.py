@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from quotecast_client._sync.http import Http
-    from quotecast_client.bars import AnyBar
+    from quotecast_client.bars import AnyBar, Hours, Interval, Order, Source, Span
     from quotecast_client.calls import Moment, Page
     from quotecast_client.copies import Copy
     from quotecast_client.names import Feed
@@ -62,15 +62,15 @@ class Market:
     def bars(
         self,
         name: str,
-        interval: str | None = None,
+        interval: Interval | None = None,
         *,
-        span: str | None = None,
+        span: Span | None = None,
         start: Moment | None = None,
         end: Moment | None = None,
         limit: int | None = None,
-        order: str | None = None,
-        source: str | None = None,
-        session: str | None = None,
+        order: Order | None = None,
+        source: Source | None = None,
+        session: Hours | None = None,
     ) -> list[AnyBar]:
         """Returns one page of bars of a symbol of any feed, the oldest first.
 
@@ -83,7 +83,13 @@ class Market:
         return page.data
 
     def history(
-        self, name: str, interval: str, start: Moment, end: Moment | None = None, *, source: str | None = None
+        self,
+        name: str,
+        interval: Interval,
+        start: Moment,
+        end: Moment | None = None,
+        *,
+        source: Source | None = None,
     ) -> Iterator[AnyBar]:
         """Yields all bars that open from `start` to before `end`, page by page."""
         wish = BarWish(interval, None, start, end, 1000, None, source, None)
