@@ -54,5 +54,5 @@ def test_figures_are_medians_of_the_benchmarks(figure: str) -> None:
 
 
 def test_its_program_is_whole() -> None:
-    """README.md has one program, which test_commands.py runs."""
+    """README.md has one program, which test_blocks.py runs."""
     assert len(blocks(TEXT, "python")) == 1
