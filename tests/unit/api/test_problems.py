@@ -32,17 +32,17 @@ class Holding(Struct):
     shares: float
 
 
-@get("/api/raise/{name:str}", sync_to_thread=False)
+@get("/api/health/raise/{name:str}", sync_to_thread=False)
 def failing(name: FromPath[str]) -> None:
     raise RAISED[name]
 
 
-@get("/api/typed", sync_to_thread=False)
+@get("/api/health/typed", sync_to_thread=False)
 def typed(limit: FromQuery[int]) -> int:
     return limit
 
 
-@post("/api/holdings", sync_to_thread=False)
+@post("/api/health/holdings", sync_to_thread=False)
 def add(data: JSONBody[Holding]) -> Holding:
     return data
 
@@ -75,7 +75,7 @@ async def test_every_exception_has_its_answer(
     name: str, status: int, detail: str, code: str, retry_after: str | None
 ) -> None:
     """The answer repeats an exception's text only where it is written for clients."""
-    answer = await answer_to("GET", f"/api/raise/{name}")
+    answer = await answer_to("GET", f"/api/health/raise/{name}")
     assert answer.status_code == status
     assert answer.json()["detail"] == detail
     assert answer.json()["code"] == code
@@ -89,7 +89,7 @@ async def test_every_exception_has_its_answer(
 )
 async def test_a_body_that_is_no_json_is_400(content: bytes) -> None:
     """Every kind of broken JSON gets the same answer."""
-    answer = await answer_to("POST", "/api/holdings", content=content)
+    answer = await answer_to("POST", "/api/health/holdings", content=content)
     assert answer.status_code == 400
     assert answer.json()["detail"] == "Malformed JSON"
 
@@ -97,9 +97,9 @@ async def test_a_body_that_is_no_json_is_400(content: bytes) -> None:
 @pytest.mark.parametrize(
     ("request_", "field"),
     [
-        (("POST", "/api/holdings", {"ticker": "AAPL", "shares": "many"}), "shares"),
-        (("GET", "/api/typed?limit=ten", None), "limit"),
-        (("GET", "/api/typed", None), "limit"),
+        (("POST", "/api/health/holdings", {"ticker": "AAPL", "shares": "many"}), "shares"),
+        (("GET", "/api/health/typed?limit=ten", None), "limit"),
+        (("GET", "/api/health/typed", None), "limit"),
     ],
     ids=["body", "query", "missing"],
 )
@@ -114,12 +114,12 @@ async def test_an_invalid_value_is_422_and_named(request_: tuple[str, str, Any],
 
 
 async def test_a_body_over_80_kilobytes_is_refused() -> None:
-    answer = await answer_to("POST", "/api/holdings", content=b" " * (80 * 1024 + 1))
+    answer = await answer_to("POST", "/api/health/holdings", content=b" " * (80 * 1024 + 1))
     assert answer.status_code == 413
     assert answer.json()["detail"] == "Payload Too Large"
 
 
 async def test_the_body_names_only_what_there_is_to_say() -> None:
     """An error without fields has no list of fields."""
-    answer = await answer_to("GET", "/api/raise/symbol")
+    answer = await answer_to("GET", "/api/health/raise/symbol")
     assert set(answer.json()) == {"detail", "code", "request_id"}

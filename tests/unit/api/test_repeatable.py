@@ -23,7 +23,7 @@ def answer_of(text: str) -> Answer:
     return Answer(text.encode(), [(b"content-type", b"text/plain")], tag=None)
 
 
-@get("/plain/{name:str}", sync_to_thread=False, opt={"limit": "market"})
+@get("/api/market/plain/{name:str}", sync_to_thread=False, opt={"limit": "market"})
 @repeatable
 def plain(services: Services, name: FromPath[str], times: FromQuery[int] = 1) -> Answer:
     """Repeats a name."""
@@ -31,7 +31,7 @@ def plain(services: Services, name: FromPath[str], times: FromQuery[int] = 1) ->
     return answer_of(name * times)
 
 
-@get("/awaited/{name:str}", opt={"limit": "market"})
+@get("/api/market/awaited/{name:str}", opt={"limit": "market"})
 @repeatable
 async def awaited(services: Services, name: FromPath[str], times: FromQuery[int] = 1) -> Answer:
     """Repeats a name."""
@@ -78,15 +78,15 @@ async def test_marked_read_is_routed_once_and_admitted_each_time(kind: str) -> N
         routed += 1
         await app(scope, receive, send)  # type: ignore[arg-type]  # passed through
 
-    repeats = Repeats(counted, throttle=throttle, parameters={f"/{kind}/{{name}}": ["times"]})
+    repeats = Repeats(counted, throttle=throttle, parameters={f"/api/market/{kind}/{{name}}": ["times"]})
     edge = Edge(repeats, cors_origins=["*"], account_origins=[], websocket_origins=["*"])
     async with client_to(edge) as client:
-        answers = [await client.get(f"/{kind}/ab?times=2") for _ in range(6)]
+        answers = [await client.get(f"/api/market/{kind}/ab?times=2") for _ in range(6)]
     assert [answer.status_code for answer in answers] == [200] * 5 + [429]
     assert {answer.text for answer in answers[:5]} == {"abab"}
     assert [answer.headers["x-ratelimit-remaining"] for answer in answers] == ["4", "3", "2", "1", "0", "0"]
     assert routed == 1
-    assert set(window.keys) == {f"everybody /{kind}/{{name}} ?"}
+    assert set(window.keys) == {f"everybody /api/market/{kind}/{{name}} ?"}
 
 
 def test_handler_has_the_request_in_place_of_the_services() -> None:

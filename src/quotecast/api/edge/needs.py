@@ -19,6 +19,15 @@ _FEEDS: Final = {feed.spec.name: feed for feed in Feed}
 _BARS: Final = frozenset({"bars", "history", "sparklines"})
 #: The first parts of paths with data of the market, beside the feeds.
 _DATA: Final = frozenset({"financials", "mcp", "openbb", "search", "sse", "udf"})
+#: The first parts of paths without data of the market, or with that of the user alone, which the view bounds.
+_WITHOUT_DATA: Final = frozenset(
+    {
+        *("auth", "portfolio", "watchlist", "watchlists", "alerts", "terminal", "keys", "admin"),
+        *("health", "ready", "docs", "openapi.json", "asyncapi.json", "llms.txt"),
+        *("widgets.json", "apps.json"),
+        "ws",  # over HTTP, where it asks for an upgrade
+    }
+)
 #: Reads whose answers hold no price, so that a key for some symbols may have all of them.
 _WITHOUT_PRICES: Final = frozenset({"assets", "symbols", "status"})
 #: Reads of the symbols that the request names.
@@ -38,9 +47,7 @@ def needs_of(path: str, kind: str) -> Needs | None:
     """Returns what a path needs; None for paths that hold no data of the market."""
     if path == RELAY_PATH:
         return None
-    # As the router reads it.
-    parts = [part for part in path.split("/") if part]
-    first, *rest = (parts[1:] if parts[:1] == ["api"] else parts) or [""]
+    first, *rest = _parts_of(path)
     feeds = tuple(_FEEDS[part] for part in (first, *rest[:2]) if part in _FEEDS)[:1]
     if kind == "websocket":
         grid: tuple[Door, ...] = ("openbb",) if rest[:1] == ["openbb"] else ()
@@ -49,6 +56,18 @@ def needs_of(path: str, kind: str) -> Needs | None:
         feeds = (Feed.STOCKS,)
     holds_data = first in _FEEDS or first in _DATA
     return Needs(feeds, _doors_of(first, rest), (first, *rest)) if holds_data else None
+
+
+def is_classified(path: str) -> bool:
+    """Whether it is decided if a route holds data of the market; the gate lets other paths through."""
+    first = _parts_of(path)[0]
+    return path == RELAY_PATH or first in _FEEDS or first in _DATA or first in _WITHOUT_DATA
+
+
+def _parts_of(path: str) -> list[str]:
+    """Returns the parts of a path behind `/api`, as the router reads it; the first one may be empty."""
+    parts = [part for part in path.split("/") if part]
+    return (parts[1:] if parts[:1] == ["api"] else parts) or [""]
 
 
 @lru_cache(maxsize=4096)
