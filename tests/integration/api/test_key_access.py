@@ -264,8 +264,11 @@ def test_the_scope_of_a_key_narrows_its_plan(service: Service, keys: KeyMaker) -
     )
     assert get(service, key, f"/api/market/quotes?symbols=aapl,{energy}").status_code == 200
     assert get(service, key, "/api/market/bars/AAPL?range=1D").status_code == 200
-    assert get(service, key, "/api/market/assets").status_code == 200
+    assert get(service, key, "/api/market/status").status_code == 200
     for path in (
+        "/api/market/assets",
+        "/api/market/assets?search=apple",
+        "/api/openbb/market/symbols",
         "/api/market/quotes?symbols=all",
         "/api/market/quotes?symbols=AAPL,MSFT",
         "/api/market/quotes?symbols=AAPL&symbols=MSFT",

@@ -28,8 +28,6 @@ _WITHOUT_DATA: Final = frozenset(
         "ws",  # over HTTP, where it asks for an upgrade
     }
 )
-#: Reads whose answers hold no price, so that a key for some symbols may have all of them.
-_WITHOUT_PRICES: Final = frozenset({"assets", "symbols", "status"})
 #: Reads of the symbols that the request names.
 _BY_NAME: Final = frozenset({"quotes", "bars", "sparklines"})
 
@@ -97,7 +95,7 @@ def require_names(scope: Scope, only: Iterable[str], services: MarketServices) -
         # The feed judges the names; a tool's reads come through the gate.
         return
     first, *rest = needs.rest
-    if first in _FEEDS and rest and rest[0] in _WITHOUT_PRICES:
+    if first in _FEEDS and rest == ["status"]:
         return
     names = _named(rest, scope["query_string"])
     if first == "financials" and rest[:1] == ["company"]:
