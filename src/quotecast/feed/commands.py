@@ -38,6 +38,9 @@ class Query(Struct, frozen=True):
     bars: str | None = None
     bars_since: str | None = None
     snapshot: str | None = None
+    #: A parameter of the address that does not exist, and the one that it resembles.
+    unknown: str | None = None
+    meant: str | None = None
 
 
 #: The interval of live bars; `none` ends them.
@@ -151,6 +154,8 @@ def names_of(symbols: str | None) -> list[str] | Literal["all"]:
 
 def command_of(query: Query) -> Command:
     """Returns the subscription that an address asks for. Raises CommandError."""
+    if query.unknown is not None:
+        raise CommandError(f"{query.unknown}: No such parameter; did you mean {query.meant}?")
     return Command(
         "subscribe",
         names_of(query.symbols),

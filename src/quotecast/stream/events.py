@@ -25,6 +25,7 @@ from quotecast.errors import (
     NoData,
     ProviderMissing,
     QuotecastError,
+    UnknownParameter,
 )
 from quotecast.feed.client import ClientSession
 from quotecast.feed.commands import CommandError, Query, names_of
@@ -215,6 +216,8 @@ async def _end(send: Any, writer: EventWriter, _code: CloseCode) -> None:
 def _query_of(scope: Any, feed: Feed) -> Query:
     """Returns what a request asks for: the id of the last event goes before the address's cursor."""
     query = queries_of(scope["query_string"], feed)[feed.spec.name]
+    if query.unknown is not None and query.meant is not None:
+        raise UnknownParameter(query.unknown, query.meant)
     if names_of(query.symbols) == []:
         raise InvalidValue("symbols", "Name at least one symbol, or all")
     last = _header(scope, b"last-event-id")

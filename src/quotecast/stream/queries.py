@@ -1,11 +1,21 @@
 """The queries of feeds' addresses."""
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
 from urllib.parse import parse_qs
+
+from msgspec.structs import replace
 
 from quotecast.feed.commands import Query
 from quotecast.market.feeds import Feed
+from quotecast.similar_names import near_name
+
+#: The parameters of a feed's address; on the socket of all feeds each list has its feed's name.
+_COMMON: Final = frozenset(
+    {"interval", "since", "fields", "bars", "bars_since", "snapshot", "heartbeat", "at", "speed", "ticket"}
+)
+_OF_FEED: Final = _COMMON | {"symbols"}
+_OF_ALL: Final = _COMMON | {feed.spec.name for feed in Feed}
 
 
 class Replay(NamedTuple):
@@ -38,16 +48,30 @@ def queries_of(query_string: bytes, feed: Feed | None) -> dict[str, Query]:
     `since=none` is for all.
     """
     given = _values_of(query_string)
+    unknown = _unknown(given, _OF_FEED if feed else _OF_ALL)
     if feed:
-        return {feed.spec.name: _query(given, "symbols", _last(given, "since"), _last(given, "bars_since"))}
+        query = _query(given, "symbols", _last(given, "since"), _last(given, "bars_since"))
+        return {feed.spec.name: replace(query, **unknown) if unknown else query}
     lists = [each.spec.name for each in Feed if each.spec.name in given]
     cursors, times = _by_feed(given, "since"), _by_feed(given, "bars_since")
     if _last(given, "since") == "none":
         cursors = dict.fromkeys(lists, "none")
-    return {
+    queries = {
         name: _query(given, name, cursors.get(name), times.get(name))
         for name in dict.fromkeys([*lists, *cursors])
     }
+    if not unknown:
+        return queries
+    # A misspelt feed alone is answered with the names that there are.
+    return {name: replace(query, **unknown) for name, query in queries.items()} or {
+        unknown["unknown"]: Query()
+    }
+
+
+def _unknown(given: Iterable[str], known: frozenset[str]) -> dict[str, str]:
+    """Returns the fields of a Query about the first parameter that misspells a known one; {} without any."""
+    pairs = ((name, near_name(name, known)) for name in given if name not in known)
+    return next(({"unknown": name, "meant": meant} for name, meant in pairs if meant is not None), {})
 
 
 def _values_of(query_string: bytes) -> Mapping[str, Sequence[str]]:

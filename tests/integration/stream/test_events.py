@@ -85,6 +85,7 @@ def test_gzip_streams_hold_the_same_frames(service: Service, version: str) -> No
         ("market?symbols=AAPL&bars=2m", 422, "bars"),
         ("market?symbols=AAPL&bars_since=2026-01-01", 422, "bars_since"),
         ("market?symbols=AAPL&heartbeat=0", 422, "heartbeat"),
+        ("market?symbols=AAPL&feilds=price", 422, "feilds"),
         ("market?symbols=AAPL&snapshot=no", 422, "snapshot"),
         ("market?symbols=AAPL&at=2026-01-01T00:00:00Z", 422, "at"),
         ("market?symbols=" + "sector:A," * 2001, 422, "symbols"),

@@ -35,3 +35,27 @@ def test_escapes_and_heartbeats() -> None:
     assert queries_of(query, Feed.CRYPTO) == {"crypto": Query(symbols="BTC/USDT ")}
     assert heartbeat_of(query) == "5"
     assert heartbeat_of(b"symbols=A") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "feed", "unknown"),
+    [
+        (b"symbols=AAPL&feilds=price", Feed.STOCKS, ("feilds", "fields")),
+        (b"symbol=AAPL", Feed.STOCKS, ("symbol", "symbols")),
+        (b"symbols=AAPL&bars-since=x", Feed.STOCKS, ("bars-since", "bars_since")),
+        (b"symbols=AAPL&_=17&utm_source=x&t=1", Feed.STOCKS, None),
+        (b"symbols=AAPL&ticket=x&at=1&speed=2&heartbeat=5", Feed.STOCKS, None),
+        (b"market=AAPL&intervall=500", None, ("intervall", "interval")),
+    ],
+)
+def test_a_misspelt_parameter_is_named(
+    text: bytes, feed: Feed | None, unknown: tuple[str, str] | None
+) -> None:
+    """Others are ignored: cache busters and what analytics add."""
+    (query,) = queries_of(text, feed).values()
+    assert (query.unknown, query.meant) == (unknown or (None, None))
+
+
+def test_a_misspelt_feed_is_no_empty_list() -> None:
+    """The session answers a name that is no feed's with the names that there are."""
+    assert [*queries_of(b"markt=AAPL", None)] == ["markt"]

@@ -1,8 +1,7 @@
 """Query parameters that a route does not have, but that look like one of its own."""
 
-import difflib
 from functools import cache
-from typing import Any, Final
+from typing import Any
 from urllib.parse import parse_qsl
 
 from litestar.handlers import BaseRouteHandler
@@ -10,19 +9,7 @@ from litestar.params import QueryParameter
 
 from quotecast.api.services import HttpRequest
 from quotecast.errors import UnknownParameter
-
-#: Names of one thing on different routes, here and elsewhere.
-_SIBLINGS: Final = (
-    {"start", "from", "since"},
-    {"end", "to", "until"},
-    {"limit", "count", "countback"},
-    {"interval", "timeframe", "resolution"},
-    {"symbols", "symbol", "ticker", "tickers"},
-)
-#: Shorter names are of cache busters.
-_LEAST_LETTERS: Final = 3
-#: One or two letters off.
-_LIKENESS: Final = 0.8
+from quotecast.similar_names import meant_name
 
 
 async def refuse_unknown(request: HttpRequest) -> None:
@@ -32,7 +19,7 @@ async def refuse_unknown(request: HttpRequest) -> None:
         return
     known = _names_of(request.route_handler)
     for name, _ in parse_qsl(query.decode("latin-1"), keep_blank_values=True):
-        if name not in known and (meant := _meant(name, known)):
+        if name not in known and (meant := meant_name(name, known)):
             raise UnknownParameter(name, meant)
 
 
@@ -41,13 +28,3 @@ def _names_of(handler: BaseRouteHandler) -> frozenset[str]:
     fields = handler.parsed_fn_signature.parameters.items()
     asked: list[tuple[str, Any]] = [(name, field.kwarg_definition) for name, field in fields]
     return frozenset(each.name or name for name, each in asked if isinstance(each, QueryParameter))
-
-
-def _meant(name: str, known: frozenset[str]) -> str | None:
-    for names in _SIBLINGS:
-        if name in names and names & known:
-            return min(names & known)
-    near = (
-        difflib.get_close_matches(name, known, n=1, cutoff=_LIKENESS) if len(name) >= _LEAST_LETTERS else []
-    )
-    return near[0] if near else None
