@@ -166,13 +166,21 @@ def _supervise(descriptors: list[int]) -> None:
     for descriptor in descriptors[1:]:
         os.close(descriptor)
 
+    # Once it is reaped, its id may be another process's.
+    reaping, is_reaped = threading.Lock(), False
+
     def kill_without_client() -> None:
         if not client.recv(1):
-            os.kill(command, signal.SIGKILL)
+            with reaping:
+                if not is_reaped:
+                    os.kill(command, signal.SIGKILL)
 
     client.send(_NUMBER.pack(command))
     threading.Thread(target=kill_without_client, daemon=True).start()
-    _, status = os.waitpid(command, 0)
+    os.waitid(os.P_PID, command, os.WEXITED | os.WNOWAIT)
+    with reaping:
+        _, status = os.waitpid(command, 0)
+        is_reaped = True
     client.send(_NUMBER.pack(os.waitstatus_to_exitcode(status)))
     os._exit(0)
 
