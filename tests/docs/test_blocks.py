@@ -47,6 +47,8 @@ _SHELL: Final = frozenset({"console", "bash", "sh"})
 #: What a program that follows a feed prints, and the seconds that it runs, until it is believed.
 _ENOUGH_LINES: Final = 5
 _WHILE: Final = 10.0
+#: Between the outputs of two commands.
+_BETWEEN: Final = "--- next command ---"
 _SECONDS: Final = 90
 
 
@@ -155,8 +157,9 @@ def test_the_blocks_of_a_page_run_in_order(up: Up, data: str, tmp_path: Path, na
             follow_program(shell, earlier + block.body)
             earlier += "" if is_endless(block.body) else block.body
         else:
-            for command in commands(block):
-                output = shell.run(command.text)
+            given = commands(block)
+            outputs = shell.run(*(each.text for each in given))
+            for command, output in zip(given, outputs, strict=True):
                 if shown := {*re.findall(r'"([\w-]+)":', command.shown)}:
                     assert shown <= names(json.loads(output)), command.text
 
@@ -191,14 +194,14 @@ class Shell:
             text = text.replace(given, own)
         return text
 
-    def run(self, text: str) -> str:
-        """Returns the output of a command that succeeds."""
+    def run(self, *texts: str) -> list[str]:
+        """Returns the output of each of some commands, which succeed."""
         script = "\n".join(
             [
                 "set -eo pipefail",
                 f"source {self._variables}",
                 'curl() { command curl --fail-with-body --silent --show-error --max-time 30 "$@"; }',
-                self.fit(text),
+                *(f"{self.fit(each)}\necho; echo '{_BETWEEN}'" for each in texts),
                 f"declare -p token KEY 2>/dev/null >{self._variables} || true",
             ]
         )
@@ -211,8 +214,8 @@ class Shell:
             timeout=_SECONDS,
             check=False,
         )
-        assert done.returncode == 0, f"{text}\n{done.stdout}{done.stderr}"
-        return done.stdout
+        assert done.returncode == 0, f"{texts}\n{done.stdout}{done.stderr}"
+        return done.stdout.split(_BETWEEN)[:-1]
 
     def environment(self) -> dict[str, str]:
         """Returns the environment of programs, with the variables of the commands before them."""
