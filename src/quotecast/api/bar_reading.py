@@ -8,8 +8,8 @@ from msgspec.structs import replace
 from quotecast.api.bar_market import Market
 from quotecast.api.bar_pages import MAX_WINDOWS, Page, read_page
 from quotecast.api.bar_queries import BarQuery, check_span, opening_of
-from quotecast.api.bar_sources import OWN, Source, Upstream
-from quotecast.api.own_bars import OwnBars
+from quotecast.api.bar_sources import ORIGIN, OWN, Source, Upstream
+from quotecast.api.own_bars import OwnAfterPast, OwnBars
 from quotecast.api.services import Services
 from quotecast.errors import NotOffered, ProviderMissing, SymbolNotFound, UpstreamError
 from quotecast.market.bars import LENGTHS
@@ -35,12 +35,16 @@ async def read_bars(
 
     Raises InvalidValue for a bad span, and the upstream's error if there are no own bars either.
     """
+    offered = services.history.get(market.feed, {})
     # An origin has older bars of currencies than a region that began later.
-    if own_only or (market.feed is Feed.DOVIZ and not services.history.get(Feed.DOVIZ)):
-        return FoundPage(await _read(OwnBars(services, market), market, query, most), OWN)
+    if own_only or (market.feed is Feed.DOVIZ and ORIGIN not in offered):
+        source: Source = OwnBars(services, market)
+        if not own_only and market.provider in offered:
+            source = OwnAfterPast(OwnBars(services, market), Upstream(services, market))
+        return FoundPage(await _read(source, market, query, most), OWN)
     try:
-        source = Upstream(services, market)
-        found = FoundPage(await _read(source, market, query, most), source.name)
+        upstream = Upstream(services, market)
+        found = FoundPage(await _read(upstream, market, query, most), upstream.name)
     except WITHOUT_BARS:
         own = await own_page(services, market, query, most)
         if own is None:

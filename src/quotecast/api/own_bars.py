@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from quotecast.api.bar_market import Market
-from quotecast.api.bar_sources import EPOCH, OWN, PAST_POLICY, Part, window_key
+from quotecast.api.bar_sources import EPOCH, OWN, PAST_POLICY, Part, Source, window_key
 from quotecast.api.services import Services
 from quotecast.api.stored_bars import series_of
 from quotecast.cache.base import Policy
@@ -77,6 +77,45 @@ class OwnBars:
             ascending = fold_bars(ascending, interval, market.calendar)
         found = [_to_bar(bar) for bar in ascending]
         return Part(found, cached.status, cached.age_seconds, past, bool(found))
+
+
+class OwnAfterPast:
+    """Own bars behind those of the upstream, as a Source: in each window own bars go from the first one on.
+
+    Prices of doviz are published by nobody else, so a simulated past is the only one that there is.
+    """
+
+    name = OWN
+    settled_after = _WRITTEN_AFTER
+
+    def __init__(self, own: OwnBars, past: Source) -> None:
+        self._own = own
+        self._past = past
+
+    async def read(self, interval: Interval, window: Window) -> Part:
+        """See Source."""
+        past = await self._past.read(interval, window)
+        try:
+            own = await self._own.read(interval, window)
+        except UpstreamError:
+            return past
+        if not own.bars:
+            return past
+        first, *others = own.bars
+        earlier = [bar for bar in past.bars if bar.time < first.time]
+        whole = next((bar for bar in past.bars if bar.time == first.time), None)
+        if earlier and whole is not None:
+            # Of the day, or the minute, in which own bars begin they have the end only.
+            first = Bar(
+                first.time,
+                whole.open,
+                max(whole.high, first.high),
+                min(whole.low, first.low),
+                first.close,
+                first.volume,
+            )
+        bars = [*earlier, first, *others]
+        return msgspec.structs.replace(own, bars=bars, past=own.past and past.past)
 
 
 @contextlib.contextmanager

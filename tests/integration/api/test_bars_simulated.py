@@ -1,11 +1,14 @@
 """Bars of the simulated market over HTTP, beside its quotes."""
 
-from datetime import datetime
+from datetime import UTC, datetime
 
 import pytest
 
+from quotecast.api.stored_bars import series_of
 from quotecast.bus.base import FeedInfo
+from quotecast.market.bars import bar_time
 from quotecast.market.feeds import Feed
+from quotecast.market.own_bars import OwnBar
 from quotecast.providers.simulator.bars import SimulatorHistory
 from quotecast.providers.simulator.client import SimulatorProvider
 from support.made.factories import NOW
@@ -74,3 +77,33 @@ async def test_the_bars_of_a_session_agree_with_the_quote(service: BarService) -
     assert max(each["high"] for each in found) == quote["high"]
     assert min(each["low"] for each in found) == quote["low"]
     assert sum(each["volume"] for each in found) == int(quote["volume"])
+
+
+async def test_simulated_gold_has_a_past_of_years(service: BarService) -> None:
+    """Own bars begin with the service: a chart would be one candle. A bank has its markup."""
+    await simulate(service, Feed.DOVIZ, NOW, always_open=True)
+    for symbol in ("gram-altin", "akbank-USD"):
+        quote = (await service.get(f"/api/doviz/quotes/{symbol}")).json()
+        for query, count in (("timeframe=D&limit=400", 400), ("timeframe=1m&limit=300", 300)):
+            found = (await service.get(f"/api/doviz/bars/{symbol}?{query}")).json()
+            assert len(found) == count
+            assert found[-1]["close"] == quote["price"]
+            assert {each["volume"] for each in found} == {None}
+        (today,) = (await service.get(f"/api/doviz/bars/{symbol}?timeframe=D&limit=1")).json()
+        assert (today["high"], today["low"]) == (quote["high"], quote["low"])
+
+
+async def test_own_bars_of_gold_go_before_its_simulated_past(service: BarService) -> None:
+    """A final bar is the one of the live feed; before the first own bar the past goes on without a gap."""
+    await simulate(service, Feed.DOVIZ, NOW, always_open=True)
+    minute = int(NOW) // 60 * 60
+    own = [OwnBar(minute - 60 * ago, 1.0, 2.0, 0.5, 1.5, None, 9) for ago in (30, 29, 20)]
+    series = series_of(service.mirrors[Feed.DOVIZ])
+    service.stored.bars[series, "1m", "gram-altin"] = {each.opened: each for each in own}
+    found = (await service.get("/api/doviz/bars/gram-altin?timeframe=1m&limit=60")).json()
+    shown = {each["time"]: each for each in found}
+    for bar in own[1:]:
+        assert shown[bar_time(datetime.fromtimestamp(bar.opened, UTC))]["low"] == 0.5
+    times = [datetime.fromisoformat(each["time"]).timestamp() for each in found]
+    assert [each for each in times if each > own[0].opened] == [own[1].opened, own[2].opened]
+    assert times[:20] == [times[0] + 60 * number for number in range(20)]

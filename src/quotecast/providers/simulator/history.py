@@ -30,13 +30,14 @@ _FIRST_DATE: Final[dict[str, Callable[[int], int]]] = {
 }
 
 
-def bars(tape: Tape, interval: Interval, start: int, end: int) -> Iterator[Bar]:
+def bars(tape: Tape, interval: Interval, start: int, end: int, markup: float = 1.0) -> Iterator[Bar]:
     """Returns the bars from the one that contains `start` to the one in progress at `end`, ascending.
 
     `start` and `end` are Unix milliseconds. The bar in progress covers trades up to `end`. Intraday bars
-    align to local midnight; `D`, `W` and `M` start at local midnight of their first trading day.
+    align to local midnight; `D`, `W` and `M` start at local midnight of their first trading day. `markup`
+    multiplies prices, as a bank does.
     """
-    return (_bar(tape.listing, candle) for candle in candles(tape, interval, start, end))
+    return (_bar(tape.listing, candle, markup) for candle in candles(tape, interval, start, end))
 
 
 def candles(tape: Tape, interval: Interval, start: int, end: int) -> Iterator[TickCandle]:
@@ -53,8 +54,11 @@ def _from_days(tape: Tape, interval: str, start: int, end: int) -> Iterator[Tick
         yield replace(merge(candle for _, candle in days), start=days[0][0].midnight)
 
 
-def _bar(listing: Listing, candle: TickCandle) -> Bar:
+def _bar(listing: Listing, candle: TickCandle, markup: float) -> Bar:
     scale = listing.scale
+    if markup != 1.0:
+        marked = {name: round(getattr(candle, name) * markup) for name in ("open", "high", "low", "close")}
+        candle = replace(candle, **marked)
     return Bar(
         # Formatting with gmtime takes a third of the time of a datetime, which matters for years of bars.
         time=strftime("%Y-%m-%dT%H:%M:%SZ", gmtime(candle.start // 1000)),
