@@ -126,7 +126,7 @@ def test_news_are_those_of_the_selected_symbol(page: Page) -> None:
 
 
 def test_earnings_are_by_day_and_mark_watched_symbols(page: Page) -> None:
-    """The calendar goes by day, marks watched symbols, and a symbol becomes the selected one."""
+    """The calendar goes by day, marks watched and foreign symbols, and a symbol becomes the selected one."""
 
     def fulfil(route: Any) -> None:
         report = {"year": 2026, "quarter": 4, "epsActual": None, "revenueActual": None}
@@ -135,7 +135,8 @@ def test_earnings_are_by_day_and_mark_watched_symbols(page: Page) -> None:
             | {"symbol": symbol, "date": date, "hour": hour, "epsEstimate": 1.25, "revenueEstimate": 2e9}
             for symbol, date, hour in (("ZZZ", "2026-11-24", "amc"), ("AAPL", "2026-11-23", "bmo"))
         ]
-        reports[1] |= {"epsActual": 1.5, "revenueActual": 1.9e9}
+        reports[0] |= {"abroad": True}
+        reports[1] |= {"epsActual": 1.5, "revenueActual": 1.9e9, "abroad": False}
         covered = {"coveredFrom": "2026-11-23", "coveredTo": "2026-11-29"}
         route.fulfill(json={"earningsCalendar": reports} | covered)
 
@@ -145,6 +146,8 @@ def test_earnings_are_by_day_and_mark_watched_symbols(page: Page) -> None:
     expect(earnings.locator("table")).to_have_count(2)
     first = earnings.locator("tbody tr").first
     expect(first).to_have_text(re.compile("AAPL.*on your watchlist.*before open.*▲ 1.5 / 1.25.*▼ 1.9B / 2B"))
+    expect(first).not_to_contain_text("listed abroad")
+    expect(earnings.locator("tbody tr").last).to_contain_text("listed abroad: amounts in its own currency")
     earnings.locator("button.symbol").first.focus()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")

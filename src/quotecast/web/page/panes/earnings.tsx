@@ -121,16 +121,22 @@ function Report({ report, isWatched }: { readonly report: EarningsEvent; readonl
         <button type="button" class="symbol" tabIndex={-1}>
           {symbol}
         </button>
-        {isWatched && (
-          <span class="mine" title={say("watchedMark")}>
-            ★<span class="unseen"> {say("watchedMark")}</span>
-          </span>
-        )}
+        {isWatched && <Mark sign="★" word="watchedMark" />}
+        {report.abroad && <Mark sign="¤" word="abroadMark" />}
       </th>
       <td class="hour">{word ? say(word) : ""}</td>
       <Figure actual={report.epsActual} estimate={report.epsEstimate} text={plain} />
       <Figure actual={report.revenueActual} estimate={report.revenueEstimate} text={compact} />
     </tr>
+  );
+}
+
+function Mark({ sign, word }: { readonly sign: string; readonly word: Word }) {
+  return (
+    <span class="mark" title={say(word)}>
+      {sign}
+      <span class="unseen"> {say(word)}</span>
+    </span>
   );
 }
 

@@ -1,4 +1,5 @@
 export const english = {
+  abroadMark: "listed abroad: amounts in its own currency",
   afterClose: "after close",
   allNews: "All",
   beforeOpen: "before open",
@@ -30,6 +31,7 @@ export const english = {
 } as const;
 
 export const turkish: Record<keyof typeof english, string> = {
+  abroadMark: "yurt dışında işlem görür: tutarlar kendi para biriminde",
   afterClose: "kapanıştan sonra",
   allNews: "Tümü",
   beforeOpen: "açılıştan önce",
