@@ -57,13 +57,17 @@ def lower_email(text: str) -> str:
 
 
 def _unicode_label(label: str) -> str:
-    """Returns a label of a domain in Unicode: `xn--mnchen-3ya` is `münchen` (RFC 3492)."""
+    """Returns a label of a domain in Unicode: `xn--mnchen-3ya` is `münchen` (RFC 3492).
+
+    A label without such a form, or with one that no screen shows, stays as it is.
+    """
     if not label.startswith(_ENCODED):
         return label
     try:
-        return label.removeprefix(_ENCODED).encode("ascii").decode("punycode")
+        decoded = label.removeprefix(_ENCODED).encode("ascii").decode("punycode")
     except UnicodeError:
         return label
+    return decoded if decoded.isprintable() else label
 
 
 def password(text: str, least: int = MIN_PASSWORD, field: str = "password") -> str:

@@ -34,6 +34,7 @@ MADE = {
     "2026-11-23T13:00:00:000000": ["api_key_usage", "api_key_usage_batches"],
     "2026-11-23T14:00:00:000000": ["operator_actions", "operator_sessions", "operators"],
     "2026-11-23T20:00:00:000000": [],
+    "2026-11-26T20:00:00:000000": [],
 }
 MIGRATIONS = [*MADE]
 USER = {
@@ -89,6 +90,38 @@ async def test_migrations_go_forwards_and_backwards(
         assert await tables(connection) == tables_after(MIGRATIONS[:count])
     assert await migrations.undo(database_url) == []
     assert await migrations.apply(database_url) == MIGRATIONS
+
+
+async def with_users_of_former_release(
+    database_url: str, connection: asyncpg.Connection, *emails: str
+) -> None:
+    await migrations.apply(database_url)
+    await migrations.undo(database_url)
+    for number, email in enumerate(emails):
+        await insert(connection, id=f"{number:024x}", email=email)
+
+
+async def test_emails_of_former_releases_get_a_domain_in_unicode(
+    database_url: str, connection: asyncpg.Connection
+) -> None:
+    """Log-in and operators' commands look for that form; labels that are no Punycode stay."""
+    emails = "x@xn--mnchen-3ya.example", "y@xn--99999999.example", "xn--z@example.com", "x@other.example"
+    await with_users_of_former_release(database_url, connection, *emails)
+    assert await migrations.apply(database_url) == MIGRATIONS[-1:]
+    rows = await connection.fetch("SELECT email FROM users ORDER BY id")
+    assert [row["email"] for row in rows] == ["x@münchen.example", *emails[1:]]
+
+
+async def test_users_with_both_forms_of_an_email_stop_the_migration(
+    database_url: str, connection: asyncpg.Connection
+) -> None:
+    """One of them would be out of reach; the error names both, and nothing changes."""
+    emails = ("x@münchen.example", "x@xn--mnchen-3ya.example", "y@xn--mnchen-3ya.example")
+    await with_users_of_former_release(database_url, connection, *emails)
+    with pytest.raises(migrations.MigrationFailed, match=r"x@xn--mnchen-3ya\.example \(id 0{23}1\).*0{24}\)"):
+        await migrations.apply(database_url)
+    rows = await connection.fetch("SELECT email FROM users ORDER BY id")
+    assert [row["email"] for row in rows] == [*emails]
 
 
 async def undone(database_url: str, *options: str) -> tuple[int | None, str]:

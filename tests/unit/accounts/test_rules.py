@@ -38,6 +38,8 @@ def test_an_email_of_the_longest_form_is_taken() -> None:
         ("xn--mnchen-3ya@example.com", "xn--mnchen-3ya@example.com"),
         ("x@xn--é.example", "x@xn--é.example"),
         ("x@xn--99999999.example", "x@xn--99999999.example"),
+        ("x@xn--a-la.example", "x@xn--a-la.example"),
+        ("x@xn--ib9b.example", "x@xn--ib9b.example"),
     ],
 )
 def test_both_forms_of_a_domain_are_one_address(text: str, stored: str) -> None:
