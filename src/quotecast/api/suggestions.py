@@ -7,6 +7,7 @@ from typing import Final
 from quotecast.api.services import MarketServices
 from quotecast.feed.mirror import Mirror
 from quotecast.market.feeds import Feed
+from quotecast.market.folding import fold
 from quotecast.market.instruments import MAX_SYMBOL_LENGTH
 from quotecast.market.quotes import DovizQuote, Quote
 from quotecast.market.renames import rename_of
@@ -18,6 +19,11 @@ _MOST_LETTERS: Final = 12
 _LETTERS: Final = ascii_uppercase + digits
 #: Quote assets of the best-known pairs.
 _TARGETS: Final = ("USDT", "USD", "USDC", "EUR", "TRY", "BTC")
+_ALPHABETS: Final = {
+    Feed.STOCKS: "Symbols of stocks have the letters A to Z, digits, dots and hyphens only.",
+    Feed.CRYPTO: "Symbols of pairs have the letters A to Z and digits only.",
+    Feed.DOVIZ: "Symbols of currencies and metals have the letters a to z, digits and hyphens only.",
+}
 _NOUNS: Final = {Feed.STOCKS: "stock", Feed.CRYPTO: "pair", Feed.DOVIZ: "currency or metal"}
 
 
@@ -26,7 +32,12 @@ def suggest(services: MarketServices, feed: Feed, text: str) -> str | None:
     text = text.strip()
     if not 0 < len(text) <= MAX_SYMBOL_LENGTH:
         return None
-    return _renamed(feed, text) or _elsewhere(services, feed, text) or _near(services.mirrors[feed], text)
+    return (
+        _renamed(feed, text)
+        or _elsewhere(services, feed, text)
+        or _near(services.mirrors[feed], text)
+        or (None if text.isascii() else _ALPHABETS[feed])
+    )
 
 
 def _renamed(feed: Feed, text: str) -> str | None:
@@ -44,12 +55,12 @@ def _elsewhere(services: MarketServices, feed: Feed, text: str) -> str | None:
     for other in services.configured():
         entry = services.mirrors[other].find(text) if other is not feed else None
         if entry is not None:
-            return f"{entry.key} is a {_NOUNS[other]}: see the feed {other.spec.name}."
+            return f"{entry.key} is a {_NOUNS[other]}, in the feed {other} (/api/{other.spec.name})."
     return None
 
 
 def _near(mirror: Mirror, text: str) -> str | None:
-    letters = "".join(filter(str.isalnum, text)).upper()
+    letters = "".join(filter(str.isalnum, fold(text))).upper()
     found = next(filter(None, map(mirror.find, _spellings(mirror, letters))), None)
     if found is None:
         near = {entry.key: entry for entry in map(mirror.find, _edits(text.upper())) if entry}

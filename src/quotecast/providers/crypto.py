@@ -3,8 +3,9 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
-from typing import ClassVar, TypeVar
+from typing import ClassVar, Final, TypeVar
 
+import structlog
 from msgspec import Struct
 
 from quotecast.market.quotes import CryptoQuote
@@ -22,6 +23,11 @@ from quotecast.providers.validation.values import (
 
 R = TypeVar("R")
 T = TypeVar("T")
+
+#: What stands between the assets of a pair, in one spelling or another.
+_SEPARATORS: Final = str.maketrans("", "", "/-_ ")
+
+log = structlog.get_logger()
 
 
 class DayChange(Struct, frozen=True, gc=False):
@@ -43,6 +49,17 @@ class Venue(Struct, frozen=True, kw_only=True):
 
     name: str
     exchange: str
+
+
+def log_unfollowed(venue: str, pair: str) -> None:
+    """Logs that a feed lacks a pair that the settings name, and why."""
+    letters = pair.translate(_SEPARATORS)
+    if letters.isascii() and letters.isalnum():
+        log.warning("a pair is not followed: the venue does not trade it", venue=venue, pair=pair)
+    else:
+        log.warning(
+            "a pair is not followed: names of pairs have the letters A to Z and digits only", pair=pair
+        )
 
 
 class Figures(Struct, frozen=True, kw_only=True):

@@ -18,6 +18,7 @@ from quotecast.providers.binance.listing import best_known, pick_wanted, symbol_
 from quotecast.providers.binance.rest import BinanceRest, location_errors
 from quotecast.providers.binance.tickers import BinanceTickers, check_ending
 from quotecast.providers.binance.venues import BinanceVenue, venue_of
+from quotecast.providers.crypto import log_unfollowed
 from quotecast.providers.transport.recording import record_listing
 from quotecast.providers.transport.sockets import dial, receive, receive_or_ping, socket_errors
 
@@ -129,7 +130,7 @@ class BinanceProvider:
         if self._wanted:
             pairs = pick_wanted(listing, self._wanted)
             for symbol in set(self._wanted) - pairs.keys():
-                log.warning("binance does not trade the pair", symbol=symbol)
+                log_unfollowed(self.name, symbol)
         else:
             pairs = best_known(listing, await self._rows())
         if not pairs:

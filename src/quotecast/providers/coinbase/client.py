@@ -14,6 +14,7 @@ from quotecast.market.feeds import Feed
 from quotecast.providers.base import Update
 from quotecast.providers.coinbase import wire
 from quotecast.providers.coinbase.tickers import CoinbaseTickers, error_of
+from quotecast.providers.crypto import log_unfollowed
 from quotecast.providers.transport.fetch import get_json, open_client
 from quotecast.providers.transport.recording import record_listing, record_messages
 from quotecast.providers.transport.sockets import dial, receive, socket_errors
@@ -102,7 +103,7 @@ class CoinbaseProvider:
             known = {product.id for product in self._listed}
             products = [product for product in self._wanted if product in known]
             for product in set(self._wanted) - known:
-                log.warning("coinbase does not know the product", product=product)
+                log_unfollowed(self.name, product)
         if not products:
             raise UpstreamError("Coinbase trades none of the products")
         return products

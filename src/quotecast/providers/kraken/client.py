@@ -13,6 +13,7 @@ from quotecast.market.feeds import Feed
 from quotecast.market.instruments import canonical_symbol
 from quotecast.providers import reference
 from quotecast.providers.base import Update
+from quotecast.providers.crypto import log_unfollowed
 from quotecast.providers.kraken import wire
 from quotecast.providers.kraken.tickers import KrakenTickers, check_status
 from quotecast.providers.transport.recording import record_listing, record_messages
@@ -43,7 +44,7 @@ class KrakenProvider:
     ) -> None:
         self.silence_seconds = 10.0
         self._websocket_url = websocket_url
-        self._wanted = _canonical_pairs(pairs) or _well_known_pairs()
+        self._wanted = _canonical_pairs(pairs) if pairs else _well_known_pairs()
         self._clock = clock
         self._tickers = KrakenTickers()
 
@@ -105,12 +106,26 @@ def _answer(raw: bytes) -> tuple[set[str], set[str]]:
         return {message.result.symbol} if message.result else set(), set()
     if message.symbol is None:
         raise UpstreamError(f"Kraken refuses the subscription: {message.error[:200]}")
-    log.warning("kraken does not trade the pair", pair=message.symbol, problem=message.error[:200])
+    log.warning(
+        "a pair is not followed: the venue does not trade it",
+        venue="kraken",
+        pair=message.symbol,
+        problem=message.error[:200],
+    )
     return set(), {message.symbol}
 
 
 def _canonical_pairs(pairs: Sequence[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(pair for each in pairs if (pair := canonical_symbol(Feed.CRYPTO, each))))
+    """Returns the pairs in Kraken's spelling; logs those without one."""
+    found: dict[str, None] = {}
+    for each in pairs:
+        if pair := canonical_symbol(Feed.CRYPTO, each):
+            found[pair] = None
+        elif each.isascii() and each.isalnum():
+            log.warning("a pair is not followed: write it as BTC/USD", pair=each)
+        else:
+            log_unfollowed("kraken", each)
+    return tuple(found)
 
 
 def _well_known_pairs() -> tuple[str, ...]:

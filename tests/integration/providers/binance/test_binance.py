@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing
 
 import pytest
+import structlog
 
 from fakes.binance import FakeBinance
 from fakes.binance_rows import listing_row, statistics
@@ -106,6 +107,17 @@ async def test_pair_that_does_not_trade_is_left_out(fake: FakeBinance) -> None:
     """It is not fatal to the others."""
     update = await first_updates(provider(fake, "OLD/USDT", "BTCTRY", "NONE/SUCH"))
     assert [quote.key for quote in update.quotes] == ["BTC/TRY"]
+
+
+async def test_log_tells_an_unknown_pair_from_one_that_no_client_could_name(fake: FakeBinance) -> None:
+    """Binance does trade `币安人生/USDT`; the feed has names of A to Z and digits."""
+    with structlog.testing.capture_logs() as logs:
+        await first_updates(provider(fake, "BTC/USDT", "NONE/SUCH", "币安人生/USDT"))
+    said = {each["pair"]: each["event"] for each in logs if "pair" in each}
+    assert said == {
+        "NONESUCH": "a pair is not followed: the venue does not trade it",
+        "币安人生USDT": "a pair is not followed: names of pairs have the letters A to Z and digits only",
+    }
 
 
 async def test_no_pair_that_trades_is_an_error(fake: FakeBinance) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
+import structlog
 
 from fakes.coinbase import FakeCoinbase, ScriptMessage, read_recording
 from fakes.http import HTML_503, TOO_MANY, TRUNCATED, Answer, huge
@@ -94,6 +95,17 @@ async def test_configured_products_alone_are_followed(fake: FakeCoinbase) -> Non
     """In any spelling; one that the upstream does not know is left out, not fatal."""
     await last_quotes(provider(fake, "eth/eur", "NONE-SUCH"), 1)
     assert [asked["product_ids"] for asked in fake.subscribes] == [["ETH-EUR"]]
+
+
+async def test_log_tells_an_unknown_product_from_one_that_no_client_could_name(fake: FakeCoinbase) -> None:
+    """The feed has names of A to Z and digits."""
+    with structlog.testing.capture_logs() as logs:
+        await last_quotes(provider(fake, "BTC-USD", "NONE/SUCH", "ÇAY/USD"), 1)
+    said = {each["pair"]: each["event"] for each in logs if "pair" in each}
+    assert said == {
+        "NONE-SUCH": "a pair is not followed: the venue does not trade it",
+        "ÇAY/USD": "a pair is not followed: names of pairs have the letters A to Z and digits only",
+    }
 
 
 async def test_many_products_are_asked_for_in_parts(fake: FakeCoinbase) -> None:

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 
 import pytest
+import structlog
 
 from fakes.http import HTML_503, REDIRECT, TOO_MANY, Answer
 from fakes.kraken import FakeKraken, ticker
@@ -78,6 +79,22 @@ async def test_many_pairs_are_asked_for_in_parts(fake: FakeKraken) -> None:
     fake.tickers = {f"C{number}/USD": ticker(f"C{number}/USD", 1.0) for number in range(250)}
     await first(provider(fake, *fake.tickers))
     assert [len(command["params"]["symbol"]) for command in fake.commands] == [100, 100, 50]
+
+
+async def test_log_names_pairs_that_the_feed_cannot_have(fake: FakeKraken) -> None:
+    """Kraken needs to know where the base ends, and the feed has names of A to Z and digits."""
+    with structlog.testing.capture_logs() as logs:
+        await first(provider(fake, "BTC/USD", "XBTUSD", "币安人生/USD"))
+    said = {each["pair"]: each["event"] for each in logs if "pair" in each}
+    assert said == {
+        "XBTUSD": "a pair is not followed: write it as BTC/USD",
+        "币安人生/USD": "a pair is not followed: names of pairs have the letters A to Z and digits only",
+    }
+
+
+async def test_pairs_that_cannot_be_followed_are_not_replaced_by_others(fake: FakeKraken) -> None:
+    """The well-known ones are for those who name none."""
+    assert "none of the pairs" in str(await failure(provider(fake, "币安人生/USD")))
 
 
 async def test_no_pair_that_trades_is_an_error(fake: FakeKraken) -> None:
