@@ -5,12 +5,13 @@ from string import ascii_uppercase, digits
 from typing import Final
 
 from quotecast.api.services import MarketServices
+from quotecast.feed.entry import QuoteEntry
 from quotecast.feed.mirror import Mirror
 from quotecast.market.feeds import Feed
 from quotecast.market.folding import fold
 from quotecast.market.instruments import MAX_SYMBOL_LENGTH
 from quotecast.market.quotes import DovizQuote, Quote
-from quotecast.market.renames import rename_of
+from quotecast.market.renames import Rename, renames
 
 #: Letters of the shortest symbol in which one typing mistake is forgiven.
 _LEAST_LETTERS: Final = 3
@@ -24,7 +25,7 @@ _ALPHABETS: Final = {
     Feed.CRYPTO: "Symbols of pairs have the letters A to Z and digits only.",
     Feed.DOVIZ: "Symbols of currencies and metals have the letters a to z, digits and hyphens only.",
 }
-_NOUNS: Final = {Feed.STOCKS: "stock", Feed.CRYPTO: "pair", Feed.DOVIZ: "currency or metal"}
+_NOUNS: Final = {Feed.STOCKS: "stock", Feed.CRYPTO: "pair", Feed.DOVIZ: "metal or currency"}
 
 
 def suggest(services: MarketServices, feed: Feed, text: str) -> str | None:
@@ -32,40 +33,57 @@ def suggest(services: MarketServices, feed: Feed, text: str) -> str | None:
     text = text.strip()
     if not 0 < len(text) <= MAX_SYMBOL_LENGTH:
         return None
+    mirror = services.mirrors[feed]
+    others = [services.mirrors[other] for other in services.configured() if other is not feed]
     return (
-        _renamed(feed, text)
-        or _elsewhere(services, feed, text)
-        or _near(services.mirrors[feed], text)
+        _other_way(mirror, text)
+        or next(filter(None, (_elsewhere(other, text) for other in others)), None)
+        or _misspelt(mirror, text)
         or (None if text.isascii() else _ALPHABETS[feed])
     )
 
 
-def _renamed(feed: Feed, text: str) -> str | None:
-    base, separator, target = text.upper().replace("-", "/", 1).partition("/")
-    found = rename_of(feed.spec.kind, base)
-    if found is None:
+def _other_way(mirror: Mirror, text: str) -> str | None:
+    entry, rename = _renamed(mirror, text) or (_spelled(mirror, _letters_of(text)), None)
+    if entry is None:
         return None
-    symbol = f"{found.symbol}{separator}{target}"
-    if not found.since:
-        return f"Did you mean {symbol}?"
-    return f"Did you mean {symbol}? It is the name of {base} since {found.since}."
+    since = f" It is the name of {rename.former} since {rename.since}." if rename and rename.since else ""
+    return f"Did you mean {entry.key}?{since}"
 
 
-def _elsewhere(services: MarketServices, feed: Feed, text: str) -> str | None:
-    for other in services.configured():
-        entry = services.mirrors[other].find(text) if other is not feed else None
-        if entry is not None:
-            return f"{entry.key} is a {_NOUNS[other]}, in the feed {other} (/api/{other.spec.name})."
+def _elsewhere(mirror: Mirror, text: str) -> str | None:
+    place = f"in the feed {mirror.feed} (/api/{mirror.feed.spec.name})"
+    noun = _NOUNS[mirror.feed]
+    if entry := mirror.find(text):
+        return f"{entry.key} is a {noun}, {place}."
+    found, _ = _renamed(mirror, text) or (_spelled(mirror, _letters_of(text)), None)
+    return f"Did you mean the {noun} {found.key}, {place}?" if found else None
+
+
+def _misspelt(mirror: Mirror, text: str) -> str | None:
+    near = {entry.key: entry for entry in map(mirror.find, _edits(text.upper())) if entry}
+    found = max(near.values(), key=lambda entry: (_turnover(entry.quote), entry.key), default=None)
+    return f"Did you mean {found.key}?" if found else None
+
+
+def _renamed(mirror: Mirror, text: str) -> tuple[QuoteEntry, Rename] | None:
+    """Returns what became of a former symbol; of a pair, its first asset may have a new one."""
+    letters = _letters_of(text)
+    for rename in renames(mirror.feed.spec.kind):
+        if letters == rename.former or (mirror.feed is Feed.CRYPTO and letters.startswith(rename.former)):
+            entry = _spelled(mirror, rename.symbol + letters.removeprefix(rename.former))
+            if entry is not None:
+                return entry, rename
     return None
 
 
-def _near(mirror: Mirror, text: str) -> str | None:
-    letters = "".join(filter(str.isalnum, fold(text))).upper()
-    found = next(filter(None, map(mirror.find, _spellings(mirror, letters))), None)
-    if found is None:
-        near = {entry.key: entry for entry in map(mirror.find, _edits(text.upper())) if entry}
-        found = max(near.values(), key=lambda entry: (_turnover(entry.quote), entry.key), default=None)
-    return None if found is None else f"Did you mean {found.key}?"
+def _letters_of(text: str) -> str:
+    return "".join(filter(str.isalnum, fold(text))).upper()
+
+
+def _spelled(mirror: Mirror, letters: str) -> QuoteEntry | None:
+    """Returns the instrument with those letters, whatever else its symbol has."""
+    return next(filter(None, map(mirror.find, _spellings(mirror, letters))), None)
 
 
 def _spellings(mirror: Mirror, letters: str) -> Iterator[str]:
@@ -81,6 +99,7 @@ def _spellings(mirror: Mirror, letters: str) -> Iterator[str]:
                 if letters in {*key.upper().split("-"), key.upper().replace("-", "")}
             )
         case Feed.STOCKS:
+            yield letters
             yield from (f"{letters[:at]}.{letters[at:]}" for at in range(2, len(letters)))
 
 

@@ -1,7 +1,7 @@
 """Former symbols of instruments."""
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import resources
 
@@ -11,26 +11,30 @@ from quotecast.market.feeds import Kind
 
 
 class Rename(Struct, frozen=True):
-    """The present symbol, and the day of the change as `2022-06-09`; "" for another way of writing it."""
+    """A former symbol, the present one, and the day of the change as `2022-06-09`.
 
+    A pair's symbol is its first asset. The day is "" for another way of writing it.
+    """
+
+    former: str
     symbol: str
     since: str
 
 
-def rename_of(kind: Kind, former: str) -> Rename | None:
-    """Returns what became of a symbol in upper case. A pair's symbol is its base asset."""
-    return _renames().get((kind, former))
+def renames(kind: Kind) -> Sequence[Rename]:
+    """Returns all renamed instruments of a kind."""
+    return _renames().get(kind, ())
 
 
 def formers_of(kind: Kind, symbol: str) -> list[str]:
     """Returns the former symbols of an instrument."""
-    return [
-        former for (each, former), rename in _renames().items() if (each, rename.symbol) == (kind, symbol)
-    ]
+    return [rename.former for rename in renames(kind) if rename.symbol == symbol]
 
 
 @cache
-def _renames() -> Mapping[tuple[str, str], Rename]:
+def _renames() -> Mapping[str, Sequence[Rename]]:
     text = (resources.files("quotecast.market") / "data" / "renames.csv").read_text(encoding="utf-8")
-    rows = csv.DictReader(text.splitlines())
-    return {(row["type"], row["former"]): Rename(row["symbol"], row["since"]) for row in rows}
+    found: dict[str, list[Rename]] = {}
+    for row in csv.DictReader(text.splitlines()):
+        found.setdefault(row["type"], []).append(Rename(row["former"], row["symbol"], row["since"]))
+    return found

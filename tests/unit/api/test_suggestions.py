@@ -17,11 +17,23 @@ from support.made.market import doviz, pair, stock
         (Feed.STOCKS, "FB", "Did you mean META? It is the name of FB since 2022-06-09."),
         (Feed.STOCKS, "sq", "Did you mean XYZ? It is the name of SQ since 2025-01-21."),
         (Feed.STOCKS, "BTC/USDT", "BTC/USDT is a pair, in the feed crypto (/api/crypto)."),
-        (Feed.STOCKS, "gram-altin", "gram-altin is a currency or metal, in the feed doviz (/api/doviz)."),
+        (Feed.STOCKS, "gram-altin", "gram-altin is a metal or currency, in the feed doviz (/api/doviz)."),
         (Feed.CRYPTO, "BTCUSDT", "Did you mean BTC/USDT?"),
         (Feed.CRYPTO, "btc", "Did you mean BTC/USDT?"),
         (Feed.CRYPTO, "XBT/USDT", "Did you mean BTC/USDT?"),
         (Feed.CRYPTO, "xbt-usdt", "Did you mean BTC/USDT?"),
+        (Feed.CRYPTO, "xbt", "Did you mean BTC/USDT?"),
+        (Feed.CRYPTO, "XBTTRY", "Did you mean BTC/TRY?"),
+        (Feed.CRYPTO, "XBT/EUR", None),
+        (Feed.CRYPTO, "FB", "Did you mean the stock META, in the feed stocks (/api/market)?"),
+        (Feed.STOCKS, "BTCUSDT", "Did you mean the pair BTC/USDT, in the feed crypto (/api/crypto)?"),
+        (Feed.STOCKS, "xbt", "Did you mean the pair BTC/USDT, in the feed crypto (/api/crypto)?"),
+        (
+            Feed.STOCKS,
+            "altin",
+            "Did you mean the metal or currency gram-altin, in the feed doviz (/api/doviz)?",
+        ),
+        (Feed.STOCKS, "HRS", None),
         (Feed.CRYPTO, "BTC/USTD", "Did you mean BTC/USDT?"),
         (Feed.CRYPTO, "AAPL", "AAPL is a stock, in the feed stocks (/api/market)."),
         (Feed.DOVIZ, "altin", "Did you mean gram-altin?"),
@@ -42,7 +54,9 @@ from support.made.market import doviz, pair, stock
 def test_an_unknown_symbol_may_mean_another(feed: Feed, text: str, said: str | None) -> None:
     made = services(
         {
-            Feed.STOCKS: mirror_of(Feed.STOCKS, [stock(each) for each in ("AAPL", "BRK.B", "MSFT")]),
+            Feed.STOCKS: mirror_of(
+                Feed.STOCKS, [stock(each) for each in ("AAPL", "BRK.B", "META", "MSFT", "XYZ")]
+            ),
             Feed.CRYPTO: mirror_of(Feed.CRYPTO, [pair("BTC/USDT"), pair("BTC/TRY"), pair("ETH/USDT")]),
             Feed.DOVIZ: mirror_of(Feed.DOVIZ, [doviz("gram-altin"), doviz("gram-gumus"), doviz("USD")]),
         }
