@@ -1,13 +1,12 @@
 import { BarStream } from "./bar-stream.ts";
 import { Connection, type ConnectionOptions } from "./connection.ts";
-import { UnknownSymbols } from "./errors.ts";
 import type { FeedOptions } from "./feed.ts";
 import type { FeedName, Quote, QuoteOf } from "./frames.ts";
 import { type BarsOptions, type HistoryBar, readBars } from "./history.ts";
 import { checkedKey } from "./keys.ts";
 import type { LiveInterval } from "./live-bars.ts";
 import { LiveQuotes } from "./live-quotes.ts";
-import { findPlaces, findQuotes } from "./lookup.ts";
+import { findPlaces, findQuotes, unknownSymbols } from "./lookup.ts";
 import { type Answer, type Given, type Page, Rest, type RestOptions, type Route } from "./rest.ts";
 import type { SearchResult, Session } from "./rest-types.ts";
 import { fetchWithRetries, type RetryOptions } from "./retries.ts";
@@ -111,7 +110,7 @@ export class Client {
   async bars(name: string, options: BarsOptions = {}): Promise<HistoryBar[]> {
     const { places, unknown } = await findPlaces(this.rest, [name]);
     const place = places.get(name);
-    if (!place) throw new UnknownSymbols(unknown);
+    if (!place) throw await unknownSymbols(this.rest, unknown);
     return readBars(this.rest, place, options);
   }
 

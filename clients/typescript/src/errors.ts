@@ -55,11 +55,15 @@ export class StreamRefused extends Error {
   }
 }
 
-/** No feed has any of the symbols of a stream. */
+/** No feed has any of the symbols; `proposals` says what some of them may mean. */
 export class UnknownSymbols extends Error {
   override readonly name = "UnknownSymbols";
 
-  constructor(readonly symbols: readonly string[]) {
-    super(`no feed has ${symbols.join(", ")}`);
+  constructor(
+    readonly symbols: readonly string[],
+    readonly proposals: Readonly<Record<string, string>> = {},
+  ) {
+    const named = Object.entries(proposals).map(([symbol, proposal]) => `${symbol}: ${proposal}`);
+    super([`no feed has ${symbols.join(", ")}`, ...named].join("; "));
   }
 }

@@ -1,10 +1,10 @@
 import { ChangeQueue } from "./change-queue.ts";
 import type { Connection } from "./connection.ts";
 import type { Copy } from "./copy.ts";
-import { StreamRefused, UnknownSymbols } from "./errors.ts";
+import { StreamRefused } from "./errors.ts";
 import type { Feed, FeedOptions, FeedState } from "./feed.ts";
 import type { FeedName, Quote } from "./frames.ts";
-import { findPlaces } from "./lookup.ts";
+import { findPlaces, unknownSymbols } from "./lookup.ts";
 import { FEEDS } from "./names.ts";
 import type { Rest } from "./rest.ts";
 
@@ -89,7 +89,7 @@ export abstract class Following<T> implements AsyncIterableIterator<T> {
   async #begin(): Promise<void> {
     const { places, unknown } = await findPlaces(this.service.rest, this.names);
     this.unknown = unknown;
-    if (!places.size) throw new UnknownSymbols(unknown);
+    if (!places.size) throw await unknownSymbols(this.service.rest, unknown);
     if (this.isClosed) return;
     const connection = this.service.connect();
     this.#connection = connection;

@@ -1,4 +1,4 @@
-import { ApiError } from "./errors.ts";
+import { ApiError, UnknownSymbols } from "./errors.ts";
 import type { FeedName, Quote } from "./frames.ts";
 import { FEEDS, fold, namesIn, type Place, splitName } from "./names.ts";
 import type { Rest } from "./rest.ts";
@@ -54,6 +54,22 @@ export async function findPlaces(
     if (place) places.set(name, { feed: place.feed, symbol: place.symbol });
   }
   return { places, unknown: open.filter((name) => !places.has(name)) };
+}
+
+/** Returns the error for names that no feed has, with what the first of them may mean. */
+export async function unknownSymbols(rest: Rest, names: readonly string[]): Promise<UnknownSymbols> {
+  const proposals = await Promise.all(names.slice(0, FEW).map(async (name) => [name, await proposal(rest, name)]));
+  return new UnknownSymbols(names, Object.fromEntries(proposals.filter(([, text]) => text)));
+}
+
+async function proposal(rest: Rest, name: string): Promise<string | undefined> {
+  const { feeds, symbol } = splitName(name);
+  try {
+    await rest.call(`GET /api/${feeds[0] as FeedName}/quotes/{symbol}`, { path: { symbol } });
+  } catch (error) {
+    if (error instanceof ApiError && error.code === "symbol_not_found") return error.problem.errors?.[0]?.message;
+  }
+  return undefined;
 }
 
 export function symbolOf(feed: FeedName, quote: Quote): string {

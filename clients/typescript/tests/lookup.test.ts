@@ -99,3 +99,15 @@ test("the newest bars are the last page turned round; a span has all of its page
   assert.deepEqual(await times("BTC/USDT", { start: "1" }), ["1", "2", "3"]);
   await assert.rejects(client.bars("nope"), UnknownSymbols);
 });
+
+test("unknown symbols say what they may mean", async () => {
+  const errors = [{ field: "symbol", message: "Did you mean AAPL?" }];
+  const body = { detail: "Symbol not found", code: "symbol_not_found", errors };
+  const { client } = open({
+    "/api/market/quotes/APPL": [{ status: 404, body }],
+    "/api/market/quotes/MSTF": [{ status: 500 }],
+  });
+  const message = "no feed has APPL; APPL: Did you mean AAPL?";
+  await assert.rejects(client.bars("APPL"), { message, proposals: { APPL: "Did you mean AAPL?" } });
+  await assert.rejects(client.bars("MSTF"), { message: "no feed has MSTF" });
+});

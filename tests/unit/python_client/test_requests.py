@@ -21,6 +21,7 @@ from quotecast_client import (
     RateLimited,
     Unauthorized,
     Unavailable,
+    UnknownSymbols,
 )
 from quotecast_client.calls import Call
 from quotecast_client.retries import retry_after
@@ -281,6 +282,31 @@ def test_all_quotes_of_a_feed_come_page_by_page(asking: Asking) -> None:
         {"limit": "2"},
         {"limit": "2", "after": "B/C"},
     ]
+
+
+def unknown(message: str | None = None) -> httpx.Response:
+    errors = [{"field": "symbol", "message": message}] if message else []
+    return problem(404, code="symbol_not_found", errors=errors)
+
+
+def first_change(client: Any, names: str) -> Any:
+    stream = client.stream(names)
+    return anext(stream) if isinstance(client, AsyncClient) else next(stream)
+
+
+def test_a_stream_of_unknown_symbols_says_what_they_may_mean(asking: Asking) -> None:
+    """No answer about one of them hides that of the others."""
+    answers: Answers = [ok(), *[unknown()] * 3, unknown("Did you mean AAPL?"), unknown(), problem(500)]
+    with pytest.raises(UnknownSymbols) as caught:
+        asking(answers, lambda c: first_change(c, "APPL,NOPE,MSTF"))
+    assert str(caught.value) == "no feed has APPL, NOPE, MSTF; APPL: Did you mean AAPL?"
+    assert caught.value.proposals == {"APPL": "Did you mean AAPL?"}
+
+
+def test_bars_of_an_unknown_symbol_say_what_it_may_mean(asking: Asking) -> None:
+    """Whichever feed said so."""
+    with pytest.raises(NotFound, match=r"Did you mean AAPL\?"):
+        asking([unknown("Did you mean AAPL?"), unknown()], lambda c: c.bars("APPL"))
 
 
 @pytest.mark.parametrize(

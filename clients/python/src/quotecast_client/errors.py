@@ -86,11 +86,13 @@ class TicketMissing(QuotecastError):
 
 
 class UnknownSymbols(QuotecastError):
-    """No feed has any of the symbols of a stream."""
+    """No feed has any of the symbols of a stream; `proposals` says what some of them may mean."""
 
-    def __init__(self, symbols: Sequence[str]) -> None:
-        super().__init__(f"no feed has {', '.join(symbols)}")
+    def __init__(self, symbols: Sequence[str], proposals: Mapping[str, str] | None = None) -> None:
         self.symbols = symbols
+        self.proposals: Mapping[str, str] = proposals or {}
+        named = [f"{symbol}: {proposal}" for symbol, proposal in self.proposals.items()]
+        super().__init__("; ".join([f"no feed has {', '.join(symbols)}", *named]))
 
 
 class InvalidWebhook(QuotecastError):

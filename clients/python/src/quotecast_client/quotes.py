@@ -22,6 +22,12 @@ MOST = 500
 ABSENT = frozenset({"symbol_not_found", "no_provider"})
 
 
+def proposal_call(name: str) -> Call[Any]:
+    """Returns the request whose error says what a name may mean that no feed has."""
+    feeds, symbol = split_name(name)
+    return Call("GET", path(f"/api/{feeds[0]}/quotes/{{}}", symbol))
+
+
 class Lookup:
     """Finds quotes by name: each name in the first feed that has it, of market, crypto and doviz."""
 

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from quotecast_client.bars import BarWish, bar_calls
 from quotecast_client.calls import Call, path
-from quotecast_client.errors import ApiError
+from quotecast_client.errors import ApiError, ConnectionFailed, NotFound
 from quotecast_client.names import FEEDS, is_plain, listed, split_name
-from quotecast_client.quotes import ABSENT, Lookup, Quote
+from quotecast_client.quotes import ABSENT, FEW, Lookup, Quote, proposal_call
 from quotecast_client.rest_types import (
     Article,
     EarningsCalendar,
@@ -146,6 +147,17 @@ class Market:
                 unknown.append(name)
         return places, unknown
 
+    def proposals(self, names: Iterable[str]) -> dict[str, str]:
+        """Returns what the first of some names may mean that no feed has, as far as the service knows."""
+        found: dict[str, str] = {}
+        for name in islice(names, FEW):
+            try:
+                self._http.send(proposal_call(name))
+            except (ApiError, ConnectionFailed) as error:  # noqa: PERF203 - one a name
+                if isinstance(error, NotFound) and error.errors:
+                    found[name] = error.errors[0]["message"]
+        return found
+
     def closed_bars(self, copy: Copy) -> dict[str, list[Any]]:
         """Returns the closed bars before the live ones of a copy."""
         result: dict[str, list[Any]] = {}
@@ -173,11 +185,12 @@ class Market:
 
     def _first_bars(self, name: str, wish: BarWish) -> tuple[Call[list[AnyBar]], Page[list[AnyBar]]]:
         """Returns the request to the first feed that has the symbol, and the first page."""
-        *others, last = bar_calls(name, wish)
-        for call in others:
+        absent: list[ApiError] = []
+        for call in bar_calls(name, wish):
             try:
                 return call, self._http.page(call)
             except ApiError as error:  # noqa: PERF203 - one a feed
                 if error.code not in ABSENT:
                     raise
-        return last, self._http.page(last)
+                absent.append(error)
+        raise next((error for error in absent if error.errors), absent[-1])

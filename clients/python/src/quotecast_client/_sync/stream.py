@@ -118,7 +118,7 @@ class Following(Generic[T]):
         """Asks the service which feed has which symbol."""
         places, self._unknown = self._market.find(self._names)
         if not places:
-            raise UnknownSymbols(self._unknown)
+            raise UnknownSymbols(self._unknown, self._market.proposals(self._unknown))
         session = Session(by_feed(places), self._wishes, Backoff())
         self.copies, self._session = session.copies, session
         return session
