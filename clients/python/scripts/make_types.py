@@ -21,6 +21,15 @@ from __future__ import annotations
 
 from typing import Any, Literal, Optional, TypedDict, Union
 '''
+#: Types of parameters: the route and the parameter with the values of each.
+PARAMETERS = {
+    "Interval": ("/api/crypto/bars/{symbol}", "timeframe"),
+    "Span": ("/api/market/bars/{symbol}", "range"),
+    "ValueSpan": ("/api/portfolio/value", "range"),
+    "Order": ("/api/market/bars/{symbol}", "order"),
+    "Source": ("/api/market/bars/{symbol}", "source"),
+    "Hours": ("/api/market/bars/{symbol}", "session"),
+}
 BASIC = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
 
 
@@ -102,11 +111,23 @@ def _by_call(name: str, properties: dict[str, Any], *, total: bool) -> str:
     return f"{name} = TypedDict({name!r}, {{{fields}}}, total={total})"
 
 
+def parameter_types(document: dict[str, Any]) -> list[str]:
+    """Returns the declarations of PARAMETERS, under the description of each parameter."""
+    declarations = []
+    for name, (path, parameter) in PARAMETERS.items():
+        asked = document["paths"][path]["get"]["parameters"]
+        (found,) = (each for each in asked if each["name"] == parameter)
+        described = [f"#: {line}" for line in textwrap.wrap(found["description"], 100)]
+        declarations.append("\n".join([*described, f"{name} = {_literal(found['schema']['enum'])}"]))
+    return declarations
+
+
 def module_of(document: dict[str, Any]) -> str:
-    """Returns the module of all schemas of a document, formatted."""
+    """Returns the module of all schemas of a document, and of some parameters, formatted."""
     schemas = document["components"]["schemas"]
     named = sorted((type_name(name), schema) for name, schema in schemas.items())
-    text = "\n\n\n".join([HEADING, *(declaration(name, schema) for name, schema in named)]) + "\n"
+    parameters = "\n".join([HEADING, *parameter_types(document)])
+    text = "\n\n\n".join([parameters, *(declaration(name, schema) for name, schema in named)]) + "\n"
     ruff = [sys.executable, "-m", "ruff", "format", "--stdin-filename", TARGET, "-"]
     return subprocess.run(ruff, input=text, text=True, check=True, stdout=subprocess.PIPE).stdout
 

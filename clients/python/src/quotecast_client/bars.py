@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple, Union
+from typing import Any, NamedTuple, Union
 
 from quotecast_client.calls import Call, Moment, path
 from quotecast_client.names import split_name
-from quotecast_client.rest_types import Bar, DovizBar
+from quotecast_client.rest_types import Bar, DovizBar, Hours, Interval, Order, Source, Span
 
-Interval = Literal["1m", "5m", "15m", "30m", "1h", "4h", "D", "W", "M"]
-#: The `range` of stocks, and of a portfolio's value.
-Span = Literal["1D", "5D", "1M", "3M", "6M", "YTD", "1Y", "5Y"]
-Order = Literal["asc", "desc"]
-Source = Literal["own"]
-Hours = Literal["regular", "extended"]
 #: A bar; the volume of doviz is None.
 AnyBar = Union[Bar, DovizBar]
 

@@ -7,6 +7,19 @@ from __future__ import annotations
 
 from typing import Any, Literal, Optional, TypedDict, Union
 
+#: Length of a bar: `1m` is a minute, `M` a month. `1Min`, `1Hour`, `1Day` and the like mean the same
+Interval = Literal["1m", "5m", "15m", "30m", "1h", "4h", "D", "W", "M"]
+#: How far back from `end`, in any letter case; `1D` without `start` and `limit`
+Span = Literal["1D", "5D", "1M", "3M", "6M", "YTD", "1Y", "5Y"]
+#: How far back the values reach: each day, of `5Y` each week
+ValueSpan = Literal["1M", "3M", "6M", "YTD", "1Y", "5Y"]
+#: `asc` has the oldest bar first, `desc` the newest
+Order = Literal["asc", "desc"]
+#: `own` asks for bars made from the service's own quotes only
+Source = Literal["own"]
+#: `extended` adds the hours before and after regular sessions
+Hours = Literal["regular", "extended"]
+
 
 class AccountDeletion(TypedDict):
     """The body of the deletion of an account."""

@@ -24,10 +24,11 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable
 
     from quotecast_client._async.http import AsyncHttp
-    from quotecast_client.bars import AnyBar, Hours, Interval, Order, Source, Span
+    from quotecast_client.bars import AnyBar
     from quotecast_client.calls import Moment, Page
     from quotecast_client.copies import Copy
     from quotecast_client.names import Feed
+    from quotecast_client.rest_types import Hours, Interval, Order, Source, Span
 
 
 class AsyncMarket:

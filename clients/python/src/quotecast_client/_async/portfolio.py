@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
     from quotecast_client._async.http import AsyncHttp
-    from quotecast_client.bars import Span
+    from quotecast_client.rest_types import ValueSpan
 
 
 class AsyncPortfolio:
@@ -52,7 +52,7 @@ class AsyncPortfolio:
         """Removes a holding."""
         await self._http.send(Call[None]("DELETE", path("/api/portfolio/holdings/{}", holding)))
 
-    async def value(self, span: Span | None = None, currency: str | None = None) -> PortfolioValue:
+    async def value(self, span: ValueSpan | None = None, currency: str | None = None) -> PortfolioValue:
         """Returns the value of each day of a range such as `1Y`."""
         query = {"range": span, "currency": currency}
         return await self._http.send(Call[PortfolioValue]("GET", "/api/portfolio/value", query))

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
     from quotecast_client._sync.http import Http
-    from quotecast_client.bars import Span
+    from quotecast_client.rest_types import ValueSpan
 
 
 class Portfolio:
@@ -53,7 +53,7 @@ class Portfolio:
         """Removes a holding."""
         self._http.send(Call[None]("DELETE", path("/api/portfolio/holdings/{}", holding)))
 
-    def value(self, span: Span | None = None, currency: str | None = None) -> PortfolioValue:
+    def value(self, span: ValueSpan | None = None, currency: str | None = None) -> PortfolioValue:
         """Returns the value of each day of a range such as `1Y`."""
         query = {"range": span, "currency": currency}
         return self._http.send(Call[PortfolioValue]("GET", "/api/portfolio/value", query))
