@@ -7,6 +7,14 @@ export interface Place {
 }
 
 export const FEEDS: readonly FeedName[] = ["market", "crypto", "doviz"];
+/** Feeds by the names that clients may say. */
+const NAMED: Readonly<Record<string, FeedName>> = {
+  market: "market",
+  stocks: "market",
+  stock: "market",
+  crypto: "crypto",
+  doviz: "doviz",
+};
 /** The feeds of groups such as `sector:Energy`. */
 const GROUPS: Readonly<Record<string, FeedName>> = { sector: "market", category: "doviz", bank: "doviz" };
 
@@ -29,7 +37,7 @@ export function namesIn(names: string | Iterable<string>): string[] {
 export function splitName(name: string): SplitName {
   const text = name.trim();
   const [, prefix = "", rest = ""] = /^(\w+):(.*)$/.exec(text) ?? [];
-  const named = FEEDS.find((feed) => feed === prefix);
+  const named = NAMED[prefix.toLowerCase()];
   if (named) return { feeds: [named], symbol: rest };
   const group = GROUPS[prefix];
   if (group) return { feeds: [group], symbol: text };

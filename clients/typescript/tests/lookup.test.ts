@@ -22,6 +22,8 @@ test("a name says which feeds may have it", () => {
     ["gram-altin", ["market", "crypto", "doviz"], "gram-altin"],
     ["doviz:USD", ["doviz"], "USD"],
     ["crypto:all", ["crypto"], "all"],
+    ["stocks:AAPL", ["market"], "AAPL"],
+    ["Stock:all", ["market"], "all"],
     ["sector:Energy", ["market"], "sector:Energy"],
     [" bank:akbank", ["doviz"], "bank:akbank"],
   ];

@@ -31,6 +31,7 @@ from quotecast.commands.plans import plans_of_file
 from quotecast.commands.shell_log import recorded
 from quotecast.complaints import complaint
 from quotecast.errors import InvalidValue, NotFound, QuotecastError
+from quotecast.market.feeds import feed_named
 from quotecast.observe.logs import configure_logs
 from quotecast.settings.model import Settings
 
@@ -133,6 +134,9 @@ def _scope(arguments: Namespace) -> Scope:
     for name, values in given.items():
         if not values:
             raise InvalidValue(f"--{name}", "Name at least one, or leave the option out")
+    if "feeds" in given:
+        named = [(text, feed_named(text)) for text in given["feeds"]]
+        given["feeds"] = [feed.spec.name if feed else text for text, feed in named]
     try:
         return normalise(msgspec.convert(given, Scope))
     except msgspec.ValidationError as error:

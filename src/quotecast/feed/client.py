@@ -30,7 +30,7 @@ from quotecast.feed.pace import CommandPace
 from quotecast.feed.projection import projection_of
 from quotecast.feed.session import FeedSession, is_ahead
 from quotecast.market.codec import iso_utc
-from quotecast.market.feeds import Feed
+from quotecast.market.feeds import Feed, feed_named
 
 MAX_FAULTS: Final = 10
 COMMANDS_PER_SECOND: Final = 20
@@ -169,9 +169,10 @@ class ClientSession:
         """Returns the name of the feed that a command is for. Raises CommandError."""
         if not self._among_feeds:
             return next(iter(self.feeds))
-        if command.feed is None or command.feed not in _NAMES:
+        feed = feed_named(command.feed or "")
+        if feed is None:
             raise CommandError(_FEED_RULE)
-        return command.feed
+        return feed.spec.name
 
     def _answer(self, name: str, asked: Query | Command, request: Id = None) -> list[Frame]:
         """Returns what a feed answers, or an error."""
@@ -185,7 +186,8 @@ class ClientSession:
             return [self._refuse(refusal, request, self._label(name))]
 
     def _label(self, name: str | None) -> Label:
-        return name if self._among_feeds and name in _NAMES else UNSET
+        feed = feed_named(name or "")
+        return feed.spec.name if self._among_feeds and feed else UNSET
 
     def _refuse(self, refusal: CommandError, request: Id, label: Label = UNSET) -> Frame:
         if refusal.code == 400:

@@ -124,6 +124,8 @@ _SPECS: Final = {
     ),
 }
 
+#: Clients know the stocks as `market` in paths and frames, and as `stock` in lists of instruments.
+_BY_NAME: Final = {name: feed for feed in Feed for name in (feed.value, feed.spec.name, feed.spec.kind)}
 _BY_KIND: Final[dict[Kind, Feed]] = {feed.spec.kind: feed for feed in Feed}
 
 
@@ -139,6 +141,11 @@ def calendar_of(feed: Feed, *, always_open: bool, unscheduled: Unscheduled | Non
 @lru_cache(maxsize=8)
 def _exchange_with(unscheduled: Unscheduled) -> Exchange:
     return Exchange(unscheduled)
+
+
+def feed_named(text: str) -> Feed | None:
+    """Returns the feed of a name in any letter case: `stocks`, `market` and `stock` are one."""
+    return _BY_NAME.get(text.strip().lower())
 
 
 def feed_of_kind(kind: Kind) -> Feed:

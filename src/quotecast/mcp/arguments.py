@@ -8,6 +8,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import fields
 
 from quotecast.complaints import choices_of, complaint
+from quotecast.market.feeds import feed_named
 from quotecast.mcp.asking import Refused
 from quotecast.mcp.results import MAX_ROWS
 
@@ -164,7 +165,10 @@ def read_arguments(kind: type[A], given: Mapping[str, Any]) -> A:
 def _as_meant(kind: type[Arguments], given: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the arguments in their types where models write `"AAPL,MSFT"`, `'["AAPL"]'` or `3.0`."""
     lists = {field.name for field in fields(kind) if _is_list(field.type)}
-    return {name: _as_list(value) if name in lists else _as_number(value) for name, value in given.items()}
+    return {
+        name: _as_list(value) if name in lists else _as_feed(value) if name == "feed" else _as_number(value)
+        for name, value in given.items()
+    }
 
 
 def _is_list(annotated: Any) -> bool:
@@ -180,6 +184,12 @@ def _as_list(value: Any) -> Any:
         except (msgspec.DecodeError, RecursionError):
             return value
     return [each.strip() for each in value.split(",")]
+
+
+def _as_feed(value: Any) -> Any:
+    """Returns the tools' name of a feed; that of paths is `market`."""
+    found = feed_named(value) if isinstance(value, str) else None
+    return found.value if found else value
 
 
 def _as_number(value: Any) -> Any:

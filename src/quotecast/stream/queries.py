@@ -7,7 +7,7 @@ from urllib.parse import parse_qs
 from msgspec.structs import replace
 
 from quotecast.feed.commands import Query
-from quotecast.market.feeds import Feed
+from quotecast.market.feeds import Feed, feed_named
 from quotecast.similar_names import near_name
 
 #: The parameters of a feed's address; on the socket of all feeds each list has its feed's name.
@@ -48,6 +48,8 @@ def queries_of(query_string: bytes, feed: Feed | None) -> dict[str, Query]:
     `since=none` is for all.
     """
     given = _values_of(query_string)
+    if feed is None:
+        given = _with_feeds_named(given)
     unknown = _unknown(given, _OF_FEED if feed else _OF_ALL)
     if feed:
         query = _query(given, "symbols", _last(given, "since"), _last(given, "bars_since"))
@@ -72,6 +74,19 @@ def _unknown(given: Iterable[str], known: frozenset[str]) -> dict[str, str]:
     """Returns the fields of a Query about the first parameter that misspells a known one; {} without any."""
     pairs = ((name, near_name(name, known)) for name in given if name not in known)
     return next(({"unknown": name, "meant": meant} for name, meant in pairs if meant is not None), {})
+
+
+def _with_feeds_named(given: Mapping[str, Sequence[str]]) -> Mapping[str, Sequence[str]]:
+    """Returns the values with the lists of feeds under their own names; `stocks` is `market`."""
+    named: dict[str, list[str]] = {}
+    for name, values in given.items():
+        named.setdefault(_name_of(name), []).extend(values)
+    return named
+
+
+def _name_of(text: str) -> str:
+    feed = feed_named(text)
+    return feed.spec.name if feed else text
 
 
 def _values_of(query_string: bytes) -> Mapping[str, Sequence[str]]:
@@ -104,7 +119,7 @@ def _query(given: Mapping[str, Sequence[str]], name: str, since: str | None, bar
 def _by_feed(given: Mapping[str, Sequence[str]], name: str) -> dict[str, str]:
     """Returns the values of such a parameter as `since=market:<epoch>-<seq>,crypto:<epoch>-<seq>` by feed."""
     parts = [part.strip().partition(":") for part in (_last(given, name) or "").split(",") if part.strip()]
-    return {feed: value for feed, _, value in parts}
+    return {_name_of(feed): value for feed, _, value in parts}
 
 
 def _last(given: Mapping[str, Sequence[str]], name: str) -> str | None:

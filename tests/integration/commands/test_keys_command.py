@@ -73,7 +73,7 @@ async def test_key_has_what_the_options_say(accounts_url: str) -> None:
     text = await create(
         accounts_url,
         *("--plan", "partner", "--user", "AYSE@example.com", "--expires", "90d"),
-        *("--feeds", "market,crypto", "--symbols", "AAPL, sector:Energy"),
+        *("--feeds", "stocks,crypto", "--symbols", "AAPL, sector:Energy"),
         *("--origins", "HTTPS://Example.com/", "--addresses", "192.0.2.7/24"),
     )
     key = (await stored(accounts_url))[id_of(text)]
@@ -102,7 +102,7 @@ async def test_time_without_a_zone_is_utc(accounts_url: str) -> None:
         (("--name", "x", "--user", "nobody@example.com"), "User not found"),
         (("--name", "x", "--expires", "2001-01-01"), "--expires: Must be in the future"),
         (("--name", "x", "--expires", "soon"), "--expires: A number of days such as 90d"),
-        (("--name", "x", "--feeds", "stocks"), "--feeds[0]: Must be one of market, crypto, doviz"),
+        (("--name", "x", "--feeds", "bonds"), "--feeds[0]: Must be one of market, crypto, doviz"),
         (("--name", "x", "--symbols", " , "), "--symbols: Name at least one"),
         (("--name", "x", "--origins", "example.com"), "--origins[0]: "),
         (("--name", "x", "--addresses", "home"), "scope.addresses: Addresses or networks"),

@@ -66,7 +66,7 @@ def test_quotes_come_in_the_order_of_the_names() -> None:
 
 @pytest.mark.parametrize(
     ("name", "symbols"),
-    [("sector:energy", ["AAPL", "XOM"]), ("bank:akbank", ["akbank-USD"]), ("market:all", ["AAPL", "XOM"])],
+    [("sector:energy", ["AAPL", "XOM"]), ("bank:akbank", ["akbank-USD"]), ("stocks:all", ["AAPL", "XOM"])],
 )
 def test_groups_are_their_members(name: str, symbols: list[str]) -> None:
     found, unknown = look_up(CLIENT, [name])

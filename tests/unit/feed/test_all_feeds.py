@@ -52,6 +52,15 @@ def test_welcome_has_the_position_of_every_feed(socket: Socket) -> None:
     ]
 
 
+@pytest.mark.parametrize("name", ["market", "stocks", "stock"])
+def test_a_command_may_say_any_name_of_a_feed(socket: Socket, name: str) -> None:
+    """Frames have the one name of the protocol."""
+    [answer] = socket.ask(action="list", feed=name, id=1)
+    assert (answer["type"], answer["feed"]) == ("subscribed", "market")
+    [refusal] = socket.ask(action="subscribe", feed=name, symbols=7)
+    assert (refusal["type"], refusal["feed"]) == ("error", "market")
+
+
 def test_frames_name_their_feed(socket: Socket) -> None:
     """The feed follows the type in every frame but the pong."""
     frames = socket.open(market=Query("AAPL"))[1:]
@@ -77,7 +86,7 @@ def test_each_feed_has_its_own_list_and_interval(socket: Socket) -> None:
     assert (crypto["symbols"], crypto["interval"]) == ("all", 500)
 
 
-@pytest.mark.parametrize("feed", [{}, {"feed": "stocks"}, {"feed": ""}])
+@pytest.mark.parametrize("feed", [{}, {"feed": "bonds"}, {"feed": ""}])
 def test_a_command_without_a_feed_is_bad(socket: Socket, feed: dict[str, str]) -> None:
     """The error lists the feeds; more than ten such commands close the connection."""
     for _ in range(11):

@@ -47,6 +47,8 @@ def test_a_call_with_the_least_arguments_has_the_defaults() -> None:
         ({"symbols": "AAPL, MSFT"}, Quotes(symbols=["AAPL", "MSFT"])),
         ({"symbols": '["AAPL", "MSFT"]'}, Quotes(symbols=["AAPL", "MSFT"])),
         ({"symbols": "BTC/USDT", "feed": "crypto"}, Quotes(symbols=["BTC/USDT"], feed="crypto")),
+        ({"symbols": "AAPL", "feed": "market"}, Quotes(symbols=["AAPL"])),
+        ({"symbol": "AAPL", "feed": "stock"}, Bars(symbol="AAPL")),
         ({"symbols": "AAPL", "limit": 3.0}, News(symbols=["AAPL"], limit=3)),
         ({"symbol": "AAPL", "limit": 3.0}, Bars(symbol="AAPL", limit=3)),
     ],

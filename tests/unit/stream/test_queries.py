@@ -56,6 +56,16 @@ def test_a_misspelt_parameter_is_named(
     assert (query.unknown, query.meant) == (unknown or (None, None))
 
 
+def test_other_names_of_a_feed_are_its_name() -> None:
+    """Two lists of one feed add up, as a repeated one does."""
+    query = b"stocks=AAPL&market=MSFT&stock=KO&since=stocks:e-1,crypto:f-2&bars_since=stock:t"
+    assert queries_of(query, None) == {
+        "market": Query(symbols="AAPL,MSFT,KO", since="e-1", bars_since="t"),
+        "crypto": Query(since="f-2"),
+    }
+    assert queries_of(b"stocks=AAPL&since=none", None) == {"market": Query(symbols="AAPL", since="none")}
+
+
 def test_a_misspelt_feed_is_no_empty_list() -> None:
     """The session answers a name that is no feed's with the names that there are."""
     assert [*queries_of(b"markt=AAPL", None)] == ["markt"]

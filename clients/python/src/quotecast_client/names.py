@@ -12,6 +12,8 @@ Feed = Literal["market", "crypto", "doviz"]
 Names = Union["frozenset[str]", Literal["all"]]
 
 FEEDS: tuple[Feed, ...] = ("market", "crypto", "doviz")
+#: Feeds by the names that clients may say.
+_NAMED: dict[str, Feed] = {**{feed: feed for feed in FEEDS}, "stocks": "market", "stock": "market"}
 #: The field of a quote that names its symbol.
 KEYS: dict[Feed, str] = {"market": "ticker", "crypto": "ticker", "doviz": "symbol"}
 #: The feeds of groups such as `sector:Energy`.
@@ -27,20 +29,25 @@ def listed(names: str | Iterable[str]) -> list[str]:
 def split_name(name: str) -> tuple[tuple[Feed, ...], str]:
     """Returns the feeds that may have a symbol, in the order in which to ask them, and the symbol.
 
-    `crypto:BTC/USDT` names its feed, and so does a group. Only pairs have a slash, or a hyphen for it.
+    `crypto:BTC/USDT` and `stocks:AAPL` name their feed, and so does a group. Only pairs have a slash, or a
+    hyphen for it.
     """
     symbol = name.strip()
     prefix, colon, rest = symbol.partition(":")
     if colon:
         kind = prefix.casefold()
-        for feed in FEEDS:
-            if kind == feed:
-                return (feed,), rest
+        if feed := named_feed(kind):
+            return (feed,), rest
         if kind in _GROUPS:
             return (_GROUPS[kind],), symbol
     if "/" in symbol:
         return ("crypto",), symbol
     return ("market", "crypto", "doviz") if "-" in symbol else ("market", "doviz"), symbol
+
+
+def named_feed(text: str) -> Feed | None:
+    """Returns the feed of a name: `stocks` and `stock` are `market`."""
+    return _NAMED.get(text.casefold())
 
 
 def is_group(name: str) -> bool:

@@ -6,7 +6,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from quotecast.errors import SettingsError
 from quotecast_client import Copy, Feed
-from quotecast_client.names import FEEDS
+from quotecast_client.names import FEEDS, named_feed
 
 _EXAMPLE: Final = "such as ws://127.0.0.1:8000/api/ws/market?symbols=all"
 _PATH: Final = "/api/ws"
@@ -44,7 +44,7 @@ def read_address(url: str, rest: str | None) -> FeedAddress:
     query = dict(parse_qsl(parts.query))
     if "at" in query:
         raise SettingsError("audit watches live feeds: leave out `at`, which asks for a replay")
-    lists: dict[Feed, str] = {feed: query[feed] for feed in FEEDS if feed in query}
+    lists: dict[Feed, str] = {feed: names for each, names in query.items() if (feed := named_feed(each))}
     if name:
         lists = {feed: query.setdefault("symbols", "all") for feed in FEEDS if feed == name}
     elif not lists:

@@ -2,6 +2,8 @@
 
 import argparse
 
+from quotecast.market.feeds import feed_named
+
 
 def add_record(command: argparse.ArgumentParser) -> None:
     """Adds the upstream, the file and the duration."""
@@ -18,7 +20,9 @@ def add_history(command: argparse.ArgumentParser) -> None:
     actions.add_parser("list", help="list what is recorded of each feed")
     export = actions.add_parser("export", help="write the updates of a feed to a file")
     moment = "such as 2026-11-20T14:30:00Z, or Unix seconds"
-    export.add_argument("--feed", required=True, choices=("stocks", "crypto", "doviz"))
+    export.add_argument(
+        "--feed", type=_feed, required=True, choices=("stocks", "crypto", "doviz"), help="the feed"
+    )
     export.add_argument(
         "--from", dest="start", required=True, metavar="TIME", help=f"the first moment, {moment}"
     )
@@ -31,6 +35,12 @@ def add_history(command: argparse.ArgumentParser) -> None:
     export.add_argument(
         "--output", required=True, metavar="FILE", help="the file to write, which must not exist"
     )
+
+
+def _feed(text: str) -> str:
+    """Returns the name of a feed that the choices have; `market` is the stocks."""
+    found = feed_named(text)
+    return found.value if found else text
 
 
 def add_watch(command: argparse.ArgumentParser) -> None:

@@ -37,7 +37,7 @@ def add_keys(command: argparse.ArgumentParser) -> None:
     for option, metavar, summary in (
         ("--user", "EMAIL", "its user; by default it is the operator's"),
         ("--expires", "TIME", "its end: days such as 90d, or a time in ISO 8601; none by default"),
-        ("--feeds", "NAMES", "feeds that it may read, of market, crypto and doviz, with commas between"),
+        ("--feeds", "NAMES", "feeds that it may read, of stocks, crypto and doviz, with commas between"),
         ("--symbols", "NAMES", "symbols, and groups such as sector:Energy, with commas between"),
         ("--origins", "ORIGINS", "web origins whose pages may use it, with commas between"),
         ("--addresses", "NETWORKS", "addresses and networks of its clients, with commas between"),

@@ -8,7 +8,7 @@ import msgspec
 from quotecast.market.feeds import Feed as MarketFeed
 from quotecast.market.groups import groups
 from quotecast_client import Client, Feed, QuotecastError
-from quotecast_client.names import FEEDS, KEYS
+from quotecast_client.names import KEYS, named_feed
 
 Quote = dict[str, Any]
 #: Feeds by the type of their quotes.
@@ -65,15 +65,14 @@ def _whole_feed(name: str) -> Feed | None:
     kind, colon, rest = name.partition(":")
     if not colon:
         return None
-    for feed in FEEDS:
-        if kind == feed:
-            return feed if rest.casefold() == "all" else None
+    if feed := named_feed(kind):
+        return feed if rest.casefold() == "all" else None
     return _GROUPS.get(kind.casefold())
 
 
 def _members(client: Client, feed: Feed, name: str) -> list[Quote]:
     quotes, members = _groups(client, feed)
-    if name.partition(":")[0] == feed:
+    if named_feed(name.partition(":")[0]) == feed:
         return list(quotes.values())
     keys = next((keys for group, keys in members.items() if group.casefold() == name.casefold()), ())
     return [quotes[key] for key in sorted(keys)]
