@@ -54,6 +54,7 @@ _OPTIONS: Final[Mapping[str, Callable[[argparse.ArgumentParser], None]]] = {
     "watch": feeds.add_watch,
     "audit": feeds.add_audit,
     "simulate": simulation.add_simulate,
+    "doctor": serving.add_doctor,
 }
 
 #: Functions that take the parsed arguments beside the settings.
@@ -80,7 +81,7 @@ _WITHOUT_SERVERS: Final = {"quotecast.api.edge_worker:run"}
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command; returns the exit code: 0, 1 for a failure, 2 for wrong settings."""
-    parsed = _parser().parse_args(arguments)
+    parsed = parser().parse_args(arguments)
     try:
         return _run(parsed)
     except SettingsError as error:
@@ -99,20 +100,21 @@ def _run(arguments: argparse.Namespace) -> int:
     return code
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def parser() -> argparse.ArgumentParser:
+    """Returns the parser of all commands."""
+    made = argparse.ArgumentParser(
         prog="quotecast",
         description="Live market data over HTTP and WebSocket.",
         epilog=f"Settings are environment variables named {PREFIX}*; `quotecast doctor` shows them.",
     )
-    parser.add_argument("--version", action="version", version=f"quotecast {version('quotecast')}")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    made.add_argument("--version", action="version", version=f"quotecast {version('quotecast')}")
+    commands = made.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for name, (entry, summary) in _COMMANDS.items():
         command = commands.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
         command.set_defaults(entry=entry)
     for name, add_options in _OPTIONS.items():
         add_options(commands.choices[name])
-    return parser
+    return made
 
 
 if __name__ == "__main__":

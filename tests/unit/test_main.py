@@ -2,7 +2,8 @@
 
 import subprocess
 import sys
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace, _SubParsersAction
+from collections.abc import Iterator
 
 import pytest
 
@@ -107,6 +108,38 @@ def test_a_wrong_scenario_is_one_line(
     option, setting = capsys.readouterr().err.splitlines()
     assert option.startswith("--scenario: no scenario 'haltt'; known are ")
     assert setting.startswith("QUOTECAST_SIMULATOR_SCENARIO: halt: at 'noon' is no start")
+
+
+def commands_of(parser: ArgumentParser) -> Iterator[ArgumentParser]:
+    """Yields a parser with those of its commands and their actions."""
+    yield parser
+    for action in parser._actions:
+        for command in action.choices.values() if isinstance(action, _SubParsersAction) else ():
+            yield from commands_of(command)
+
+
+@pytest.mark.parametrize("parser", [*commands_of(__main__.parser())], ids=lambda parser: parser.prog)
+def test_every_command_and_option_says_what_it_is_for(parser: ArgumentParser) -> None:
+    """In the help of the command, and in that of the one above it."""
+    assert parser.description
+    for action in parser._actions:
+        assert action.help or isinstance(action, _SubParsersAction), action.dest
+        if isinstance(action, _SubParsersAction):
+            described = {each.dest for each in action._choices_actions if each.help}
+            assert described == action.choices.keys()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("users list", "keys list", "keys usage", "plans list", "plans show", "operators list"),
+        *("operators log", "history list", "doctor", "watch", "audit", "simulate"),
+    ],
+)
+def test_output_that_is_data_can_be_json(command: str) -> None:
+    """Scripts read it by field, and not by column."""
+    [parser] = [each for each in commands_of(__main__.parser()) if each.prog == f"quotecast {command}"]
+    assert "--json" in parser._option_string_actions
 
 
 def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,13 +10,14 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 from quotecast.access.plans import read_plans
 from quotecast.alerts.push import Vapid
 from quotecast.bus.base import Snapshot
 from quotecast.bus.relay import RelayBus
 from quotecast.commands import trial
+from quotecast.commands.json_lines import json_lines
 from quotecast.errors import QuotecastError, SettingsError
 from quotecast.ingest import sources
 from quotecast.local import console, folder, live, ports, postgres, probes, valkey
@@ -26,6 +27,10 @@ from quotecast.settings import mcp
 from quotecast.settings.loading import load
 from quotecast.settings.model import Settings, variable_names
 
+Status = Literal["about", "set", "ok", "note", "fails"]
+#: Tells a result: its status, its name and its text.
+Tell = Callable[[Status, str, str], None]
+
 _SECRET: Final = re.compile(r"(SECRET|PASSWORD|TOKEN|KEY)$")
 #: A password in a URL, before the host or in the query.
 _PASSWORD: Final = re.compile(r"(://[^:@/]*:).*(?=@)|(?<=password=)[^&]*")
@@ -33,26 +38,50 @@ _PASSWORD: Final = re.compile(r"(://[^:@/]*:).*(?=@)|(?<=password=)[^&]*")
 
 def run(settings: Settings) -> int:
     """Prints the result of each check; returns 0 if `up` would work, else 1."""
+    return _examine(settings, _tell)
+
+
+def run_as_json(settings: Settings) -> int:
+    """Does what `run` does, and prints a JSON object for each result."""
+    return _examine(settings, _tell_as_json)
+
+
+def _tell(status: Status, name: str, text: str) -> None:
+    if status == "about":
+        console.say(text)
+    elif status == "set":
+        console.say(f"        {text}")
+    else:
+        console.say(f"{'FAILS' if status == 'fails' else status:<8}{f'{name}: ' if name else ''}{text}")
+
+
+def _tell_as_json(status: Status, name: str, text: str) -> None:
+    (line,) = json_lines([{"status": status, "name": name, "text": text}])
+    console.say(line)
+
+
+def _examine(settings: Settings, tell: Tell) -> int:
     # The result names the failure; the log would repeat it.
     configure_logs(level="error", as_json=False)
-    console.say(f"quotecast {version('quotecast')}, Python {platform.python_version()}, {settings.mode}")
+    about = f"quotecast {version('quotecast')}, Python {platform.python_version()}, {settings.mode}"
+    tell("about", "", about)
     for line in [*_set_variables(os.environ), *live.describe_groups(settings)]:
-        console.say(f"        {line}")
+        tell("set", "", line)
     others = untested_packages()
-    console.say(f"{'note' if others else 'ok':<8}packages: {others or 'all as tested'}")
+    tell("note" if others else "ok", "packages", others or "all as tested")
     checks = [
-        _check("data folder", lambda: _data(settings)),
-        _check("port", lambda: _port(settings)),
-        _check("postgres", lambda: _postgres(settings)),
-        _check("redis", lambda: _redis(settings)),
-        _check("web push", lambda: _push(settings)),
-        _check("mcp", lambda: _mcp(settings)),
-        _check("plans", lambda: _plans(settings)),
+        _check(tell, "data folder", lambda: _data(settings)),
+        _check(tell, "port", lambda: _port(settings)),
+        _check(tell, "postgres", lambda: _postgres(settings)),
+        _check(tell, "redis", lambda: _redis(settings)),
+        _check(tell, "web push", lambda: _push(settings)),
+        _check(tell, "mcp", lambda: _mcp(settings)),
+        _check(tell, "plans", lambda: _plans(settings)),
     ]
     if settings.origin:
-        checks.append(_check("origin", lambda: _origin(settings)))
+        checks.append(_check(tell, "origin", lambda: _origin(settings)))
     for line in _production_problems(os.environ):
-        console.say(f"note    production would refuse {line}")
+        tell("note", "", f"production would refuse {line}")
     return 0 if all(checks) else 1
 
 
@@ -83,11 +112,11 @@ def _set_variables(environment: Mapping[str, str]) -> Iterator[str]:
         yield "No setting is set: every one has its default."
 
 
-def _check(name: str, finding: Callable[[], str]) -> bool:
+def _check(tell: Tell, name: str, finding: Callable[[], str]) -> bool:
     try:
-        console.say(f"ok      {name}: {finding()}")
+        tell("ok", name, finding())
     except QuotecastError as error:
-        console.say(f"FAILS   {name}: {error}")
+        tell("fails", name, str(error))
         return False
     return True
 

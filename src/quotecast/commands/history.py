@@ -8,6 +8,9 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
+from msgspec import Struct
+
+from quotecast.commands.json_lines import json_lines
 from quotecast.errors import InvalidValue, SettingsError
 from quotecast.history.export import CHUNK_ROWS, Format, Row, open_writer, rows_of
 from quotecast.history.moments import parse_moment
@@ -24,7 +27,9 @@ def run(settings: Settings, arguments: Namespace) -> int:
     store = open_store(settings.history_store, history_folder(settings))
     try:
         if arguments.action == "list":
-            sys.stdout.writelines(f"{line}\n" for line in _lines(store))
+            rows = [_row(store, feed) for feed in Feed]
+            lines = json_lines(rows) if arguments.json else _lines(rows)
+            sys.stdout.writelines(f"{line}\n" for line in lines)
         else:
             _export(store, arguments)
     except InvalidValue as error:
@@ -33,18 +38,36 @@ def run(settings: Settings, arguments: Namespace) -> int:
     return 0
 
 
-def _lines(store: Store) -> Iterator[str]:
+class _Recorded(Struct):
+    """What is recorded of a feed; without times there is nothing."""
+
+    feed: Feed
+    start: str | None = None
+    end: str | None = None
+    segments: int = 0
+    updates: int = 0
+    bytes: int = 0
+    lost: int = 0
+
+
+def _row(store: Store, feed: Feed) -> _Recorded:
+    span = span_of(store, feed)
+    if span is None:
+        return _Recorded(feed)
+    names = store.names(feed)
+    updates, size, lost = map(sum, zip(*(_counts(store, feed, name) for name in names), strict=True))
+    return _Recorded(feed, iso_utc(span[0]), iso_utc(span[1]), len(names), updates, size, lost)
+
+
+def _lines(rows: list[_Recorded]) -> Iterator[str]:
     """Yields a line for each feed: the recorded time, its segments, updates, bytes and lost batches."""
     yield f"{'feed':<8}{'from':<26}{'to':<26}segments      updates        bytes  lost"
-    for feed in Feed:
-        span = span_of(store, feed)
-        if span is None:
-            yield f"{feed:<8}nothing"
-            continue
-        names = store.names(feed)
-        updates, size, lost = map(sum, zip(*(_counts(store, feed, name) for name in names), strict=True))
-        times = f"{iso_utc(span[0])}  {iso_utc(span[1])}"
-        yield f"{feed:<8}{times}  {len(names):>8}  {updates:>11}  {size:>11}  {lost:>4}"
+    for row in rows:
+        if row.start is None:
+            yield f"{row.feed:<8}nothing"
+        else:
+            counts = f"{row.segments:>8}  {row.updates:>11}  {row.bytes:>11}  {row.lost:>4}"
+            yield f"{row.feed:<8}{row.start}  {row.end}  {counts}"
 
 
 def _counts(store: Store, feed: Feed, name: str) -> tuple[int, int, int]:

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterator
 from datetime import date, timedelta
 from functools import partial
-from typing import Final
+from typing import Final, Literal
 
 from msgspec.structs import astuple, fields
 
@@ -15,6 +15,7 @@ from quotecast.accounts.key_tables import ApiKey
 from quotecast.accounts.key_usage import UsageRow, usage_rows
 from quotecast.api.csv import write_csv
 from quotecast.commands.account_database import open_database, plain
+from quotecast.commands.json_lines import json_lines
 from quotecast.errors import NotFound
 
 COLUMNS: Final = tuple(field.name for field in fields(UsageRow))
@@ -23,23 +24,27 @@ _HEAD: Final = (
 )
 
 
-def show(url: str, *, key_id: str | None, days: int, today: date, as_csv: bool) -> None:
+#: How rows are printed.
+Form = Literal["text", "csv", "json"]
+
+
+def show(url: str, *, key_id: str | None, days: int, today: date, form: Form) -> None:
     """Prints the rows of the last days in UTC, the newest day first: of one key or of all.
 
     Raises NotFound.
     """
-    asyncio.run(_show(url, key_id, [today - timedelta(days=number) for number in range(days)], as_csv=as_csv))
+    asyncio.run(_show(url, key_id, [today - timedelta(days=number) for number in range(days)], form))
 
 
-async def _show(url: str, key_id: str | None, days: list[date], *, as_csv: bool) -> None:
+async def _show(url: str, key_id: str | None, days: list[date], form: Form) -> None:
     """Reads a day at a time: all keys of a year would not fit into one transaction."""
     async with open_database(url) as database:
         if key_id is not None:
             await database.transaction(partial(_require, key_id=key_id))
-        sys.stdout.write(f"{','.join(COLUMNS)}\r\n" if as_csv else f"{_HEAD}\n")
+        sys.stdout.write(_HEADS[form])
         for day in days:
             rows = await database.transaction(partial(usage_rows, first=day, last=day, key_id=key_id))
-            sys.stdout.write(_csv(rows) if as_csv else "".join(f"{line}\n" for line in _lines(rows)))
+            sys.stdout.write(_WRITERS[form](rows))
         sys.stdout.flush()
 
 
@@ -53,6 +58,14 @@ def _csv(rows: list[UsageRow]) -> str:
     return write_csv(COLUMNS, map(astuple, rows)).decode().partition("\r\n")[2]
 
 
+def _text(rows: list[UsageRow]) -> str:
+    return "".join(f"{line}\n" for line in _lines(rows))
+
+
+def _json(rows: list[UsageRow]) -> str:
+    return "".join(f"{line}\n" for line in json_lines(rows))
+
+
 def _lines(rows: list[UsageRow]) -> Iterator[str]:
     # Names come last, because their width on a terminal is unknown.
     for row in rows:
@@ -60,3 +73,7 @@ def _lines(rows: list[UsageRow]) -> Iterator[str]:
             f"{row.day}  {row.key_id}  {row.requests:>8}  {row.refused:>7}  {row.socket_minutes:>8.1f}"
             f"  {row.quotes:>11}  {row.bytes:>14}  {plain(row.name)}"
         )
+
+
+_HEADS: Final = {"text": f"{_HEAD}\n", "csv": f"{','.join(COLUMNS)}\r\n", "json": ""}
+_WRITERS: Final = {"text": _text, "csv": _csv, "json": _json}

@@ -1,7 +1,6 @@
 """`quotecast keys`: makes, lists and revokes API keys, gives them plans, and shows their usage."""
 
 import asyncio
-import json
 import re
 import sys
 import time
@@ -27,6 +26,7 @@ from quotecast.commands.account_database import (
     open_database,
     plain,
 )
+from quotecast.commands.json_lines import json_lines
 from quotecast.commands.plans import plans_of_file
 from quotecast.commands.shell_log import recorded
 from quotecast.complaints import complaint
@@ -63,7 +63,7 @@ def _run_action(settings: Settings, arguments: Namespace) -> None:
         case "create":
             _create(settings, arguments, now)
         case "list":
-            lines_of = _json_lines if arguments.json else partial(_table_lines, now=now)
+            lines_of = _shown_lines if arguments.json else partial(_table_lines, now=now)
             asyncio.run(_list(answering_url(settings), lines_of))
         case "plan":
             _set_plan(settings, arguments.id, arguments.plan)
@@ -73,7 +73,7 @@ def _run_action(settings: Settings, arguments: Namespace) -> None:
                 key_id=None if arguments.key is None else _id_of(arguments.key),
                 days=arguments.days,
                 today=now.date(),
-                as_csv=arguments.csv,
+                form="csv" if arguments.csv else "json" if arguments.json else "text",
             )
         case _:
             key_id = _id_of(arguments.id)
@@ -199,10 +199,8 @@ def _state(key: Key, now: datetime) -> str:
     return "active" if key.is_good(now) else "expired"
 
 
-def _json_lines(page: list[Key]) -> Iterator[str]:
-    for key in page:
-        # json.dumps escapes everything beyond ASCII, but not DEL, which terminals interpret.
-        yield json.dumps(msgspec.to_builtins(_shown(key))).replace("\x7f", "\\u007f")
+def _shown_lines(page: list[Key]) -> Iterator[str]:
+    return json_lines(map(_shown, page))
 
 
 def _shown(key: Key) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from quotecast.commands.account_database import (
     open_database,
     plain,
 )
+from quotecast.commands.json_lines import json_lines
 from quotecast.commands.shell_log import shell_actor
 from quotecast.errors import NotFound, QuotecastError, SettingsError
 from quotecast.local import console, signing
@@ -63,10 +64,11 @@ def _run_action(settings: Settings, arguments: Namespace) -> None:
             in_transaction(url, partial(_remove, email=email))
             console.say(f"{email} is no operator any more, and is signed out")
         case "list":
-            for line in _lines(in_transaction(url, storage.listed)):
+            listed = in_transaction(url, storage.listed)
+            for line in json_lines(listed) if arguments.json else _lines(listed):
                 console.say(line)
         case _:
-            asyncio.run(_print_log(url, as_csv=arguments.csv))
+            asyncio.run(_print_log(url, as_csv=arguments.csv, as_json=arguments.json))
 
 
 def _add(settings: Settings, url: str, email: str, *, with_totp: bool) -> None:
@@ -116,13 +118,14 @@ def _lines(operators: list[OperatorListed]) -> Iterator[str]:
         yield f"{each.id}  {plain(each.email):<{width}}  {state:<8}  {codes:<8}  {seen}"
 
 
-async def _print_log(url: str, *, as_csv: bool) -> None:
+async def _print_log(url: str, *, as_csv: bool, as_json: bool) -> None:
     before: int | None = None
     if as_csv:
         sys.stdout.write(f"{','.join(COLUMNS)}\r\n")
     async with open_database(url) as database:
         while rows := await database.transaction(partial(actions.page, before=before, limit=_PAGE)):
-            sys.stdout.write(_csv(rows) if as_csv else "".join(f"{line}\n" for line in _log_lines(rows)))
+            lines = json_lines(rows) if as_json else _log_lines(rows)
+            sys.stdout.write(_csv(rows) if as_csv else "".join(f"{line}\n" for line in lines))
             before = rows[-1].id
     sys.stdout.flush()
 

@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from quotecast.access import storage
 from quotecast.access.plans import RESERVED, Plan, check_name, parse_plan, read_plans
 from quotecast.accounts.database import Run
 from quotecast.commands.account_database import answering_url, as_failures_of, in_transaction
+from quotecast.commands.json_lines import json_lines
 from quotecast.commands.shell_log import recorded
 from quotecast.errors import NotFound, QuotecastError
 from quotecast.local import console
@@ -48,23 +50,37 @@ def _run_action(settings: Settings, arguments: Namespace) -> None:
             names = ", ".join(read_plans(Path(arguments.file)))
             console.say(f"{arguments.file} is good: it has {names or 'no plan'}")
         case "list":
-            _print(_lines(plans_of_file(settings), _stored(settings)))
+            rows = list(_rows(plans_of_file(settings), _stored(settings)))
+            _print(json_lines(rows) if arguments.json else _lines(rows))
         case "show":
-            _print(toml_lines(arguments.name, _find(settings, arguments.name)))
+            name, plan = arguments.name, _find(settings, arguments.name)
+            shown = {"name": name, **msgspec.to_builtins(plan)}
+            _print(json_lines([shown]) if arguments.json else toml_lines(name, plan))
         case "set":
             _store(settings, arguments.name, _text(arguments.file))
         case _:
             _delete(settings, check_name(arguments.name))
 
 
-def _lines(given: Mapping[str, Plan], stored: Mapping[str, Plan]) -> Iterator[str]:
-    """Yields a line for each plan; a file goes before the database."""
-    names = sorted({*given, *stored, *RESERVED})
-    width = max(map(len, names))
-    for name in names:
+class _Row(Struct):
+    name: str
+    #: `file`, `stored`, or `unbounded` for one that nobody defines; a file goes before the database.
+    place: str
+    hides_stored: bool
+
+
+def _rows(given: Mapping[str, Plan], stored: Mapping[str, Plan]) -> Iterator[_Row]:
+    """Yields a row for each plan."""
+    for name in sorted({*given, *stored, *RESERVED}):
         place = "file" if name in given else "stored" if name in stored else "unbounded"
-        hidden = ", hides a stored one" if name in given and name in stored else ""
-        yield f"{name:<{width}}  {place}{hidden}"
+        yield _Row(name, place, name in given and name in stored)
+
+
+def _lines(rows: list[_Row]) -> Iterator[str]:
+    width = max(len(row.name) for row in rows)
+    for row in rows:
+        hidden = ", hides a stored one" if row.hides_stored else ""
+        yield f"{row.name:<{width}}  {row.place}{hidden}"
 
 
 def toml_lines(name: str, plan: Plan) -> Iterator[str]:

@@ -15,9 +15,10 @@ from typing import Final
 import uvloop
 
 from quotecast import parent
+from quotecast.commands.json_lines import json_lines
 from quotecast.errors import SettingsError
 from quotecast.observe.logs import configure_logs
-from quotecast.providers.simulator.scenarios.catalogue import ScenarioError, describe
+from quotecast.providers.simulator.scenarios.catalogue import ScenarioError, describe, listing
 from quotecast.providers.simulator.scenarios.planning import plan_of, start_of
 from quotecast.providers.simulator.scenarios.schedule import Schedule
 from quotecast.settings.model import Settings
@@ -49,8 +50,11 @@ _MAX_TOKEN_BYTES: Final = 1024
 def run(settings: Settings, arguments: Namespace) -> int:
     """Serves until a stop signal. Raises SettingsError for wrong arguments or a port that is taken."""
     if arguments.list_scenarios:
-        sys.stdout.write("\n".join(describe()) + "\n")
+        lines = json_lines(listing()) if arguments.json else describe()
+        sys.stdout.writelines(f"{line}\n" for line in lines)
         return 0
+    if arguments.json:
+        raise SettingsError("--json: only with --list-scenarios")
     server = _server(arguments)
     token = _token(arguments.control_token_file)
     configure_logs(level=settings.log_level, as_json=settings.mode == "production")

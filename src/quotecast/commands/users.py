@@ -5,14 +5,11 @@ Prompts run outside the event loop, because input inside it would block Ctrl-C.
 
 import asyncio
 import getpass
-import json
 import sys
 from argparse import Namespace
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from functools import partial
 from typing import Final
-
-import msgspec
 
 from quotecast.accounts import rules, users
 from quotecast.accounts.database import Database, Run
@@ -25,6 +22,7 @@ from quotecast.commands.account_database import (
     open_database,
     plain,
 )
+from quotecast.commands.json_lines import json_lines
 from quotecast.commands.shell_log import shell_actor
 from quotecast.errors import NotFound, QuotecastError, SettingsError
 from quotecast.local import console
@@ -73,7 +71,7 @@ def run(settings: Settings, arguments: Namespace) -> int:
 
 def _run_action(url: str, arguments: Namespace) -> None:
     if arguments.action == "list":
-        asyncio.run(_list(url, _json_lines if arguments.json else _table_lines))
+        asyncio.run(_list(url, _shown_lines if arguments.json else _table_lines))
         return
     email = rules.lower_email(arguments.email)
     match arguments.action:
@@ -121,17 +119,9 @@ def _table_lines(page: list[UserRow]) -> Iterator[str]:
         yield f"{user.id}  {registered}  {state:<8}  {email:<{width}}  {name}"
 
 
-def _json_lines(page: list[UserRow]) -> Iterator[str]:
-    for user in page:
-        fields = {
-            "id": user.id,
-            "email": user.email,
-            "name": user.name,
-            "created_at": user.created_at,
-            "disabled": user.disabled,
-        }
-        # json.dumps escapes everything beyond ASCII, but not DEL, which terminals interpret.
-        yield json.dumps(msgspec.to_builtins(fields)).replace("\x7f", "\\u007f")
+def _shown_lines(page: list[UserRow]) -> Iterator[str]:
+    fields = ("id", "email", "name", "created_at", "disabled")
+    return json_lines({name: getattr(user, name) for name in fields} for user in page)
 
 
 def _new_hash(url: str, email: str) -> str:

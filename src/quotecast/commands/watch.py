@@ -22,7 +22,14 @@ def run(settings: Settings, arguments: Namespace) -> int:
     address = _address(arguments.url or f"{host}:{settings.port}")
     try:
         watch = _load()
-        return watch(arguments.symbols, address, feeds, interval=arguments.interval, once=arguments.once)
+        return watch(
+            arguments.symbols,
+            address,
+            feeds,
+            interval=arguments.interval,
+            once=arguments.once,
+            as_json=arguments.json,
+        )
     except KeyboardInterrupt:
         return 0
 

@@ -1,5 +1,6 @@
 """`quotecast keys usage`, as the real command on a real PostgreSQL."""
 
+import json
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 
@@ -68,6 +69,9 @@ async def test_table_for_spreadsheets(accounts_url: str) -> None:
     assert head == "key_id,name,day,requests,refused,socket_minutes,quotes,bytes"
     assert first == f"{key},'=Lobby,{today()},1843,12,1.5,981204,143002551"
     assert str(today() - timedelta(days=1)) in second
+    _, printed, _ = await usage(accounts_url, "--json", "--days", "1")
+    [row] = map(json.loads, printed.splitlines())
+    assert (row["key_id"], row["name"], row["day"], row["requests"]) == (key, "=Lobby", str(today()), 1843)
 
 
 @pytest.mark.parametrize("key", [UNKNOWN, "nonsense"])

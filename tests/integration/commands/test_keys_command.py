@@ -177,6 +177,14 @@ async def test_plan_is_stored_shown_and_deleted(accounts_url: str, tmp_path: Pat
         "second     stored",
         "user       unbounded",
     ]
+    _, printed, _ = await plans(accounts_url, "list", "--json")
+    assert json.loads(printed.splitlines()[1]) == {
+        "name": "partner",
+        "place": "stored",
+        "hides_stored": False,
+    }
+    _, printed, _ = await plans(accounts_url, "show", "partner", "--json")
+    assert (json.loads(printed)["name"], json.loads(printed)["sockets"]) == ("partner", 50)
     code, _, said = await plans(accounts_url, "delete", "second")
     assert (code, said) == (0, "")
     code, _, said = await plans(accounts_url, "delete", "second")

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 
 import asyncpg
 import pytest
@@ -31,6 +32,8 @@ async def test_operator_is_added_listed_and_removed(accounts_url: str) -> None:
         user = await service.register()
     assert (await operators("add", EMAIL, url=accounts_url))[0] == 0
     assert EMAIL in (await operators("list", url=accounts_url))[1]
+    [listed] = map(json.loads, (await operators("list", "--json", url=accounts_url))[1].splitlines())
+    assert (listed["id"], listed["email"], listed["seen_at"]) == (user.id, EMAIL, None)
     assert (await operators("remove", EMAIL, url=accounts_url))[0] == 0
     assert EMAIL not in (await operators("list", url=accounts_url))[1]
     rows = await log_of(accounts_url)
@@ -39,6 +42,11 @@ async def test_operator_is_added_listed_and_removed(accounts_url: str) -> None:
         ("shell", "operators.remove", user.id),
     ]
     assert all(row["actor"] for row in rows)
+    _, printed, _ = await operators("log", "--json", url=accounts_url)
+    assert [json.loads(line)["action"] for line in printed.splitlines()] == [
+        "operators.remove",
+        "operators.add",
+    ]
 
 
 async def test_secret_of_codes_is_sealed(accounts_url: str) -> None:

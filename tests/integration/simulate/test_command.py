@@ -1,5 +1,6 @@
 """`quotecast simulate` as a process: its line, its log, its errors and its end."""
 
+import json
 import os
 import re
 import signal
@@ -122,6 +123,9 @@ def test_a_taken_port_is_one_line() -> None:
 
 
 def test_scenarios_are_listed() -> None:
+    listed = [json.loads(line) for line in _run("--list-scenarios", "--json").stdout.splitlines()]
+    assert all(each.keys() == {"name", "meaning", "parameters"} for each in listed)
+    assert "halt" in {each["name"] for each in listed}
     done = _run("--list-scenarios")
     assert done.returncode == 0
     assert "open-burst: " in done.stdout

@@ -173,7 +173,7 @@ def test_a_missing_extra_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(_name: str) -> None:
         raise ModuleNotFoundError(name="quotecast_client")
 
-    arguments = __main__._parser().parse_args(["audit", "ws://a/api/ws"])
+    arguments = __main__.parser().parse_args(["audit", "ws://a/api/ws"])
     monkeypatch.setattr(importlib, "import_module", fail)
     with pytest.raises(SettingsError, match=r"pip install 'quotecast\[watch\]'"):
         audit.run(loading.load({}), arguments)

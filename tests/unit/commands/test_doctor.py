@@ -1,5 +1,6 @@
 """The checks of `quotecast doctor`."""
 
+import json
 import re
 import socket
 from collections.abc import Iterator
@@ -44,6 +45,17 @@ def test_packages_with_another_version_than_the_tested_one_are_named(monkeypatch
 
     monkeypatch.setattr(doctor, "version", version)
     assert re.fullmatch(r"httpx 0\.27\.9 \(tested with 0\.\d+\.\d+\)", doctor.untested_packages())
+
+
+def test_results_can_be_json(tmp_path: Path, free_port: int, capsys: pytest.CaptureFixture[str]) -> None:
+    """A line for each result, with its status for scripts."""
+    (tmp_path / "file").touch()
+    assert doctor.run_as_json(Settings(data_dir=tmp_path / "file" / "data", port=free_port)) == 1
+    rows = list(map(json.loads, capsys.readouterr().out.splitlines()))
+    found = {row["name"]: (row["status"], row["text"]) for row in rows if row["name"]}
+    assert found["port"] == ("ok", f"{free_port} on 127.0.0.1 is free, for 1 API workers")
+    assert found["data folder"][0] == "fails"
+    assert {row["status"] for row in rows} >= {"about", "set", "ok", "fails", "note"}
 
 
 def test_a_sound_installation_passes(

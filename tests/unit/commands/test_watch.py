@@ -2,6 +2,7 @@
 
 import contextlib
 import importlib
+import json
 from argparse import Namespace
 from typing import Any, cast
 
@@ -110,14 +111,14 @@ def test_the_address_is_the_local_service_or_the_given_one(
         return 0
 
     monkeypatch.setattr(session, "watch", note)
-    arguments = Namespace(symbols=["AAPL"], url=given, interval=250, once=False)
+    arguments = Namespace(symbols=["AAPL"], url=given, interval=250, once=False, json=False)
     assert watch.run(replace(SETTINGS, **settings), arguments) == 0
     assert seen == places
 
 
 def test_an_address_of_another_kind_is_refused() -> None:
     with pytest.raises(SettingsError, match="--url: ftp://x is no address"):
-        watch.run(SETTINGS, Namespace(symbols=["AAPL"], url="ftp://x", interval=250, once=False))
+        watch.run(SETTINGS, Namespace(symbols=["AAPL"], url="ftp://x", interval=250, once=False, json=False))
 
 
 @pytest.mark.parametrize("missing", ["rich.live", "quotecast_client"])
@@ -139,6 +140,15 @@ def test_a_fault_of_our_own_is_not_the_extra(monkeypatch: pytest.MonkeyPatch) ->
         watch.run(SETTINGS, Namespace(symbols=["AAPL"], url=None, interval=250, once=False))
 
 
+def test_quotes_can_be_json(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """All their fields, a line for each."""
+    monkeypatch.setattr(session, "Client", lambda *_, **__: contextlib.nullcontext(CLIENT))
+    address = "http://127.0.0.1:8000"
+    assert session.watch(["AAPL", "USD"], address, None, interval=250, once=True, as_json=True) == 0
+    apple, dollar = map(json.loads, capsys.readouterr().out.splitlines())
+    assert (apple["type"], apple["ticker"], dollar["symbol"]) == ("stock_quote", "AAPL", "USD")
+
+
 def test_the_intervals_are_those_of_the_feeds(capsys: pytest.CaptureFixture[str]) -> None:
     """The command line names them without an import of the feeds."""
     main = importlib.import_module("quotecast.__main__")
@@ -150,5 +160,5 @@ def test_the_intervals_are_those_of_the_feeds(capsys: pytest.CaptureFixture[str]
 def test_no_service_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     with contextlib.closing(reserve_port()) as reserved:  # bound, and not listening
         address = f"http://127.0.0.1:{port_number(reserved)}"
-        assert session.watch(["AAPL"], address, None, interval=250, once=True) == 1
+        assert session.watch(["AAPL"], address, None, interval=250, once=True, as_json=False) == 1
     assert capsys.readouterr().err.startswith(f"quotecast: No quotecast answers at {address}: ")

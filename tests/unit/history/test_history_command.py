@@ -58,6 +58,23 @@ def test_ndjson_has_a_line_for_each_update(recorded: Path) -> None:
     assert (third["ticker"], third["price"], third["removed"]) == ("OLD", None, True)
 
 
+@pytest.mark.parametrize("name", ["market", "stock"])
+def test_the_stocks_have_other_names(recorded: Path, name: str) -> None:
+    """That of paths and frames, and that of lists of instruments."""
+    assert export("--output", "out.csv", "--feed", name) == 0
+    assert len((recorded / "out.csv").read_text("utf-8").splitlines()) == 62
+
+
+def test_what_is_recorded_can_be_json(recorded: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A line for each feed, also for one without a record."""
+    assert __main__.main(["history", "list", "--json"]) == 0
+    stocks, crypto, _ = map(json.loads, capsys.readouterr().out.splitlines())
+    assert stocks.keys() == {"feed", "start", "end", "segments", "updates", "bytes", "lost"}
+    assert (stocks["feed"], stocks["updates"], stocks["lost"]) == ("stocks", 61, 0)
+    assert (crypto["feed"], crypto["start"], crypto["updates"]) == ("crypto", None, 0)
+    assert recorded.is_dir()
+
+
 def test_csv_is_read_back_as_it_was(recorded: Path) -> None:
     """Names with commas, quotes and letters of Turkish included."""
     assert export("--output", "out.csv") == 0

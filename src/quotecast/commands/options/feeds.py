@@ -2,7 +2,7 @@
 
 import argparse
 
-from quotecast.market.feeds import feed_named
+from quotecast.commands.options.actions import add_action, add_json
 
 
 def add_record(command: argparse.ArgumentParser) -> None:
@@ -17,8 +17,8 @@ def add_record(command: argparse.ArgumentParser) -> None:
 def add_history(command: argparse.ArgumentParser) -> None:
     """Adds a list of what is recorded, and its export."""
     actions = command.add_subparsers(dest="action", metavar="ACTION", required=True)
-    actions.add_parser("list", help="list what is recorded of each feed")
-    export = actions.add_parser("export", help="write the updates of a feed to a file")
+    add_json(add_action(actions, "list", "list what is recorded of each feed"))
+    export = add_action(actions, "export", "write the updates of a feed to a file")
     moment = "such as 2026-11-20T14:30:00Z, or Unix seconds"
     export.add_argument(
         "--feed", type=_feed, required=True, choices=("stocks", "crypto", "doviz"), help="the feed"
@@ -38,9 +38,8 @@ def add_history(command: argparse.ArgumentParser) -> None:
 
 
 def _feed(text: str) -> str:
-    """Returns the name of a feed that the choices have; `market` is the stocks."""
-    found = feed_named(text)
-    return found.value if found else text
+    """Returns the name of a feed that the choices have: paths say `market`, lists of instruments `stock`."""
+    return "stocks" if text in {"market", "stock"} else text
 
 
 def add_watch(command: argparse.ArgumentParser) -> None:
@@ -62,6 +61,7 @@ def add_watch(command: argparse.ArgumentParser) -> None:
         help="milliseconds between two changes of a symbol: 100, 250 (the default), 500, 1000 or 5000",
     )
     command.add_argument("--once", action="store_true", help="show the quotes once, and end")
+    add_json(command, "each quote as a JSON object on a line, and again when it changes")
 
 
 def add_audit(command: argparse.ArgumentParser) -> None:
@@ -71,7 +71,7 @@ def add_audit(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--vendor", metavar="NAME", help="an upstream instead of a feed, such as binance")
     command.add_argument("--rest", metavar="URL", help="the service's HTTP, if it has another address")
-    command.add_argument("--json", action="store_true", help="the report as JSON")
+    add_json(command, "the report as JSON")
     for option, kind, default, summary in (
         ("--seconds", float, 60.0, "duration; 60 by default"),
         ("--check-every", float, 20.0, "seconds between two comparisons with REST; 20 by default"),

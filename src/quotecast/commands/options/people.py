@@ -3,6 +3,8 @@
 import argparse
 from typing import Final
 
+from quotecast.commands.options.actions import add_action, add_forms, add_json
+
 #: Days for which the service has the usage of API keys.
 MAX_DAYS: Final = 400
 
@@ -21,11 +23,11 @@ def add_users(command: argparse.ArgumentParser) -> None:
         ("revoke", "end a user's sessions"),
         ("delete", "delete a user, with everything stored for the user"),
     ):
-        action = actions.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
+        action = add_action(actions, name, summary)
         if name == "list":
-            action.add_argument("--json", action="store_true", help="a JSON object per line")
+            add_json(action)
         else:
-            action.add_argument("email", metavar="EMAIL")
+            action.add_argument("email", metavar="EMAIL", help="with which the user registered")
         if name == "delete":
             action.add_argument("--yes", action="store_true", help="do not ask")
 
@@ -33,7 +35,7 @@ def add_users(command: argparse.ArgumentParser) -> None:
 def add_keys(command: argparse.ArgumentParser) -> None:
     """Adds what an operator does with API keys."""
     actions = command.add_subparsers(dest="action", metavar="ACTION", required=True)
-    create = actions.add_parser("create", help="make a key, and print it once on standard output")
+    create = add_action(actions, "create", "make a key, and print it once on standard output")
     for option, metavar, summary in (
         ("--user", "EMAIL", "its user; by default it is the operator's"),
         ("--expires", "TIME", "its end: days such as 90d, or a time in ISO 8601; none by default"),
@@ -45,16 +47,15 @@ def add_keys(command: argparse.ArgumentParser) -> None:
         create.add_argument(option, metavar=metavar, help=summary)
     create.add_argument("--name", required=True, metavar="NAME", help="by which people recognise it")
     create.add_argument("--plan", default="user", metavar="PLAN", help="its plan; that of users by default")
-    listing = actions.add_parser("list", help="list all keys")
-    listing.add_argument("--json", action="store_true", help="a JSON object per line")
-    usage = actions.add_parser("usage", help="show what keys used, by key and day")
+    add_json(add_action(actions, "list", "list all keys"))
+    usage = add_action(actions, "usage", "show what keys used, by key and day")
     usage.add_argument("--key", metavar="ID", help="only this key")
     usage.add_argument(
         "--days", type=_usage_days, default=30, metavar="N", help="the last N days in UTC; 30 by default"
     )
-    usage.add_argument("--csv", action="store_true", help="a table for spreadsheets (RFC 4180)")
-    plan = actions.add_parser("plan", help="give a key another plan")
-    revoke = actions.add_parser("revoke", help="revoke a key")
+    add_forms(usage)
+    plan = add_action(actions, "plan", "give a key another plan")
+    revoke = add_action(actions, "revoke", "revoke a key")
     for action in (plan, revoke):
         action.add_argument("id", metavar="ID", help="its id, or the beginning of the key that lists show")
     plan.add_argument("plan", metavar="NAME", help="the plan; `user` is that of users")
@@ -65,14 +66,16 @@ def add_plans(command: argparse.ArgumentParser) -> None:
     actions = command.add_subparsers(dest="action", metavar="ACTION", required=True)
     for name, summary in (
         ("list", "list all plans, and where each is"),
-        ("show", "print a plan as TOML"),
+        ("show", "print a plan, as TOML by default"),
         ("set", "store a plan in the database, in place of one of that name"),
         ("delete", "delete a stored plan; its keys then get no data"),
         ("check", "check a file for QUOTECAST_PLANS"),
     ):
-        action = actions.add_parser(name, help=summary)
+        action = add_action(actions, name, summary)
+        if name in {"list", "show"}:
+            add_json(action)
         if name in {"show", "set", "delete"}:
-            action.add_argument("name", metavar="NAME")
+            action.add_argument("name", metavar="NAME", help="the plan")
         if name in {"set", "check"}:
             action.add_argument("file", metavar="FILE", help="TOML" if name == "check" else "TOML; -: input")
 
@@ -80,16 +83,15 @@ def add_plans(command: argparse.ArgumentParser) -> None:
 def add_operators(command: argparse.ArgumentParser) -> None:
     """Adds who may sign in to `/admin`, and the log of it."""
     actions = command.add_subparsers(dest="action", metavar="ACTION", required=True)
-    add = actions.add_parser("add", help="let a user sign in to the page /admin")
-    add.add_argument("email", metavar="EMAIL")
+    add = add_action(actions, "add", "let a user sign in to the page /admin")
+    remove = add_action(actions, "remove", "take the role from a user, and end their sessions of it")
+    for action in (add, remove):
+        action.add_argument("email", metavar="EMAIL", help="with which the user registered")
     add.add_argument(
         "--totp", action="store_true", help="ask for codes of an app too; prints a new secret for it, once"
     )
-    actions.add_parser("list", help="list all operators")
-    remove = actions.add_parser("remove", help="take the role from a user, and end their sessions of it")
-    remove.add_argument("email", metavar="EMAIL")
-    log = actions.add_parser("log", help="print what operators did, the newest first")
-    log.add_argument("--csv", action="store_true", help="a table for spreadsheets (RFC 4180)")
+    add_json(add_action(actions, "list", "list all operators"))
+    add_forms(add_action(actions, "log", "print what operators did, the newest first"))
 
 
 def _usage_days(text: str) -> int:

@@ -1,4 +1,4 @@
-"""Options of the commands that serve, and of `migrate`."""
+"""Options of the commands that serve, of `migrate` and of `doctor`."""
 
 import argparse
 
@@ -63,4 +63,15 @@ def add_migrate(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument(
         "--losing", metavar="NAMES", help="tables and columns that `--undo` deletes; required in production"
+    )
+
+
+def add_doctor(command: argparse.ArgumentParser) -> None:
+    """Adds the form of the results."""
+    command.add_argument(
+        "--json",
+        dest="entry",
+        action="store_const",
+        const="quotecast.commands.doctor:run_as_json",
+        help="a JSON object per line: `status` (about, set, ok, note, fails), `name`, `text`",
     )

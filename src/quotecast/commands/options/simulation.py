@@ -2,6 +2,8 @@
 
 import argparse
 
+from quotecast.commands.options.actions import add_json
+
 
 def add_simulate(command: argparse.ArgumentParser) -> None:
     """Adds the vendor, its market and the control route."""
@@ -29,6 +31,7 @@ def add_simulate(command: argparse.ArgumentParser) -> None:
         "--free-plan", action="store_true", help="Alpaca, Finnhub: the rules of the free plan"
     )
     command.add_argument("--list-scenarios", action="store_true", help="print all scenarios, and end")
+    add_json(command, "--list-scenarios: a JSON object per line")
 
 
 def _add_values(command: argparse.ArgumentParser) -> None:

@@ -3,12 +3,13 @@
 import os
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 
 from rich.console import Console, RenderableType
 from rich.live import Live
 
+from quotecast.commands.json_lines import json_lines
 from quotecast.commands.watching.board import Board, Row
 from quotecast.commands.watching.figures import UNKNOWN, number, percent
 from quotecast.commands.watching.following import Following
@@ -23,12 +24,14 @@ _IDLE_SECONDS = 1.0
 _LEAST_SECONDS = 0.1
 
 
-def watch(symbols: Sequence[str], address: str, feeds: str | None, *, interval: int, once: bool) -> int:
+def watch(
+    symbols: Sequence[str], address: str, feeds: str | None, *, interval: int, once: bool, as_json: bool
+) -> int:
     """Shows quotes until Ctrl-C, or once; returns the exit code."""
     try:
         # One retry is enough: the user waits for the table, and an error says what is wrong.
         with Client(address, feeds=feeds, retries=1) as client:
-            return _show(client, symbols, address, interval, once=once)
+            return _show(client, symbols, address, interval, once=once, as_json=as_json)
     except BrokenPipeError:
         # Python would write the rest at its end, and complain.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -41,25 +44,27 @@ def watch(symbols: Sequence[str], address: str, feeds: str | None, *, interval: 
         return _fail(f"{address} refuses: {error}")
 
 
-def _show(client: Client, symbols: Sequence[str], address: str, interval: int, *, once: bool) -> int:
+def _show(
+    client: Client, symbols: Sequence[str], address: str, interval: int, *, once: bool, as_json: bool
+) -> int:
     found, unknown = look_up(client, symbols)
     if unknown:
         return _fail(complaint(client, unknown))
     board = Board(found)
     console = Console(highlight=False)
-    if once:
+    write = _write_json if as_json else _write
+    if once and (as_json or not console.is_terminal):
+        write(board.rows)
+    elif once:
         _show_once(console, client, board, address)
-    elif console.is_terminal and not console.is_dumb_terminal:
+    elif console.is_terminal and not console.is_dumb_terminal and not as_json:
         _show_live(console, Following(client, client.stream(symbols, interval=interval), board), address)
     else:
-        _write_lines(board, client.stream(symbols, interval=interval))
+        _write_lines(board, client.stream(symbols, interval=interval), write)
     return 0
 
 
 def _show_once(console: Console, client: Client, board: Board, address: str) -> None:
-    if not console.is_terminal:
-        _write(board.rows)
-        return
     status = client.status()
     names = {"market": "stocks"}
     states = {row.feed: status["feeds"][names.get(row.feed, row.feed)]["state"] for row in board.rows}
@@ -91,12 +96,12 @@ def _picture(console: Console, following: Following, address: str) -> Renderable
     return table(following.board.rows, view, state)
 
 
-def _write_lines(board: Board, stream: Stream) -> None:
+def _write_lines(board: Board, stream: Stream, write: Callable[[Iterable[Row]], None]) -> None:
     """Writes the present quotes, then a line for each change."""
-    _write(board.rows)
+    write(board.rows)
     for change in stream:
         if board.take(change, 0.0) and not change.removed:
-            _write([Row(change.feed, change.symbol, {**change.quote})])
+            write([Row(change.feed, change.symbol, {**change.quote})])
 
 
 def _write(rows: Iterable[Row]) -> None:
@@ -110,6 +115,11 @@ def _write(rows: Iterable[Row]) -> None:
             f"{percent(quote.get('changePercent')):>9}",
         )
         sys.stdout.write("  ".join(cells) + "\n")
+    sys.stdout.flush()
+
+
+def _write_json(rows: Iterable[Row]) -> None:
+    sys.stdout.writelines(f"{line}\n" for line in json_lines(row.quote for row in rows))
     sys.stdout.flush()
 
 

@@ -5,6 +5,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
+from msgspec import Struct
 from msgspec.structs import FieldInfo, fields
 
 from quotecast.complaints import choices_of, complaint
@@ -82,9 +83,30 @@ def parameters_of(scenario: Scenario) -> dict[str, Any]:
     return {key: value for key, value in values.items() if key == "name" or key in known}
 
 
+class Described(Struct):
+    """A scenario's name and meaning, and its parameters with their defaults."""
+
+    name: str
+    meaning: str
+    parameters: dict[str, Any]
+
+
+def listing() -> list[Described]:
+    """Returns all scenarios by name."""
+    return [
+        Described(name, _meaning(kind), {each.name: each.default for each in _fields(kind)})
+        for name, kind in sorted(CATALOGUE.items())
+    ]
+
+
 def describe() -> list[str]:
     """Returns a line for each scenario: its name, meaning, and parameters with their defaults."""
-    return [f"{name}: {_meaning(kind)}{_defaults(kind)}" for name, kind in sorted(CATALOGUE.items())]
+    return list(map(_line_of, listing()))
+
+
+def _line_of(described: Described) -> str:
+    shown = ", ".join(f"{name}={_shown(value)}" for name, value in described.parameters.items())
+    return f"{described.name}: {described.meaning}{f' ({shown})' if shown else ''}"
 
 
 def _fields(kind: type[Scenario]) -> list[FieldInfo]:
@@ -130,11 +152,6 @@ def _instruments() -> frozenset[str]:
 
 def _meaning(kind: type[Scenario]) -> str:
     return (kind.__doc__ or "").partition("\n")[0].rstrip(".")
-
-
-def _defaults(kind: type[Scenario]) -> str:
-    shown = ", ".join(f"{each.name}={_shown(each.default)}" for each in _fields(kind))
-    return f" ({shown})" if shown else ""
 
 
 def _shown(value: object) -> str:
