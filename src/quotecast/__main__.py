@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
 from typing import Final
 
+from quotecast.commands import completion
 from quotecast.commands.options import feeds, people, serving, simulation
 from quotecast.environment import PREFIX
 from quotecast.errors import QuotecastError, SettingsError
@@ -34,6 +35,7 @@ _COMMANDS: Final = {
     "audit": ("quotecast.commands.audit:run", "measure a feed, or an upstream, against thresholds"),
     "simulate": ("quotecast.commands.simulate:run", "serve a vendor's market with invented prices"),
     "vapid": ("quotecast.commands.vapid:run", "print a new key for QUOTECAST_VAPID_PRIVATE_KEY"),
+    "completion": ("quotecast.commands.completion:write", "print a script for completion in bash or zsh"),
     "doctor": (
         "quotecast.commands.doctor:run",
         "check whether `up` would work here, and with which settings",
@@ -55,6 +57,7 @@ _OPTIONS: Final[Mapping[str, Callable[[argparse.ArgumentParser], None]]] = {
     "audit": feeds.add_audit,
     "simulate": simulation.add_simulate,
     "doctor": serving.add_doctor,
+    "completion": serving.add_completion,
 }
 
 #: Functions that take the parsed arguments beside the settings.
@@ -93,6 +96,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    if arguments.entry == _COMMANDS["completion"][0]:
+        # A shell reads it at its start, whatever the settings are.
+        completion.write(parser(), arguments.shell)
+        return 0
     settings = loading.load(needs_servers=arguments.entry not in _WITHOUT_SERVERS)
     module, function = arguments.entry.split(":")
     command = getattr(importlib.import_module(module), function)

@@ -1,4 +1,4 @@
-"""Options of the commands that serve, of `migrate` and of `doctor`."""
+"""Options of the commands that serve, of `migrate`, `doctor` and `completion`."""
 
 import argparse
 
@@ -75,3 +75,8 @@ def add_doctor(command: argparse.ArgumentParser) -> None:
         const="quotecast.commands.doctor:run_as_json",
         help="a JSON object per line: `status` (about, set, ok, note, fails), `name`, `text`",
     )
+
+
+def add_completion(command: argparse.ArgumentParser) -> None:
+    """Adds the shell."""
+    command.add_argument("shell", choices=("bash", "zsh"), help="the shell that reads the script")
