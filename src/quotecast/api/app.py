@@ -65,6 +65,7 @@ ROUTERS: Final = (
     events.ROUTER,
     health.ROUTER,
     docs.ROUTER,
+    docs.USUAL_ROUTER,
     guides.ROUTER,
     upgrades.ROUTER,
 )

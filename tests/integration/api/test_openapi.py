@@ -156,6 +156,8 @@ HIDDEN = {
     "/api/docs/{name}",
     "/api/docs/guides/{path}",
     "/llms.txt",
+    # Redirects to the documents.
+    *("/api", "/docs", "/redoc", "/swagger", "/openapi.json", "/asyncapi.json", "/api/llms.txt"),
     "/api/ws",
     *(f"/api/ws/{part}{feed.spec.name}" for part in ("", "openbb/") for feed in Feed),
     # Symbols with a slash, which no company has.
@@ -201,7 +203,7 @@ def described(document: dict[str, Any]) -> dict[tuple[str, str], Any]:
 
 
 async def test_what_is_served_is_described(document: dict[str, Any]) -> None:
-    """Every route is in the document, except files of pages and routes that only refuse."""
+    """Every route is in the document, except files of pages, and routes that only refuse or redirect."""
     assert set(served()) == set(OPERATIONS)
     assert set(described(document)) == set(OPERATIONS)
 

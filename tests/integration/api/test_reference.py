@@ -257,3 +257,26 @@ async def test_samples_of_quotes_work(client: httpx.AsyncClient, document: dict[
             assert (await client.get(address)).status_code == 200, address
             asked += 1
     assert asked >= 12
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+@pytest.mark.parametrize(
+    ("path", "meant"),
+    [
+        ("/docs", "/api/docs"),
+        ("/redoc", "/api/docs"),
+        ("/swagger", "/api/docs"),
+        ("/api", "/api/docs"),
+        ("/api/", "/api/docs"),
+        ("/openapi.json", "/api/openapi.json"),
+        ("/asyncapi.json", "/api/asyncapi.json"),
+        ("/api/llms.txt", "/llms.txt"),
+    ],
+)
+async def test_usual_addresses_lead_to_the_documents(
+    client: httpx.AsyncClient, method: str, path: str, meant: str
+) -> None:
+    """People and tools try those of other frameworks first."""
+    answer = await client.request(method, path)
+    assert (answer.status_code, answer.headers["location"]) == (307, meant)
+    assert (await client.get(meant)).status_code == 200

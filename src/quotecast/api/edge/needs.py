@@ -23,7 +23,8 @@ _DATA: Final = frozenset({"financials", "mcp", "openbb", "search", "sse", "udf"}
 _WITHOUT_DATA: Final = frozenset(
     {
         *("auth", "portfolio", "watchlist", "watchlists", "alerts", "terminal", "keys", "admin"),
-        *("health", "ready", "docs", "openapi.json", "asyncapi.json", "llms.txt"),
+        *("health", "ready", "docs", "redoc", "swagger", "openapi.json", "asyncapi.json", "llms.txt"),
+        "",  # `/api` itself
         *("widgets.json", "apps.json"),
         "ws",  # over HTTP, where it asks for an upgrade
     }

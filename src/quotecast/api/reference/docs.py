@@ -7,6 +7,7 @@ from typing import Any, Final
 from litestar import Router, get
 from litestar.exceptions import NotFoundException
 from litestar.params import FromPath
+from litestar.response import Redirect
 from msgspec import Struct
 from swagger_ui_bundle import swagger_ui_path
 
@@ -33,6 +34,17 @@ _BUNDLED: Final = {
     "swagger-ui.css": _STYLE,
     "swagger-ui-bundle.js": _SCRIPT,
     "favicon-32x32.png": b"image/png",
+}
+
+#: Addresses that people and tools try first, and those that they mean.
+_USUAL: Final = {
+    "/docs": "/api/docs",
+    "/redoc": "/api/docs",
+    "/swagger": "/api/docs",
+    "/api": "/api/docs",
+    "/openapi.json": "/api/openapi.json",
+    "/asyncapi.json": "/api/asyncapi.json",
+    "/api/llms.txt": "/llms.txt",
 }
 
 
@@ -109,6 +121,14 @@ def _file(name: str) -> SharedBody:
     return SharedBody((folder / name).read_bytes(), (_OWN | _BUNDLED)[name])
 
 
+@get(list(_USUAL), sync_to_thread=False, include_in_schema=False)
+def usual_address(request: HttpRequest) -> Redirect:
+    """Leads from an address that other services have to the document that is meant."""
+    return Redirect(_USUAL[request.url.path.rstrip("/")], status_code=307)
+
+
+#: The addresses outside `/api` too.
+USUAL_ROUTER: Final = Router("/", route_handlers=[usual_address])
 ROUTER: Final = Router(
     "/api",
     route_handlers=[openapi, asyncapi, page, page_file],
