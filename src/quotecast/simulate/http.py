@@ -13,6 +13,8 @@ from websockets.asyncio.server import ServerConnection, serve
 from websockets.datastructures import Headers
 from websockets.http11 import Request, Response
 
+from quotecast.simulate.bodies import BodyConnection
+
 #: Bytes that a client may send in one message.
 _MAX_MESSAGE_BYTES: Final = 1 << 20
 
@@ -35,12 +37,14 @@ class Answer(Struct, frozen=True):
 
 
 class HttpRequest(Struct, frozen=True):
-    """A GET request: decoded path and query, header names in any case, and the raw `target`."""
+    """A request: decoded path and query, header names in any case, and the raw `target`."""
 
     path: str
     query: Mapping[str, str]
     headers: Headers
     target: str
+    method: str = "GET"
+    body: bytes = b""
 
 
 class Server:
@@ -81,6 +85,7 @@ class Server:
             self._host,
             self._port,
             process_request=self._process,
+            create_connection=BodyConnection,
             compression=None,
             server_header=None,
             max_size=_MAX_MESSAGE_BYTES,
@@ -99,9 +104,9 @@ class Server:
     async def _process(self, connection: ServerConnection, request: Request) -> Response | None:
         path, _, query = request.path.partition("?")
         parameters = dict(parse_qsl(query, keep_blank_values=True))
-        return await self.handle(
-            connection, HttpRequest(unquote(path), parameters, request.headers, request.path)
-        )
+        body = connection.body if isinstance(connection, BodyConnection) else b""
+        given = HttpRequest(unquote(path), parameters, request.headers, request.path, request.method, body)
+        return await self.handle(connection, given)
 
     async def handle(self, connection: ServerConnection, request: HttpRequest) -> Response | None:
         """Returns the response to a request; None lets a handshake succeed."""

@@ -98,6 +98,14 @@ class VendorServer(Server):
         """Returns the answer of a path."""
         raise NotImplementedError
 
+    def has_method(self, request: HttpRequest) -> bool:
+        """Returns whether the vendor has such a request at all: by default GET and HEAD."""
+        return request.method in {"GET", "HEAD"}
+
+    def reject(self, reason: str) -> Answer:
+        """Returns the vendor's answer to what is not simulated."""
+        raise NotImplementedError
+
     def refuse(self, refusal: Refusal) -> Answer:
         """Returns the vendor's own refusal."""
         raise NotImplementedError
@@ -137,7 +145,11 @@ class VendorServer(Server):
     def respond(self, request: HttpRequest) -> Answer:
         """Returns the answer of a path, unless a scenario refuses requests."""
         refusal = self.market.schedule.refusal(self.clock.moment())
-        return self.refuse(refusal) if refusal else self.route(request)
+        if refusal:
+            return self.refuse(refusal)
+        if not self.has_method(request):
+            return self.reject(f"{request.method} {request.path} is not simulated")
+        return self.route(request)
 
     async def talk(self, connection: ServerConnection) -> None:
         """Serves one client to its end."""

@@ -30,6 +30,9 @@ class TinyServer(VendorServer):
             return Answer.of({"error": "unknown symbol"}, 404)
         return Answer.of(self.market.price(symbol, self.clock.moment()))
 
+    def reject(self, reason: str) -> Answer:
+        return Answer.of({"error": reason}, 404)
+
     def refuse(self, refusal: Refusal) -> Answer:
         return Answer.of({"error": refusal}, 503 if refusal == "maintenance" else 429)
 

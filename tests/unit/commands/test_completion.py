@@ -7,15 +7,19 @@ import pytest
 
 from quotecast import __main__
 
-
-def proposals(script: str, line: str) -> list[str]:
-    """Returns what bash proposes for the last word of a command line."""
-    words = [*shlex.split(line), *([""] if line.endswith(" ") else [])]
-    asked = f"COMP_WORDS=({shlex.join(words)}); COMP_CWORD={len(words) - 1}; _quotecast"
-    program = f'{script}\n{asked}\nprintf "%s\\n" "${{COMPREPLY[@]}}"'
-    done = subprocess.run(["bash", "-c", program], capture_output=True, text=True, check=True)  # noqa: S607 - our own script
-    assert done.stderr == ""
-    return done.stdout.split()
+#: Command lines, and what bash proposes for their last word.
+LINES = {
+    "quotecast mi": ["migrate"],
+    "quotecast keys re": ["revoke"],
+    "quotecast users list --": ["--help", "--json"],
+    "quotecast simulate k": ["kraken"],
+    "quotecast simulate kraken --sp": ["--speed"],
+    "quotecast history export --feed cr": ["crypto"],
+    "quotecast history export --feed crypto --fo": ["--format"],
+    "quotecast watch AAPL --interval 5": ["500", "5000"],
+    "quotecast history export --output ": [],
+    "quotecast --v": ["--version"],
+}
 
 
 @pytest.fixture
@@ -24,24 +28,16 @@ def script(capsys: pytest.CaptureFixture[str]) -> str:
     return capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("line", "words"),
-    [
-        ("quotecast mi", ["migrate"]),
-        ("quotecast keys re", ["revoke"]),
-        ("quotecast users list --", ["--help", "--json"]),
-        ("quotecast simulate k", ["kraken"]),
-        ("quotecast simulate kraken --sp", ["--speed"]),
-        ("quotecast history export --feed cr", ["crypto"]),
-        ("quotecast history export --feed crypto --fo", ["--format"]),
-        ("quotecast watch AAPL --interval 5", ["500", "5000"]),
-        ("quotecast history export --output ", []),
-        ("quotecast --v", ["--version"]),
-    ],
-)
-def test_bash_proposes_commands_options_and_values(script: str, line: str, words: list[str]) -> None:
-    """Where a value is free, bash goes on with the names of files."""
-    assert proposals(script, line) == words
+def test_bash_proposes_commands_options_and_values(script: str) -> None:
+    """Where a value is free, it goes on with the names of files."""
+    program = [script]
+    for line in LINES:
+        words = [*shlex.split(line), *([""] if line.endswith(" ") else [])]
+        program.append(f"COMP_WORDS=({shlex.join(words)}); COMP_CWORD={len(words) - 1}; _quotecast")
+        program.append('echo "${COMPREPLY[*]}"')
+    done = subprocess.run(["bash", "-c", "\n".join(program)], capture_output=True, text=True, check=True)  # noqa: S607 - our own script
+    assert done.stderr == ""
+    assert dict(zip(LINES, map(str.split, done.stdout.splitlines()), strict=True)) == LINES
 
 
 def test_zsh_reads_the_same_script(script: str, capsys: pytest.CaptureFixture[str]) -> None:

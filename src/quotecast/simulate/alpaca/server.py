@@ -65,6 +65,10 @@ class AlpacaServer(VendorServer):
         """See VendorServer."""
         return self.rest.answer(request)
 
+    def reject(self, reason: str) -> Answer:
+        """See VendorServer."""
+        return Answer.of({"code": 40410000, "message": reason}, 404)
+
     def refuse(self, refusal: Refusal) -> Answer:
         """See VendorServer."""
         return self.rest.refuse(overloaded=refusal == "rate-limited")

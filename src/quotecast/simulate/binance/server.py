@@ -83,6 +83,10 @@ class BinanceServer(VendorServer):
         weights = {"X-MBX-USED-WEIGHT": used, "X-MBX-USED-WEIGHT-1M": used}
         return replace(answer, headers={**answer.headers, **weights})
 
+    def reject(self, reason: str) -> Answer:
+        """See VendorServer."""
+        return Problem(-1020, reason).answer
+
     def refuse(self, refusal: Refusal) -> Answer:
         """See VendorServer."""
         return MAINTENANCE if refusal == "maintenance" else self.weights.refuse(self.clock.moment())

@@ -70,6 +70,10 @@ class CoinbaseServer(VendorServer):
             return errors.RATE_LIMITED
         return self._rest.answer(request)
 
+    def reject(self, reason: str) -> Answer:
+        """See VendorServer."""
+        return Answer.of({"message": reason}, 404)
+
     def refuse(self, refusal: Refusal) -> Answer:
         """See VendorServer."""
         return errors.MAINTENANCE if refusal == "maintenance" else errors.RATE_LIMITED

@@ -74,6 +74,10 @@ class FinnhubServer(VendorServer):
             answer = self.rest.answer("", {})
         return Answer(answer.body, answer.status, answer.content_type, self.limits.headers(now))
 
+    def reject(self, reason: str) -> Answer:
+        """See VendorServer."""
+        return Answer.of({"error": reason}, 404)
+
     def refuse(self, refusal: Refusal) -> Answer:
         """See VendorServer."""
         if refusal == "maintenance":

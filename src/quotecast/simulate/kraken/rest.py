@@ -5,6 +5,7 @@ Source: Kraken documentation, "REST API: Market Data".
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final
+from urllib.parse import parse_qsl
 
 from quotecast.simulate.http import Answer, HttpRequest, Row
 from quotecast.simulate.kraken.book import Book, Side, book_of
@@ -67,7 +68,8 @@ class KrakenRest:
         if method is None or not request.path.startswith(PREFIX):
             return UNKNOWN_METHOD
         try:
-            return Answer.of({"error": [], "result": method(request.query)})
+            form = dict(parse_qsl(request.body.decode("utf-8", "replace"), keep_blank_values=True))
+            return Answer.of({"error": [], "result": method({**request.query, **form})})
         except KrakenError as error:
             return failure(str(error))
 

@@ -12,7 +12,14 @@ from quotecast.simulate.http import Answer, HttpRequest
 from quotecast.simulate.kraken import version1, version2
 from quotecast.simulate.kraken.data import KrakenData
 from quotecast.simulate.kraken.feeds import Feed, Maker
-from quotecast.simulate.kraken.rest import PREFIX, RATE_LIMIT, TOO_MANY_CALLS, UNAVAILABLE, KrakenRest
+from quotecast.simulate.kraken.rest import (
+    PREFIX,
+    RATE_LIMIT,
+    TOO_MANY_CALLS,
+    UNAVAILABLE,
+    KrakenRest,
+    failure,
+)
 from quotecast.simulate.market import Market, Price
 from quotecast.simulate.server import Client, VendorServer
 
@@ -71,6 +78,14 @@ class KrakenServer(VendorServer):
             return RATE_LIMIT
         self._used += 1
         return self._rest.answer(request)
+
+    def has_method(self, request: HttpRequest) -> bool:
+        """See VendorServer; public methods come by POST too, with their parameters as a form."""
+        return super().has_method(request) or (request.method == "POST" and request.path.startswith(PREFIX))
+
+    def reject(self, reason: str) -> Answer:
+        """See VendorServer."""
+        return failure(f"EGeneral:Unknown method: {reason}")
 
     def refuse(self, refusal: Refusal) -> Answer:
         """See VendorServer."""
