@@ -28,11 +28,15 @@ class Answer(Struct, frozen=True):
 
 
 class Refused(Exception):
-    """The service refused a read or failed; the message is for the model and its user."""
+    """The service refused a read or failed; the message is for the model and its user.
 
-    def __init__(self, message: str, status: int = 400) -> None:
+    `proposal` says what an unknown symbol may mean.
+    """
+
+    def __init__(self, message: str, status: int = 400, proposal: str | None = None) -> None:
         super().__init__(message)
         self.status = status
+        self.proposal = proposal
 
 
 class _Problem(Struct):
@@ -53,7 +57,10 @@ class Asking:
         given = {name: value for name, value in query.items() if value is not None}
         response = await self._get(path, given)
         if not response.is_success:
-            raise Refused(_message(response), response.status_code)
+            problem = _problem_of(response)
+            proposals = [each.message for each in problem.errors if problem.code == "symbol_not_found"]
+            proposal = proposals[0] if proposals else None
+            raise Refused(_message(response, problem), response.status_code, proposal)
         return Answer(msgspec.json.decode(response.content), response.headers)
 
     async def _get(self, path: str, query: Mapping[str, str | int]) -> httpx.Response:
@@ -73,12 +80,15 @@ def path_of(*segments: str) -> str:
     return "/".join(("/api", *(quote(segment, safe="") for segment in segments)))
 
 
-def _message(response: httpx.Response) -> str:
-    """Returns the service's error in one line, with what helps to mend the call."""
+def _problem_of(response: httpx.Response) -> _Problem:
     try:
-        problem = msgspec.json.decode(response.content, type=_Problem)
+        return msgspec.json.decode(response.content, type=_Problem)
     except msgspec.MsgspecError:
-        problem = _Problem()
+        return _Problem()
+
+
+def _message(response: httpx.Response, problem: _Problem) -> str:
+    """Returns the service's error in one line, with what helps to mend the call."""
     parts = [problem.detail]
     parts += [f"{each.field}: {each.message}" for each in problem.errors]
     if retry := response.headers.get("retry-after"):

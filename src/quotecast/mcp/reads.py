@@ -4,14 +4,18 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 from urllib.parse import unquote
 
+from msgspec.structs import replace
+
 from quotecast.mcp import arguments as given
-from quotecast.mcp.asking import Answer, Asking, path_of
+from quotecast.mcp.asking import Answer, Asking, Refused, path_of
 from quotecast.mcp.results import Record, Row, Table, record, table
 
 _MARKET: Final = {"stocks": "market", "crypto": "crypto", "doviz": "doviz"}
 #: The longest range of the newest bars of stocks, by interval.
 _RANGES: Final = {"1m": "1M", "5m": "6M", "15m": "1Y"}
 _LONGEST: Final = "5Y"
+#: Unknown symbols of one call about which the service is asked once more.
+_MOST_PROPOSALS: Final = 3
 
 
 async def search(asking: Asking, wanted: given.Search) -> Table:
@@ -21,11 +25,21 @@ async def search(asking: Asking, wanted: given.Search) -> Table:
 
 
 async def quotes(asking: Asking, wanted: given.Quotes) -> Table:
-    """Returns the quotes of some symbols of one feed; with none, Refused says what the first one may mean."""
+    """Returns the quotes of some symbols of one feed, and what the first unknown ones may mean.
+
+    Raises Refused with that where all are unknown.
+    """
     found = await _quotes(asking, wanted)
     if found.missing and not found.total:
         await quote(asking, wanted.feed, wanted.symbols[0])
-    return found
+        return found
+    proposals: dict[str, str] = {}
+    for name in found.missing[:_MOST_PROPOSALS]:
+        try:
+            await quote(asking, wanted.feed, name)
+        except Refused as refusal:
+            proposals |= {name: refusal.proposal} if refusal.proposal else {}
+    return replace(found, proposals=proposals) if proposals else found
 
 
 async def _quotes(asking: Asking, wanted: given.Quotes) -> Table:

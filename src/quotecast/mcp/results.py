@@ -29,6 +29,7 @@ class Table(Struct, frozen=True, kw_only=True):
     total: Annotated[int, Meta(description="Number of rows before the bounds")]
     cut: Annotated[bool, Meta(description="Whether the service has more rows than `rows` holds")]
     missing: Annotated[list[str], Meta(description="Requested symbols that no feed has")] = []
+    proposals: Annotated[dict[str, str], Meta(description="What some of `missing` may mean")] = {}
     state: State = None
 
 
@@ -80,10 +81,15 @@ def summary(result: Result) -> str:
         text = f"{text}, and there are more"
     parts = [text]
     if result.missing:
-        parts.append(f"unknown: {', '.join(result.missing)}")
+        named = [_with_proposal(name, result.proposals.get(name)) for name in result.missing]
+        parts.append(f"unknown: {', '.join(named)}")
     if result.state not in {None, "live"}:
         parts.append(f"the feed is {result.state}: these are the last known values")
     return f"{'; '.join(parts)}."
+
+
+def _with_proposal(name: str, proposal: str | None) -> str:
+    return f"{name} ({proposal})" if proposal else name
 
 
 def _fitting(rows: list[Row]) -> list[Row]:

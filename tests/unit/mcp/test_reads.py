@@ -8,6 +8,7 @@ import pytest
 from quotecast.mcp.asking import Asking
 from quotecast.mcp.calls import Calls
 from quotecast.mcp.resources import read_resource
+from quotecast.mcp.results import summary
 
 
 class Service:
@@ -17,11 +18,15 @@ class Service:
         self.asked: list[str] = []
         self._body = body
         self._headers = headers
+        #: The bodies of answers with status 404, by path.
+        self.refused: dict[str, Any] = {}
         client = httpx.AsyncClient(transport=httpx.MockTransport(self._answer), base_url="http://quotecast")
         self.asking = Asking(client)
 
     def _answer(self, request: httpx.Request) -> httpx.Response:
         self.asked.append(request.url.raw_path.decode())
+        if self.asked[-1] in self.refused:
+            return httpx.Response(404, json=self.refused[self.asked[-1]])
         return httpx.Response(200, json=self._body, headers=self._headers)
 
     async def call(self, tool: str, **given: Any) -> Any:
@@ -63,6 +68,20 @@ async def test_quotes_of_unknown_symbols_alone_ask_what_the_first_may_mean() -> 
     service = Service({}, **{"x-missing-symbols": "BTC%2FUSDT,NOPE"})
     await service.call("quotes", symbols=["BTC/USDT", "NOPE"])
     assert service.asked[1:] == ["/api/market/quotes/BTC%2FUSDT"]
+
+
+async def test_unknown_symbols_beside_known_ones_say_what_they_may_mean() -> None:
+    """Of three at most, each by a request of its own; the answer has the others."""
+    errors = [{"field": "symbol", "message": "Did you mean BTC/USDT?"}]
+    problem = {"detail": "Symbol not found", "code": "symbol_not_found", "errors": errors}
+    service = Service({"AAPL": {"price": 1}}, **{"x-missing-symbols": "BTCUSDT,A,B,C"})
+    service.refused["/api/market/quotes/BTCUSDT"] = problem
+    service.refused |= {f"/api/market/quotes/{name}": {**problem, "errors": []} for name in "AB"}
+    found = await service.call("quotes", symbols=["AAPL", "BTCUSDT", "A", "B", "C"])
+    assert (found.rows, found.missing) == ([{"price": 1}], ["BTCUSDT", "A", "B", "C"])
+    assert found.proposals == {"BTCUSDT": "Did you mean BTC/USDT?"}
+    assert len(service.asked) == 4
+    assert summary(found) == "1 row; unknown: BTCUSDT (Did you mean BTC/USDT?), A, B, C."
 
 
 async def test_a_symbol_cannot_leave_its_place_in_a_path() -> None:
