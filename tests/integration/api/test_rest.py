@@ -270,7 +270,6 @@ async def test_a_wrong_method_is_told_the_right_ones(client: httpx.AsyncClient, 
     "path",
     [
         "/",
-        "/api",
         "/api/nothing",
         "/schema",
         "/api/schema",
