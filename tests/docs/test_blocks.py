@@ -116,7 +116,8 @@ def test_data_is_of_its_language(block: Block) -> None:
 
 @pytest.fixture(scope="module")
 def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
-    with running_up(tmp_path_factory.mktemp("blocks"), workers="1") as running:
+    # Busy, so that a program that follows a feed soon has something to print.
+    with running_up(tmp_path_factory.mktemp("blocks"), workers="1", simulator_rate="2000") as running:
         yield running
 
 
