@@ -1,6 +1,8 @@
 """Names of query parameters that resemble a known one, or are another route's name for it."""
 
 import difflib
+from collections.abc import Callable, Iterable
+from itertools import islice
 from typing import Final
 
 #: Names of one thing on different routes, here and elsewhere.
@@ -15,6 +17,17 @@ _SIBLINGS: Final = (
 _LEAST_LETTERS: Final = 3
 #: One or two letters off.
 _LIKENESS: Final = 0.8
+#: Unknown names of one request that are looked at: each takes some 20 µs, and an address may have thousands.
+MAX_NAMES: Final = 20
+
+
+def misspelt(
+    given: Iterable[str], known: frozenset[str], mean: Callable[[str, frozenset[str]], str | None]
+) -> tuple[str, str] | None:
+    """Returns the first given name that is unknown and means a known one, and that one; None without any."""
+    unknown = islice((name for name in given if name not in known), MAX_NAMES)
+    pairs = ((name, mean(name, known)) for name in unknown)
+    return next(((name, meant) for name, meant in pairs if meant is not None), None)
 
 
 def meant_name(name: str, known: frozenset[str]) -> str | None:

@@ -1,6 +1,6 @@
 """The queries of feeds' addresses."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 from urllib.parse import parse_qs
 
@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from quotecast.feed.commands import Query
 from quotecast.market.feeds import Feed, feed_named
-from quotecast.similar_names import near_name
+from quotecast.similar_names import misspelt, near_name
 
 #: The parameters of a feed's address; on the socket of all feeds each list has its feed's name.
 _COMMON: Final = frozenset(
@@ -50,7 +50,8 @@ def queries_of(query_string: bytes, feed: Feed | None) -> dict[str, Query]:
     given = _values_of(query_string)
     if feed is None:
         given = _with_feeds_named(given)
-    unknown = _unknown(given, _OF_FEED if feed else _OF_ALL)
+    found = misspelt(given, _OF_FEED if feed else _OF_ALL, near_name)
+    unknown = {"unknown": found[0], "meant": found[1]} if found else {}
     if feed:
         query = _query(given, "symbols", _last(given, "since"), _last(given, "bars_since"))
         return {feed.spec.name: replace(query, **unknown) if unknown else query}
@@ -68,12 +69,6 @@ def queries_of(query_string: bytes, feed: Feed | None) -> dict[str, Query]:
     return {name: replace(query, **unknown) for name, query in queries.items()} or {
         unknown["unknown"]: Query()
     }
-
-
-def _unknown(given: Iterable[str], known: frozenset[str]) -> dict[str, str]:
-    """Returns the fields of a Query about the first parameter that misspells a known one; {} without any."""
-    pairs = ((name, near_name(name, known)) for name in given if name not in known)
-    return next(({"unknown": name, "meant": meant} for name, meant in pairs if meant is not None), {})
 
 
 def _with_feeds_named(given: Mapping[str, Sequence[str]]) -> Mapping[str, Sequence[str]]:

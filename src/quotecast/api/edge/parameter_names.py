@@ -9,7 +9,7 @@ from litestar.params import QueryParameter
 
 from quotecast.api.services import HttpRequest
 from quotecast.errors import UnknownParameter
-from quotecast.similar_names import meant_name
+from quotecast.similar_names import meant_name, misspelt
 
 
 async def refuse_unknown(request: HttpRequest) -> None:
@@ -17,10 +17,9 @@ async def refuse_unknown(request: HttpRequest) -> None:
     query: bytes = request.scope["query_string"]
     if not query:
         return
-    known = _names_of(request.route_handler)
-    for name, _ in parse_qsl(query.decode("latin-1"), keep_blank_values=True):
-        if name not in known and (meant := meant_name(name, known)):
-            raise UnknownParameter(name, meant)
+    names = (name for name, _ in parse_qsl(query.decode("latin-1"), keep_blank_values=True))
+    if found := misspelt(names, _names_of(request.route_handler), meant_name):
+        raise UnknownParameter(*found)
 
 
 @cache
