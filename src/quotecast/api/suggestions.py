@@ -12,6 +12,7 @@ from quotecast.market.folding import fold
 from quotecast.market.instruments import MAX_SYMBOL_LENGTH
 from quotecast.market.quotes import DovizQuote, Quote
 from quotecast.market.renames import Rename, renames
+from quotecast.market.vocabulary import edits
 
 #: Letters of the shortest symbol in which one typing mistake is forgiven.
 _LEAST_LETTERS: Final = 3
@@ -61,7 +62,9 @@ def _elsewhere(mirror: Mirror, text: str) -> str | None:
 
 
 def _misspelt(mirror: Mirror, text: str) -> str | None:
-    near = {entry.key: entry for entry in map(mirror.find, _edits(text.upper())) if entry}
+    if not _LEAST_LETTERS <= len(text) <= _MOST_LETTERS:
+        return None
+    near = {entry.key: entry for entry in map(mirror.find, edits(text.upper(), _LETTERS)) if entry}
     found = max(near.values(), key=lambda entry: (_turnover(entry.quote), entry.key), default=None)
     return f"Did you mean {found.key}?" if found else None
 
@@ -107,16 +110,3 @@ def _turnover(quote: Quote | None) -> float:
     if quote is None or isinstance(quote, DovizQuote):
         return 0.0
     return quote.price * float(quote.volume or 0)
-
-
-def _edits(text: str) -> Iterator[str]:
-    """Yields the texts with one letter missing, superfluous, wrong, or swapped with the next one."""
-    if not _LEAST_LETTERS <= len(text) <= _MOST_LETTERS:
-        return
-    for at in range(len(text) + 1):
-        head, tail = text[:at], text[at:]
-        yield head + tail[1:]
-        yield head + tail[1:2] + tail[:1] + tail[2:]
-        for letter in _LETTERS:
-            yield head + letter + tail
-            yield head + letter + tail[1:]

@@ -54,7 +54,7 @@ class Vocabulary:
         """
         if len(word) not in _FORGIVEN:
             return frozenset()
-        return self._union(each for each in _edits(word) if each in self._numbers)
+        return self._union(each for each in edits(word) if each in self._numbers)
 
     def _union(self, words: Iterator[str]) -> frozenset[int]:
         found: set[int] = set()
@@ -67,11 +67,12 @@ class Vocabulary:
         return frozenset(found)
 
 
-def _edits(word: str) -> Iterator[str]:
+def edits(word: str, letters: str = _LETTERS) -> Iterator[str]:
+    """Yields the words that differ by one typing mistake."""
     for at in range(len(word) + 1):
         head, tail = word[:at], word[at:]
         yield head + tail[1:]
         yield head + tail[1:2] + tail[:1] + tail[2:]
-        for letter in _LETTERS:
+        for letter in letters:
             yield head + letter + tail
             yield head + letter + tail[1:]

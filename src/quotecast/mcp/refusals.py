@@ -1,8 +1,9 @@
 """Refusals of the SDK in the format of the API's errors, and in sentences of our own."""
 
-import json
 from http import HTTPStatus
 from typing import Any, Final
+
+import msgspec
 
 from quotecast.asgi import App, Message, Scope, Send, code_of_status, content_length
 from quotecast.errors import Problem
@@ -57,8 +58,7 @@ def _refusal(status: int, headers: dict[bytes, bytes], body: bytes, request_id: 
     if not headers.get(b"content-type", b"").startswith(_JSON[1]):
         detail = _DETAILS.get(status, HTTPStatus(status).phrase)
         return encode_json(Problem(detail, code_of_status(status), request_id))
-    told = json.loads(body)
-    if told["error"]["message"].startswith(_OF_CLASSES):
-        told["error"] = {"code": _INVALID_REQUEST, "message": _NO_REQUEST}
-        return encode_json(told)
-    return body
+    answer = msgspec.json.decode(body)
+    if not answer["error"]["message"].startswith(_OF_CLASSES):
+        return body
+    return encode_json({**answer, "error": {"code": _INVALID_REQUEST, "message": _NO_REQUEST}})

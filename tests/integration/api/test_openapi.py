@@ -243,15 +243,14 @@ async def test_every_answer_has_an_example_that_fits(document: dict[str, Any]) -
 
 
 def assert_fits(value: Any, schema: dict[str, Any], document: dict[str, Any]) -> None:
-    """Checks a value by its schema; a string may be the text of a value, as in a query."""
+    """Checks a value by its schema."""
     Draft202012Validator({**schema, "components": document["components"]}).validate(value)
 
 
 async def test_every_example_of_a_field_or_parameter_fits(document: dict[str, Any]) -> None:
-    for name, schema in document["components"]["schemas"].items():
-        for field, described_as in schema.get("properties", {}).items():
+    for schema in document["components"]["schemas"].values():
+        for described_as in schema.get("properties", {}).values():
             for example in described_as.get("examples", ()):
-                assert example == "" or example is not None or "null" in str(described_as), f"{name}.{field}"
                 assert_fits(example, described_as, document)
     for operation in described(document).values():
         for parameter in operation.get("parameters", ()):
