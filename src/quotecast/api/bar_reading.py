@@ -9,6 +9,7 @@ from quotecast.api.bar_market import Market
 from quotecast.api.bar_pages import MAX_WINDOWS, Page, read_page
 from quotecast.api.bar_queries import BarQuery, check_span, opening_of
 from quotecast.api.bar_sources import ORIGIN, OWN, Source, Upstream
+from quotecast.api.live_day import LiveDay
 from quotecast.api.own_bars import OwnAfterPast, OwnBars
 from quotecast.api.services import Services
 from quotecast.errors import NotOffered, ProviderMissing, SymbolNotFound, UpstreamError
@@ -43,8 +44,8 @@ async def read_bars(
             source = OwnAfterPast(OwnBars(services, market), Upstream(services, market))
         return FoundPage(await _read(source, market, query, most), OWN)
     try:
-        upstream = Upstream(services, market)
-        found = FoundPage(await _read(upstream, market, query, most), upstream.name)
+        day = LiveDay(services, market, Upstream(services, market))
+        found = FoundPage(await _read(day, market, query, most), day.name)
     except WITHOUT_BARS:
         own = await own_page(services, market, query, most)
         if own is None:

@@ -4,7 +4,7 @@ Only the stored ones come through the cache; the others are in each worker's mir
 """
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Final
@@ -15,7 +15,7 @@ from quotecast.api.bar_market import Market
 from quotecast.api.bar_sources import EPOCH, OWN, PAST_POLICY, Part, Source, window_key
 from quotecast.api.services import Services
 from quotecast.api.stored_bars import series_of
-from quotecast.cache.base import Policy
+from quotecast.cache.base import Cached, Policy
 from quotecast.errors import DatabaseAway, UnreadableState, UpstreamError
 from quotecast.feed.mirror import Mirror
 from quotecast.market.aggregate import fold_bars
@@ -28,6 +28,9 @@ from quotecast.market.own_bars import LIVE_INTERVALS, LiveInterval, OwnBar
 LIVE_POLICY: Final = Policy(fresh_seconds=60, stale_seconds=86_400)
 #: The time after which the bars of a window are written: they wait at most a day for a database that is away.
 _WRITTEN_AFTER: Final = timedelta(days=2)
+#: No trading day is longer: a night has an hour more when summer time ends.
+_LONGEST_DAY: Final = timedelta(hours=25)
+_VERSION: Final = 1
 #: The stored bars of which the other intervals are folded.
 _FINER: Final[Mapping[Interval, LiveInterval]] = {
     **{interval: interval for interval in LIVE_INTERVALS},
@@ -50,33 +53,62 @@ class OwnBars:
     def __init__(self, services: Services, market: Market) -> None:
         self._services = services
         self._mirror = services.mirrors[market.feed]
+        self._series = series_of(self._mirror)
         self._market = market
 
     async def read(self, interval: Interval, window: Window) -> Part:
         """See Source; the bar in progress has every update, so it closes with the current price."""
-        market, finer = self._market, _FINER[interval]
-        series = series_of(self._mirror)
-        past = window.end + _WRITTEN_AFTER <= market.moment
+        series = f"{self._series}:{self._market.symbol}:{_FINER[interval]}.{interval}"
+        past = window.end + _WRITTEN_AFTER <= self._market.moment
+        cached = await self._stored(
+            window_key(OWN, series, window, self._market),
+            PAST_POLICY if past else LIVE_POLICY,
+            _FINER[interval],
+            max(window.start, EPOCH),
+            window.end,
+        )
+        found = self._with_recent(_unpack(cached.body), interval, window.start, window.end)
+        return Part(found, cached.status, cached.age_seconds, past, bool(found))
 
+    async def since(self, interval: Interval, start: datetime) -> list[Bar]:
+        """Returns the bars of the trading day in progress that open at `start` or later, ascending.
+
+        While the database is away, only the newest.
+        """
+        stored: list[OwnBar] = []
+        end = start + _LONGEST_DAY
+        if start.timestamp() < self._mirror.bars.known_from:
+            finer = _FINER[interval]
+            key = f"{OWN}:since{_VERSION}:{self._series}:{self._market.symbol}:{finer}:{start:%Y%m%dT%H%M}"
+            with contextlib.suppress(UpstreamError):
+                stored = _unpack((await self._stored(key, LIVE_POLICY, finer, start, end)).body)
+        # A longer bar that opened before is not whole.
+        return [bar for bar in self._with_recent(stored, interval, start, end) if bar.time >= bar_time(start)]
+
+    async def _stored(
+        self, key: str, policy: Policy, finer: LiveInterval, start: datetime, end: datetime
+    ) -> Cached:
         async def fetch() -> bytes:
+            symbol = self._market.symbol
             with as_upstream():
-                found = await self._services.stored_bars.read(
-                    series, [market.symbol], finer, max(window.start, EPOCH), window.end
-                )
-            return _pack(list(found.get(market.symbol, ())))
+                found = await self._services.stored_bars.read(self._series, [symbol], finer, start, end)
+            return _pack(list(found.get(symbol, ())))
 
-        key = window_key(OWN, f"{series}:{market.symbol}:{finer}.{interval}", window, market)
-        policy = PAST_POLICY if past else LIVE_POLICY
-        cached = await self._services.cache.read(key, policy, fetch)
-        bars = {bar.opened: bar for bar in _unpack(cached.body)}
-        for bar in recent_bars(self._mirror, market.symbol, finer):
-            if window.start.timestamp() <= bar.opened < window.end.timestamp():
+        return await self._services.cache.read(key, policy, fetch)
+
+    def _with_recent(
+        self, stored: Sequence[OwnBar], interval: Interval, start: datetime, end: datetime
+    ) -> list[Bar]:
+        """Returns the bars of an interval, ascending, from stored ones and the mirror's in [start, end)."""
+        finer = _FINER[interval]
+        bars = {bar.opened: bar for bar in stored}
+        for bar in recent_bars(self._mirror, self._market.symbol, finer):
+            if start.timestamp() <= bar.opened < end.timestamp():
                 bars[bar.opened] = bar
         ascending = [bars[opened] for opened in sorted(bars)]
         if finer != interval:
-            ascending = fold_bars(ascending, interval, market.calendar)
-        found = [_to_bar(bar) for bar in ascending]
-        return Part(found, cached.status, cached.age_seconds, past, bool(found))
+            ascending = fold_bars(ascending, interval, self._market.calendar)
+        return [_to_bar(bar) for bar in ascending]
 
 
 class OwnAfterPast:

@@ -50,6 +50,8 @@ class FeedInfo(Struct, frozen=True, kw_only=True):
     always_open: bool = False
     #: The exchange's deviation from its calendar today.
     unscheduled: Unscheduled | None = None
+    #: Unix time of the feed: bars that open from then on have every update. 0 when unknown.
+    bars_from: int = 0
 
     @property
     def market(self) -> str:

@@ -88,6 +88,8 @@ class Ledger:
         """
         self.close_bars(now)
         levels = self.crossings.levels if provider == self._provider else {}
+        if provider != self._provider:
+            self.bars.miss(now)
         self._provider = provider
         for quote in update.quotes:
             key = quote.key

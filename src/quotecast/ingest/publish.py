@@ -5,6 +5,7 @@ import contextlib
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import partial
 from typing import Final, TypeVar
 
@@ -102,6 +103,8 @@ class FeedPublisher:
         self._ledger = Ledger(self._feed)
         self._wake = asyncio.Event()
         self._heard_at = clock()
+        #: Unix time up to which the bars have every update.
+        self._followed_to = 0.0
         self._time = FeedTime(provider, clock)
         self._statistics = statistics or IngestStatistics()
         self._spacing = Spacing(spacing_seconds)
@@ -153,6 +156,9 @@ class FeedPublisher:
         self._ledger.inherit(old, same_provider=same, past=past)
         if same:
             self._last_update = old.info.last_update
+            if self._last_update:
+                self._followed_to = datetime.fromisoformat(self._last_update).timestamp()
+                self._ledger.bars.whole_from = old.info.bars_from
             self._unscheduled = old.info.unscheduled
             if isinstance(self._provider, Resumable):
                 self._provider.resume(self._unscheduled)
@@ -182,6 +188,9 @@ class FeedPublisher:
             self._unscheduled = update.unscheduled
             self._use_calendar()
         self._time.hear(update)
+        if self._heard_at - self._followed_to > self._provider.silence_seconds:
+            self._ledger.bars.miss(self._time.now())
+        self._followed_to = self._heard_at
         if self._alerts:
             self._ledger.crossings.levels = self._alerts.levels.of(self._feed)
             self._ledger.crossings.follow(self._alerts.levels.written[self._feed])
@@ -287,4 +296,5 @@ class FeedPublisher:
             overdue=self._clock() - self._heard_at > provider.silence_seconds,
             always_open=provider.always_open,
             unscheduled=self._unscheduled,
+            bars_from=self._ledger.bars.whole_from,
         )

@@ -5,6 +5,7 @@ after its end. An update of a closed minute counts in the oldest open one if it 
 else in no bar. A price that is corrected later stays in the high or the low.
 """
 
+import math
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -96,6 +97,8 @@ class BarMaker:
         self.through = 0
         #: Updates that came too late for any bar.
         self.late = 0
+        #: The bars that open from this time on have every update; 0 before the first update.
+        self.whole_from = 0
         self._making: dict[str, _Making] = {}
         self._calendar = calendar
 
@@ -108,6 +111,10 @@ class BarMaker:
         self._making = {key: _Making.of(each) for key, each in progress.items()}
         self.parts = {key: dict(own) for key, own in parts.items()}
         self.through = through
+
+    def miss(self, now: float) -> None:
+        """Notes that updates until `now` are missing: the bars of that time are not whole."""
+        self.whole_from = max(math.ceil(now / MINUTE) * MINUTE, self.through)
 
     def progress_of(self, key: str) -> Progress | None:
         """Returns a symbol's one-minute bars that may not be final; None before its first update."""

@@ -22,6 +22,7 @@ from quotecast.api.bar_queries import MAX_BARS, BarQuery, check_span, token_of
 from quotecast.api.bar_reading import WITHOUT_BARS, FoundPage, own_page, read_bars
 from quotecast.api.bar_sources import PAST_SECONDS, TICK, Upstream, history_of, policy_of
 from quotecast.api.extended_hours import extend_hours, hours_of
+from quotecast.api.live_day import LiveDay, overlaid, own_bars_of_day
 from quotecast.api.routes import series
 from quotecast.api.routes.bar_parameters import Paging, StockQuery
 from quotecast.api.services import Services
@@ -83,9 +84,9 @@ async def stock_bars(services: Services, symbol: str, wanted: StockQuery) -> Ans
 
 
 async def _extended_answer(services: Services, market: Market, wanted: StockQuery) -> Answer:
-    """Returns bars of extended hours; own bars do not replace them, because those have regular hours only."""
+    """Returns bars of extended hours; own bars alone do not do, because they have regular hours only."""
     query = check_span(wanted.query_for(market.calendar, market.moment), market.moment.timestamp())
-    source = Upstream(services, market)
+    source = LiveDay(services, market, Upstream(services, market))
     if wanted.is_page:
         page = await read_page(source, market, query)
     else:
@@ -165,9 +166,9 @@ async def _whole_answer(services: Services, market: Market, span: HistorySpan, q
             raise
         return _answer_of(services, market, own)
     stored = series.decode(cached.body)
-    if stored.last is None and (own := await own_page(services, market, query, RANGE_WINDOWS)):
+    if not stored.last and (own := await own_page(services, market, query, RANGE_WINDOWS)):
         return _answer_of(services, market, own)
-    tail = tail_with_price(stored.last, market, span.interval, span.start)
+    tail = await _tail(services, market, span, stored.last)
     document = series.document(stored, tail, span.limit)
     mirror = services.mirrors[market.feed]
     tick = tick_header(market, tail)
@@ -183,6 +184,13 @@ async def _whole_answer(services: Services, market: Market, span: HistorySpan, q
     )
 
 
+async def _tail(services: Services, market: Market, span: HistorySpan, last: Sequence[Bar]) -> Sequence[Bar]:
+    """Returns a history's last bars with the current price."""
+    if own := await own_bars_of_day(services, market, span.interval, since=last[0] if last else None):
+        return overlaid(last, own)
+    return [*last[:-1], *tail_with_price(last[-1] if last else None, market, span.interval, span.start)]
+
+
 async def _read(services: Services, market: Market, span: HistorySpan) -> tuple[Cached, str]:
     """Reads a history through the cache, and returns its source.
 
@@ -192,8 +200,10 @@ async def _read(services: Services, market: Market, span: HistorySpan) -> tuple[
 
     async def fetch() -> bytes:
         end = market.moment + TICK
-        found = await history.bars(market.symbol, span.interval, span.start, end)
-        return await asyncio.to_thread(lambda: series.encode(series.series_of(found)))
+        bars = await history.bars(market.symbol, span.interval, span.start, end)
+        if bars and (own := await own_bars_of_day(services, market, span.interval, since=bars[0])):
+            bars = overlaid(bars, own)
+        return await asyncio.to_thread(lambda: series.encode(series.series_of(bars)))
 
     key = f"{market.provider}:bars{series.VERSION}:{market.symbol}:{span.interval}:{span.name}"
     return await services.cache.read(key, policy_of(market, span.interval), fetch), market.provider

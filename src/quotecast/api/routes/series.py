@@ -1,7 +1,7 @@
-"""Bars as the cache stores them: all bars but the last are encoded and compressed once.
+"""Bars as the cache stores them: all bars but the last two are encoded and compressed once.
 
-The last bar differs from answer to answer. It is appended to the encoded bytes and to the compressed ones: a
-flushed deflate stream can be continued, and so can a CRC-32.
+The last ones differ from answer to answer. They are appended to the encoded bytes and to the compressed ones:
+a flushed deflate stream can be continued, and so can a CRC-32.
 """
 
 import zlib
@@ -18,7 +18,9 @@ from quotecast.market.bars import Bar
 from quotecast.market.codec import encode_json
 
 #: Version of the cached format, in the cache key: a worker never reads another version's entries.
-VERSION: Final = 1
+VERSION: Final = 2
+#: For two seconds after its end a bar may still change, beside the one in progress.
+_OPEN: Final = 2
 
 _LEVEL: Final = 1
 #: Magic number, deflate, no flags, no time, fastest, system unknown (RFC 1952, 2.3).
@@ -27,7 +29,7 @@ _BETWEEN: Final = b"},{"
 
 
 class BarSeries(Struct, frozen=True):
-    """Bars in ascending order; the last one may be in progress."""
+    """Bars in ascending order; the last two may change."""
 
     #: Number of closed bars, and their JSON: the beginning of an array, with a comma after each bar.
     count: int
@@ -36,13 +38,12 @@ class BarSeries(Struct, frozen=True):
     #: The head as an unfinished raw deflate stream, and its CRC-32.
     deflated: bytes
     checksum: int
-    last: Bar | None
+    last: Sequence[Bar]
 
 
 def series_of(bars: Sequence[Bar]) -> BarSeries:
     """Returns the series of some bars; takes about 20 ms per megabyte."""
-    last = bars[-1] if bars else None
-    closed = bars[:-1]
+    closed, last = bars[:-_OPEN], bars[-_OPEN:]
     head = b"[%b" % encode_json(closed)[1:-1] + (b"," if closed else b"")
     squeeze = zlib.compressobj(_LEVEL, zlib.DEFLATED, -zlib.MAX_WBITS)
     deflated = squeeze.compress(head) + squeeze.flush(zlib.Z_SYNC_FLUSH)
