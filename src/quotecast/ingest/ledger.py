@@ -107,6 +107,9 @@ class Ledger:
                 later = Reading(quote, self.bars.minute_of(key))
                 self.crossings.find(thresholds, earlier, later, heard_at)
             self._waiting[key] = self._waiting.get(key, False) or full
+        for each in update.bars:
+            if self._newest.get(each.key) is not None:
+                self.bars.take(each, int(now))
         for key in self._gone(update):
             self._newest[key] = None
             self._waiting[key] = True

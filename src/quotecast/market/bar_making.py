@@ -3,6 +3,9 @@
 An update counts in the minute of its quote's timestamp. A minute closes for all symbols at once, two seconds
 after its end. An update of a closed minute counts in the oldest open one if it is at most ten minutes late,
 else in no bar. A price that is corrected later stays in the high or the low.
+
+Where the venue sends bars of its own, those count, with every trade and its volume; later quotes of the same
+minute extend their prices until the venue's last one.
 """
 
 import math
@@ -10,6 +13,8 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Final
+
+from msgspec import structs
 
 from quotecast.market.bars import LENGTHS, opening_of_bar
 from quotecast.market.calendars import NEW_YORK_DAYS, Calendar, latest_close
@@ -22,6 +27,7 @@ from quotecast.market.own_bars import (
     Parts,
     Progress,
     Slot,
+    VenueBar,
     add_volumes,
     close_parts,
     tidy_volume,
@@ -40,7 +46,20 @@ _TO_THE_MINUTE: Final = 16
 class _Making:
     """One symbol's bars in the making: mutable, because a busy feed changes them often."""
 
-    __slots__ = ("close", "day", "ended", "high", "low", "open", "opened", "seen", "updates", "volume")
+    __slots__ = (
+        "close",
+        "day",
+        "ended",
+        "high",
+        "low",
+        "of_venue",
+        "open",
+        "opened",
+        "seen",
+        "settled",
+        "updates",
+        "volume",
+    )
 
     def __init__(self) -> None:
         #: Opening of the newest one-minute bar; -1 before the first.
@@ -52,6 +71,8 @@ class _Making:
         #: See Progress.
         self.seen: float | None = None
         self.day = 0
+        #: Whether the newest bar is the venue's, and whether that one is final.
+        self.of_venue = self.settled = False
 
     @classmethod
     def of(cls, progress: Progress) -> "_Making":
@@ -77,14 +98,29 @@ class _Making:
             self.ended = self.minute()
             self.opened, self.updates, self.volume = minute, 1, rise
             self.open = self.high = self.low = self.close = price
+            self.of_venue = self.settled = False
+            return
+        self.updates += 1
+        if self.settled:
             return
         if price > self.high:
             self.high = price
         elif price < self.low:
             self.low = price
         self.close = price
-        self.volume = add_volumes(self.volume, rise)
-        self.updates += 1
+        if not self.of_venue:
+            self.volume = add_volumes(self.volume, rise)
+
+    def replace(self, bar: OwnBar, *, final: bool) -> None:
+        """Takes the venue's bar of the newest minute or a later one, or of the minute before."""
+        if bar.opened < self.opened:
+            before = self.ended.updates if self.ended is not None and self.ended.opened == bar.opened else 0
+            self.ended = structs.replace(bar, updates=before)
+            return
+        if bar.opened > self.opened:
+            self.ended, self.opened, self.updates = self.minute(), bar.opened, 0
+        self.open, self.high, self.low, self.close = bar.open, bar.high, bar.low, bar.close
+        self.volume, self.of_venue, self.settled = bar.volume, True, final
 
 
 class BarMaker:
@@ -146,6 +182,14 @@ class BarMaker:
         rise = None if isinstance(quote, DovizQuote) else _rise(making, quote, before, day)
         if slot is not None:
             making.add(minute, quote.price, rise)
+
+    def take(self, each: VenueBar, now: int) -> None:
+        """Counts the venue's own bar of a minute; one that is closed stays as it is. Call `close` first."""
+        opened, present = each.bar.opened, now - now % MINUTE
+        if opened + MINUTE <= self.through:
+            self.late += 1
+        elif opened <= present and slot_of(self._calendar, opened) is not None:
+            self._making.setdefault(each.key, _Making()).replace(each.bar, final=each.final)
 
     def close(self, now: int) -> list[Closing]:
         """Returns the closings that are due, the oldest first; each is returned once."""

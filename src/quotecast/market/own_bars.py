@@ -35,6 +35,17 @@ class OwnBar(Struct, frozen=True, gc=False, array_like=True):
     updates: int
 
 
+class VenueBar(Struct, frozen=True, gc=False):
+    """The venue's own bar of a minute, as far as it goes; each replaces the one before.
+
+    `key` is the quote's, and `updates` of the bar is 0. A `final` one has every trade.
+    """
+
+    key: str
+    bar: OwnBar
+    final: bool
+
+
 class Part(Struct, frozen=True, gc=False, array_like=True):
     """What is final of a coarser bar in progress, which ends at the Unix time `ends`."""
 

@@ -20,6 +20,7 @@ from quotecast.market.financials import (
     RevenueEstimate,
 )
 from quotecast.market.news import Article
+from quotecast.market.own_bars import VenueBar
 from quotecast.market.quotes import Quote
 from quotecast.market.sessions import Unscheduled
 
@@ -40,6 +41,8 @@ class Update(Struct, frozen=True):
     complete: bool = False
     #: Today's unscheduled closing or opening of the exchange, from an upstream that reports it.
     unscheduled: Unscheduled | None = None
+    #: Of minutes of instruments that have a quote; the feed makes the others of its quotes.
+    bars: Sequence[VenueBar] = ()
 
 
 class QuoteProvider(Protocol):

@@ -1,4 +1,4 @@
-"""The shared way of crypto venues from tickers to quotes."""
+"""The shared way of crypto venues from tickers to quotes, and from candles to bars."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -8,9 +8,12 @@ from typing import ClassVar, Final, TypeVar
 import structlog
 from msgspec import Struct
 
+from quotecast.market.own_bars import OwnBar, VenueBar
 from quotecast.market.quotes import CryptoQuote
 from quotecast.providers.reference import asset_name
 from quotecast.providers.transport.recording import Instrument
+from quotecast.providers.validation.candles import CandleRow, to_bar
+from quotecast.providers.validation.judgement import is_near
 from quotecast.providers.validation.pairs import Pairs
 from quotecast.providers.validation.values import (
     Number,
@@ -122,7 +125,7 @@ class Figures(Struct, frozen=True, kw_only=True):
 
 
 class PairTickers:
-    """Turns tickers of one venue into believable quotes, over all its connections.
+    """Turns tickers of one venue into believable quotes and bars, over all its connections.
 
     It counts messages and rows that it cannot decode as `malformed`; `Pairs` checks and counts the rest.
     """
@@ -131,10 +134,16 @@ class PairTickers:
         self._venue = venue
         self._pairs = Pairs(venue.name)
         self._names: Mapping[str, str] = {}
+        self._bars: list[VenueBar] = []
 
     def statistics(self) -> Mapping[str, int]:
         """Returns how many messages, rows and fields it refused since the start, by reason."""
         return self._pairs.refused.by_reason()
+
+    def take_bars(self) -> list[VenueBar]:
+        """Returns the venue's own bars of minutes in the messages since the last call."""
+        bars, self._bars = self._bars, []
+        return bars
 
     def keep_only(self, pairs: Collection[str]) -> list[str]:
         """Forgets every pair not among `pairs`; returns the forgotten ones, sorted."""
@@ -173,6 +182,23 @@ class PairTickers:
             name = self._name(pair.partition("/")[0])
             quote = ticker.to_quote(pair, name, received, self._venue)
         return self._pairs.take(quote, ticker.unreadable(), received, order)
+
+    def _keep_bar(self, pair: str, candle: CandleRow, opened: datetime | None, *, final: bool) -> None:
+        """Keeps the venue's bar of a minute if it is believable and something traded.
+
+        Without a quote of the pair nothing tells that.
+        """
+        price = self._pairs.price_of(pair)
+        if price is None:
+            return
+        bar = to_bar(candle, opened) if opened is not None else None
+        if bar is None or opened is None:
+            self._pairs.refused.count("unreadable")
+        elif not is_near(bar.high, price) or not is_near(bar.low, price):
+            self._pairs.refused.count("absurd")
+        elif bar.volume:
+            own = OwnBar(int(opened.timestamp()), bar.open, bar.high, bar.low, bar.close, bar.volume, 0)
+            self._bars.append(VenueBar(pair, own, final))
 
     def _name(self, base: str) -> str:
         return self._names.get(base) or asset_name(base) or base

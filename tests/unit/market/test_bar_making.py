@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from quotecast.market.bar_making import BarMaker, slot_of
 from quotecast.market.calendars import EXCHANGE, ISTANBUL_DAYS, UTC_DAYS, Exchange
-from quotecast.market.own_bars import OwnBar
+from quotecast.market.own_bars import OwnBar, VenueBar
 from quotecast.market.quotes import Quote, StockQuote
 from quotecast.market.sessions import Unscheduled
 from support.made.market import doviz, pair, stock
@@ -188,3 +188,59 @@ def test_a_halt_of_the_exchange_ends_no_longer_bar() -> None:
     for interval in ("1h", "D"):
         (bar,) = venue.bars(interval)
         assert (bar.open, bar.close, bar.updates) == (10.0, 12.0, 2)
+
+
+def of_venue(opened: float, *, final: bool = True, volume: float | None = 7.0) -> VenueBar:
+    return VenueBar("AAPL", OwnBar(int(opened), 10.5, 13.0, 8.0, 11.5, volume, 0), final)
+
+
+def test_the_venues_bar_counts_in_place_of_the_quotes() -> None:
+    """Before or after the first quote of the next minute; its updates are the quotes'."""
+    for heard in (OPEN + 58, OPEN + 61):
+        venue = nyse()
+        venue.hear(traded(10.0, OPEN, 1000), OPEN)
+        venue.hear(traded(12.0, OPEN + 30, 1050), OPEN + 30)
+        if heard > OPEN + 60:
+            venue.hear(traded(9.0, OPEN + 60, 1060), OPEN + 60)
+        venue.maker.take(of_venue(OPEN), int(heard))
+        venue.wait(OPEN + 122)
+        assert venue.bars("1m")[0] == OwnBar(OPEN, 10.5, 13.0, 8.0, 11.5, 7.0, 2)
+
+
+def test_quotes_extend_the_venues_bar_until_its_last_one() -> None:
+    """Its volume has their trades already."""
+    venue = nyse()
+    venue.hear(traded(10.0, OPEN, 1000), OPEN)
+    venue.maker.take(of_venue(OPEN, final=False), OPEN + 10)
+    venue.hear(traded(14.0, OPEN + 20, 1090), OPEN + 20)
+    assert venue.maker.progress_of("AAPL").minute == OwnBar(OPEN, 10.5, 14.0, 8.0, 14.0, 7.0, 2)  # type: ignore[union-attr]
+    venue.maker.take(of_venue(OPEN), OPEN + 60)
+    venue.hear(traded(99.0, OPEN + 59, 1100), OPEN + 60)
+    venue.hear(traded(9.0, OPEN + 61, 1110), OPEN + 61)
+    venue.wait(OPEN + 122)
+    assert venue.bars("1m") == [
+        OwnBar(OPEN, 10.5, 13.0, 8.0, 11.5, 7.0, 3),
+        OwnBar(OPEN + 60, 9.0, 9.0, 9.0, 9.0, 10.0, 1),
+    ]
+
+
+def test_a_venues_bar_makes_a_minute_without_quotes() -> None:
+    venue = nyse()
+    venue.hear(traded(10.0, OPEN), OPEN)
+    venue.maker.take(of_venue(OPEN + 60), OPEN + 120)
+    venue.hear(traded(10.0, OPEN + 120), OPEN + 120)
+    venue.wait(OPEN + 182)
+    assert [bar.opened - OPEN for bar in venue.bars("1m")] == [0, 60, 120]
+
+
+def test_a_venues_bar_of_a_closed_or_a_coming_minute_counts_nowhere() -> None:
+    """Nor does one outside trading hours."""
+    venue = nyse()
+    venue.hear(traded(10.0, OPEN), OPEN)
+    venue.wait(OPEN + 62)
+    venue.maker.take(of_venue(OPEN), OPEN + 62)
+    venue.maker.take(of_venue(OPEN + 120), OPEN + 62)
+    venue.maker.take(of_venue(OPEN - 3600), OPEN + 62)
+    venue.wait(OPEN + 242)
+    assert [bar.close for bar in venue.bars("1m")] == [10.0]
+    assert venue.maker.late == 2

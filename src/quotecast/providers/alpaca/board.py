@@ -10,6 +10,7 @@ from msgspec import Raw
 from msgspec.structs import replace
 
 from quotecast.market.calendars import EXCHANGE
+from quotecast.market.own_bars import OwnBar, VenueBar
 from quotecast.market.quotes import Quote, StockQuote
 from quotecast.market.sessions import NEW_YORK, Unscheduled
 from quotecast.providers.alpaca import wire
@@ -25,6 +26,7 @@ from quotecast.providers.alpaca.stock_state import (
 )
 from quotecast.providers.reference import Stock
 from quotecast.providers.refusals import RefusalCounter
+from quotecast.providers.validation.candles import to_bar
 from quotecast.providers.validation.judgement import ABSURD_FACTOR, Judge, is_near
 from quotecast.providers.validation.values import MAX_SKEW, Number, positive
 
@@ -69,6 +71,7 @@ class Board:
         self._doubted: dict[str, tuple[LastPrice, int]] = {}
         #: The history with which a change began to look like a split.
         self._split_by: dict[str, DailyHistory] = {}
+        self._bars: list[VenueBar] = []
 
     def statistics(self) -> Mapping[str, int]:
         """Returns how many messages, rows and values it refused since the start, by reason."""
@@ -117,6 +120,11 @@ class Board:
             else:
                 self._take_minute(message, received)
         return self._update_quotes(dict.fromkeys(message.symbol for message in ours), received)
+
+    def take_bars(self) -> list[VenueBar]:
+        """Returns the venue's own bars of minutes in the messages since the last call."""
+        bars, self._bars = self._bars, []
+        return bars
 
     def take_daily_history(self, histories: Mapping[str, DailyHistory], received: float) -> list[StockQuote]:
         """Returns the quotes changed by new daily histories, by ticker."""
@@ -220,9 +228,17 @@ class Board:
         if last is None or _is_future(last.time, received):
             self._refused.count("unreadable")
         elif self._accepts(bar.symbol, last, received):
-            if minute := bar.to_minute_bar(partial(self._price, near=last.price)):
+            read = partial(self._price, near=last.price)
+            if minute := bar.to_minute_bar(read):
                 self._states[bar.symbol] = state.with_minute(minute)
+                self._keep_bar(bar, minute.start)
             self._streamed_at[bar.symbol] = received
+
+    def _keep_bar(self, row: wire.AlpacaBar, start: datetime) -> None:
+        bar = to_bar(row, start)
+        if bar is not None and bar.volume and all(map(partial(is_near, bar.close), (bar.high, bar.low))):
+            own = OwnBar(int(start.timestamp()), bar.open, bar.high, bar.low, bar.close, bar.volume, 0)
+            self._bars.append(VenueBar(row.symbol, own, final=True))
 
     def _take_snapshot(
         self, ticker: str, snapshot: wire.StockSnapshot, received: float, settled: float

@@ -123,8 +123,9 @@ class AlpacaProvider:
     async def _stream_updates(self) -> AsyncGenerator[Update, None]:
         async with aclosing(self._stream.messages()) as batches:
             async for messages in batches:
-                if quotes := self._board.take_messages(messages, self._clock()):
-                    yield Update(quotes, unscheduled=self._board.unscheduled)
+                quotes, bars = self._board.take_messages(messages, self._clock()), self._board.take_bars()
+                if quotes or bars:
+                    yield Update(quotes, unscheduled=self._board.unscheduled, bars=bars)
 
     async def _poll_updates(self, client: httpx.AsyncClient) -> AsyncGenerator[Update, None]:
         """Yields an update after each poll.

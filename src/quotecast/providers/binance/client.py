@@ -38,7 +38,7 @@ log = structlog.get_logger()
 
 
 class BinanceProvider:
-    """Live quotes of Binance spot; `change` is over the last 24 hours.
+    """Live quotes of Binance spot, and its bars of minutes; `change` is over the last 24 hours.
 
     It follows `pairs`, in any spelling. Without any it follows USDT/TRY and those pairs in USDT or US dollars
     whose asset is well known or whose turnover is greatest. It removes a pair a day after that stopped
@@ -92,7 +92,8 @@ class BinanceProvider:
                 yield await self._whole(removed)
                 while self._clock() < ends:
                     frames = await self._receive(connection)
-                    yield Update(self._tickers.read(frames, self._clock()), self._halted())
+                    quotes = self._tickers.read(frames, self._clock())
+                    yield Update(quotes, self._halted(), bars=self._tickers.take_bars())
         raise UpstreamError("Binance's connection is a day old; reconnecting", retry_after=0.0)
 
     async def _receive(self, connection: ClientConnection) -> list[bytes]:
@@ -157,13 +158,18 @@ class BinanceProvider:
         return Update(quotes, gone, complete=bool(quotes))
 
     async def _subscribe(self, connection: ClientConnection) -> None:
-        """Subscribes all streams, a part at a time; skips messages, which the coming REST answer replaces."""
+        """Subscribes all streams, a part at a time; skips messages, which the coming REST answer replaces.
+
+        Candles come for as many pairs as the connection carries.
+        """
         heartbeat = [self._venue.heartbeat] if self._venue.heartbeat else []
-        symbols = list(dict.fromkeys([*self._followed, *heartbeat]))
-        for number, start in enumerate(range(0, len(symbols), STREAMS_PER_SUBSCRIBE), 1):
+        tickers = [f"{symbol.lower()}@ticker" for symbol in dict.fromkeys([*self._followed, *heartbeat])]
+        candles = [f"{symbol.lower()}@kline_1m" for symbol in self._followed]
+        streams = [*tickers, *candles][:MAX_STREAMS]
+        for number, start in enumerate(range(0, len(streams), STREAMS_PER_SUBSCRIBE), 1):
             if number > 1:
                 await self._sleep(SUBSCRIBE_PAUSE_SECONDS)
-            part = symbols[start : start + STREAMS_PER_SUBSCRIBE]
+            part = streams[start : start + STREAMS_PER_SUBSCRIBE]
             await _ask(connection, messages.subscribe(part, number))
 
 

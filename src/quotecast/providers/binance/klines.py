@@ -1,12 +1,12 @@
 """Binance's candles.
 
-Source of the format: Binance spot API documentation, "REST API: kline data".
+Source of the format: Binance spot API documentation, "REST API: kline data" and "WebSocket streams: kline".
 """
 
 from collections.abc import Mapping
 from typing import Final
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from quotecast.market.bars import Bar, Interval
 from quotecast.providers.validation.candles import to_bar
@@ -40,3 +40,22 @@ class Kline(Struct, frozen=True, array_like=True):
         """Returns the bar; None for a row with an impossible time or invalid prices."""
         moment = from_milliseconds(self.open_time)
         return None if moment is None else to_bar(self, moment)
+
+
+class StreamedKline(Struct, frozen=True):
+    """The candle of a `KlineEvent`; a `closed` one does not change any more."""
+
+    open_time: int = field(name="t")
+    open: Number = field(name="o")
+    high: Number = field(name="h")
+    low: Number = field(name="l")
+    close: Number = field(name="c")
+    volume: Number = field(name="v")
+    closed: bool = field(name="x")
+
+
+class KlineEvent(Struct, frozen=True):
+    """An event of a `@kline_1m` stream."""
+
+    symbol: str = field(name="s")
+    kline: StreamedKline = field(name="k")

@@ -3,13 +3,14 @@
 Source of the format: Binance spot API documentation, "WebSocket streams".
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
 from msgspec import Raw, Struct
 
 from quotecast.providers.binance import wire
+from quotecast.providers.binance.klines import KlineEvent
 
 
 class Acknowledged(Struct, frozen=True):
@@ -27,7 +28,7 @@ class Shutdown(Struct, frozen=True):
     """The upstream is about to end the connection."""
 
 
-Message = wire.PairStatistics | Acknowledged | BinanceFailure | Shutdown
+Message = wire.PairStatistics | KlineEvent | Acknowledged | BinanceFailure | Shutdown
 
 
 class _Complaint(Struct, frozen=True):
@@ -53,10 +54,11 @@ class _Event(Struct, frozen=True):
 
 _frame: Final = msgspec.json.Decoder(_StreamFrame)
 _event: Final = msgspec.json.Decoder(_Event)
+_kline: Final = msgspec.json.Decoder(KlineEvent)
 
 
 def decode(raw: bytes) -> Message | None:
-    """Returns one message; None for one without use here, such as a `kline`.
+    """Returns one message; None for one without use here, such as a `trade`.
 
     Raises ValueError for malformed JSON, or a message without the fields of its type.
     """
@@ -66,9 +68,8 @@ def decode(raw: bytes) -> Message | None:
         raise ValueError("nested too deeply") from error
 
 
-def subscribe(symbols: Iterable[str], number: int) -> bytes:
-    """Returns the request for the tickers of `symbols`, as JSON; the answer has the same number."""
-    streams = [f"{symbol.lower()}@ticker" for symbol in symbols]
+def subscribe(streams: Sequence[str], number: int) -> bytes:
+    """Returns the request for streams, as JSON; the answer has the same number."""
     return msgspec.json.encode({"method": "SUBSCRIBE", "params": streams, "id": number})
 
 
@@ -82,6 +83,8 @@ def _decode(raw: bytes) -> Message | None:
     match _event.decode(body).e if body else frame.e:
         case "24hrTicker":
             return wire.event(body or raw)
+        case "kline":
+            return _kline.decode(body or raw)
         case "serverShutdown":
             return Shutdown()
     return Acknowledged() if bytes(frame.id) and not body else None

@@ -8,11 +8,12 @@ from msgspec import Raw
 from quotecast.errors import UpstreamError
 from quotecast.market.quotes import CryptoQuote
 from quotecast.providers.binance import messages, wire
+from quotecast.providers.binance.klines import KlineEvent
 from quotecast.providers.binance.venues import GLOBAL, BinanceVenue
 from quotecast.providers.crypto import PairTickers
 from quotecast.providers.transport.recording import Instrument
 from quotecast.providers.validation.pairs import newest
-from quotecast.providers.validation.values import MAX_SKEW
+from quotecast.providers.validation.values import MAX_SKEW, from_milliseconds
 
 #: Seconds before a pair that stopped trading goes: the time that its last statistics cover.
 DAY_SECONDS: Final = 86_400.0
@@ -21,7 +22,7 @@ SHUTDOWN_SECONDS: Final = 1.0
 
 
 class BinanceTickers(PairTickers):
-    """Turns Binance's statistics into quotes of a venue; see PairTickers.
+    """Turns Binance's statistics and candles into quotes and bars of a venue; see PairTickers.
 
     It counts statistics of 24 hours that ended a day ago as `halted`: the pair does not trade.
     """
@@ -66,8 +67,15 @@ class BinanceTickers(PairTickers):
         for message in self._decode_each(raws, messages.decode):
             if isinstance(message, wire.PairStatistics):
                 yield message
+            elif isinstance(message, KlineEvent):
+                self._take_kline(message)
             else:
                 check_ending(message)
+
+    def _take_kline(self, event: KlineEvent) -> None:
+        pair, kline = self._followed.get(event.symbol), event.kline
+        if pair is not None:
+            self._keep_bar(pair, kline, from_milliseconds(kline.open_time), final=kline.closed)
 
     def _quote(self, statistics: wire.PairStatistics, received: float) -> CryptoQuote | None:
         """Returns None when a check refuses the statistics, or nobody follows the pair."""

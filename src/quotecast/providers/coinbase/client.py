@@ -29,7 +29,7 @@ log = structlog.get_logger()
 
 
 class CoinbaseProvider:
-    """Live quotes of Coinbase Exchange; `change` is over the last 24 hours.
+    """Live quotes of Coinbase Exchange, and bars of its trades; `change` is over the last 24 hours.
 
     It follows `products` (in any spelling of a pair), or by default all that trade. `silence_seconds` relies
     on the heartbeats, one a second and product, not on trades.
@@ -71,10 +71,12 @@ class CoinbaseProvider:
                 messages = await _subscribe(connection, products)
                 record_listing(self._tickers.instruments(pairs))
                 record_messages(messages)
+                self._tickers.begin(self._clock())
                 yield Update(self._tickers.read(messages, self._clock()), removed)
                 while True:
                     messages = await receive(connection, self.silence_seconds, "Coinbase")
-                    yield Update(self._tickers.read(messages, self._clock()))
+                    quotes = self._tickers.read(messages, self._clock())
+                    yield Update(quotes, bars=self._tickers.take_bars())
 
     async def _look_around(self) -> None:
         """Reads products and names; a list that fails stays as it was."""

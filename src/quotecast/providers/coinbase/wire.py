@@ -69,7 +69,7 @@ class SubscribeRequest(Struct, frozen=True, tag_field="type", tag="subscribe"):
     """Adds products to channels; the only message a client sends, within 5 s of connecting."""
 
     product_ids: Sequence[str]
-    channels: Sequence[str] = ("ticker", "heartbeat")
+    channels: Sequence[str] = ("ticker", "matches", "heartbeat")
 
 
 class Subscriptions(Struct, frozen=True, tag_field="type", tag="subscriptions"):
@@ -116,19 +116,28 @@ class CoinbaseTicker(Figures, frozen=True, kw_only=True, tag_field="type", tag="
         return instant(self.time)
 
 
+class CoinbaseMatch(Struct, frozen=True, tag_field="type", tag="match"):
+    """A trade. Numbers come as decimal strings."""
+
+    product_id: str
+    price: Number = None
+    size: Number = None
+    time: str | None = None
+
+
 class _TypedMessage(Struct, frozen=True):
     type: str
 
 
-Message = CoinbaseTicker | Subscriptions | Heartbeat | CoinbaseFailure
+Message = CoinbaseTicker | CoinbaseMatch | Subscriptions | Heartbeat | CoinbaseFailure
 
-_KNOWN: Final = frozenset({"ticker", "subscriptions", "heartbeat", "error"})
+_KNOWN: Final = frozenset({"ticker", "match", "subscriptions", "heartbeat", "error"})
 _message: Final[msgspec.json.Decoder[Message]] = msgspec.json.Decoder(Message)
 _kind: Final = msgspec.json.Decoder(_TypedMessage)
 
 
 def decode(raw: bytes | str) -> Message | None:
-    """Returns one message; None for a type without use here, such as `match`.
+    """Returns one message; None for a type without use here, such as `last_match`.
 
     Raises ValueError for malformed JSON, or a message without the fields of its type.
     """
@@ -148,7 +157,7 @@ def _decode(raw: bytes | str) -> Message | None:
 
 
 def subscribe(products: Sequence[str]) -> bytes:
-    """Returns the request for the tickers and heartbeats of `products`, as JSON."""
+    """Returns the request for the tickers, trades and heartbeats of `products`, as JSON."""
     return msgspec.json.encode(SubscribeRequest(products))
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 import structlog
@@ -27,7 +27,7 @@ log = structlog.get_logger()
 
 
 class KrakenProvider:
-    """Live quotes of Kraken; `change` is over the last 24 hours.
+    """Live quotes of Kraken, and its bars of minutes; `change` is over the last 24 hours.
 
     It follows `pairs`, in any spelling, or by default the well-known assets in US dollars.
     `silence_seconds` relies on heartbeats, one in each second without another message.
@@ -61,9 +61,12 @@ class KrakenProvider:
                 record_messages(messages)
                 removed = self._tickers.keep_only(followed)
                 yield Update(self._tickers.read(messages, self._clock()), removed)
+                for number, part in _parts(sorted(followed)):
+                    await connection.send(wire.subscribe_candles(part, number), text=True)
                 while True:
                     messages = await receive(connection, self.silence_seconds, NAME)
-                    yield Update(self._tickers.read(messages, self._clock()))
+                    quotes = self._tickers.read(messages, self._clock())
+                    yield Update(quotes, bars=self._tickers.take_bars())
 
     async def _subscribe(self, connection: ClientConnection) -> tuple[set[str], list[bytes]]:
         """Returns the pairs that the upstream accepts, and every message up to its last answer.
@@ -75,8 +78,7 @@ class KrakenProvider:
         followed: set[str] = set()
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
-                for number, start in enumerate(range(0, len(self._wanted), PAIRS_PER_SUBSCRIBE), 1):
-                    part = self._wanted[start : start + PAIRS_PER_SUBSCRIBE]
+                for number, part in _parts(self._wanted):
                     await connection.send(wire.subscribe(part, number), text=True)
                 while waiting:
                     messages.append(await connection.recv(decode=False))
@@ -88,6 +90,12 @@ class KrakenProvider:
         if not followed:
             raise UpstreamError("Kraken trades none of the pairs")
         return followed, messages
+
+
+def _parts(pairs: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:
+    """Yields as many pairs as one request takes, and its number."""
+    for number, start in enumerate(range(0, len(pairs), PAIRS_PER_SUBSCRIBE), 1):
+        yield number, pairs[start : start + PAIRS_PER_SUBSCRIBE]
 
 
 def _answer(raw: bytes) -> tuple[set[str], set[str]]:

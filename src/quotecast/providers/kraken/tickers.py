@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 
+from msgspec import Raw
+
 from quotecast.errors import UpstreamError
 from quotecast.market.feeds import Feed
 from quotecast.market.instruments import canonical_symbol
@@ -9,11 +11,11 @@ from quotecast.market.quotes import CryptoQuote
 from quotecast.providers.crypto import PairTickers
 from quotecast.providers.kraken import wire
 from quotecast.providers.validation.pairs import newest
-from quotecast.providers.validation.values import MAX_SKEW
+from quotecast.providers.validation.values import MAX_SKEW, instant
 
 
 class KrakenTickers(PairTickers):
-    """Turns Kraken's tickers into quotes; see PairTickers."""
+    """Turns Kraken's tickers and candles into quotes and bars; see PairTickers."""
 
     def __init__(self) -> None:
         super().__init__(wire.KRAKEN)
@@ -30,6 +32,14 @@ class KrakenTickers(PairTickers):
             check_status(message)
             if message.channel == "ticker":
                 yield from self._decode_each(message.data, wire.ticker)
+            elif message.channel == "ohlc":
+                self._take_candles(message.data)
+
+    def _take_candles(self, rows: Iterable[Raw]) -> None:
+        for candle in self._decode_each(rows, wire.candle):
+            if pair := canonical_symbol(Feed.CRYPTO, candle.symbol):
+                # No candle is said to be the last of its minute.
+                self._keep_bar(pair, candle, instant(candle.interval_begin), final=False)
 
     def _quote(self, ticker: wire.KrakenTicker, received: float) -> CryptoQuote | None:
         pair = canonical_symbol(Feed.CRYPTO, ticker.symbol)

@@ -1,6 +1,6 @@
 """Kraken's messages.
 
-Source of the format: Kraken documentation, "WebSockets API v2: ticker, heartbeat, status". All structs
+Source of the format: Kraken documentation, "WebSockets API v2: ticker, ohlc, heartbeat, status". All structs
 ignore unknown fields, and readers ignore unknown channels.
 """
 
@@ -65,7 +65,19 @@ class KrakenTicker(Figures, frozen=True, kw_only=True):
         return instant(self.timestamp)
 
 
-class _Parameters(Struct, frozen=True):
+class KrakenStreamedCandle(Struct, frozen=True):
+    """A row of the channel `ohlc`: a minute as far as it goes, after each trade; numbers."""
+
+    symbol: str
+    interval_begin: str
+    open: Number = None
+    high: Number = None
+    low: Number = None
+    close: Number = None
+    volume: Number = None
+
+
+class _Tickers(Struct, frozen=True):
     symbol: Sequence[str]
     channel: str = "ticker"
     #: With every trade, as on the other venues: the best bid and ask alone change ten times as often.
@@ -73,8 +85,17 @@ class _Parameters(Struct, frozen=True):
     snapshot: bool = True
 
 
+class _Candles(Struct, frozen=True):
+    symbol: Sequence[str]
+    channel: str = "ohlc"
+    #: In minutes.
+    interval: int = 1
+    #: Without the hours before.
+    snapshot: bool = False
+
+
 class _SubscribeRequest(Struct, frozen=True):
-    params: _Parameters
+    params: _Tickers | _Candles
     req_id: int
     method: str = "subscribe"
 
@@ -82,11 +103,17 @@ class _SubscribeRequest(Struct, frozen=True):
 _message: Final = msgspec.json.Decoder(Message)
 _status: Final = msgspec.json.Decoder(Status)
 _ticker: Final = msgspec.json.Decoder(KrakenTicker)
+_candle: Final = msgspec.json.Decoder(KrakenStreamedCandle)
 
 
 def subscribe(symbols: Sequence[str], number: int) -> bytes:
     """Returns the request for tickers, as JSON; each symbol has its own answer."""
-    return msgspec.json.encode(_SubscribeRequest(_Parameters(symbols), number))
+    return msgspec.json.encode(_SubscribeRequest(_Tickers(symbols), number))
+
+
+def subscribe_candles(symbols: Sequence[str], number: int) -> bytes:
+    """Returns the request for minutes, as JSON; each symbol has its own answer."""
+    return msgspec.json.encode(_SubscribeRequest(_Candles(symbols), number))
 
 
 def decode(raw: bytes) -> Message:
@@ -100,6 +127,11 @@ def decode(raw: bytes) -> Message:
 def ticker(row: Raw) -> KrakenTicker:
     """Returns a row of the channel `ticker`. Raises ValueError for a malformed row."""
     return _ticker.decode(row)
+
+
+def candle(row: Raw) -> KrakenStreamedCandle:
+    """Returns a row of the channel `ohlc`. Raises ValueError for a malformed row."""
+    return _candle.decode(row)
 
 
 def status(row: Raw) -> Status:

@@ -13,6 +13,7 @@ from msgspec import Struct
 from quotecast.errors import UpstreamError
 from quotecast.market.feeds import Feed
 from quotecast.market.instruments import canonical_symbol
+from quotecast.market.own_bars import VenueBar
 from quotecast.market.quotes import CryptoQuote
 from quotecast.providers.base import Update
 from quotecast.providers.binance.tickers import BinanceTickers
@@ -38,10 +39,14 @@ _listing: Final = msgspec.json.Decoder(list[Instrument])
 
 
 class MessageReader(Protocol):
-    """The decoder of a live feed, from messages to quotes."""
+    """The decoder of a live feed, from messages to quotes and bars."""
 
     def read(self, messages: Iterable[bytes], received: float, /) -> Sequence[CryptoQuote]:
         """Returns the newest quote of each pair in messages that arrived at that Unix time."""
+        ...
+
+    def take_bars(self) -> Sequence[VenueBar]:
+        """Returns the venue's own bars of minutes in the messages since the last call."""
         ...
 
     def learn(self, instruments: Sequence[Instrument], /) -> None:
@@ -133,7 +138,8 @@ class ReplayProvider:
         for step, group in groupby(
             chain([first], lines), lambda line: int((line.received - first.received) / pace)
         ):
-            yield step * STEP_SECONDS, Update(self._quotes(group))
+            quotes = self._quotes(group)
+            yield step * STEP_SECONDS, Update(quotes, bars=self._reader.take_bars())
 
     def _quotes(self, lines: Iterable["_Line"]) -> list[CryptoQuote]:
         quotes = (quote for line in lines for quote in self._reader.read([line.message], line.received))

@@ -31,6 +31,11 @@ class Pairs:
         """Returns the last good quote of every pair."""
         return list(self._known.values())
 
+    def price_of(self, pair: str) -> float | None:
+        """Returns the last good price of a pair."""
+        quote = self._known.get(pair)
+        return quote.price if quote is not None else None
+
     def keep_only(self, pairs: Collection[str]) -> list[str]:
         """Forgets every pair not among these. Returns the forgotten ones, sorted."""
         gone = self._prices.keep_only(pairs)

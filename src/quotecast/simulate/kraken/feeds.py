@@ -1,6 +1,6 @@
 """What a WebSocket client may follow: a channel of a pair, and the makers of its messages."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final, Protocol
 
 from msgspec import Struct
@@ -71,22 +71,24 @@ class RowMaker:
 
 
 class CandleMaker:
-    """Makes messages of the candle in progress, at most one in a second."""
+    """Makes messages of the candle in progress, at most one in a second; one that ended comes once more."""
 
-    def __init__(self, data: KrakenData, feed: Feed, write: Callable[[Candle], bytes]) -> None:
+    def __init__(self, data: KrakenData, feed: Feed, write: Callable[[Sequence[Candle]], bytes]) -> None:
         self._data = data
         self._symbol = feed.symbol
         self._minutes = int(feed.option)
         self._write = write
-        self._after = 0
+        self._after = self._opened = 0
 
     def __call__(self, price: Price) -> bytes | None:
         """See Maker."""
         if price.time < self._after:
             return None
         self._after = price.time + _CANDLE_EVERY
-        found = self._data.candles(self._symbol, self._minutes, 1)
-        return self._write(found[-1]) if found else None
+        found = self._data.candles(self._symbol, self._minutes, 2)
+        news = [each for each in found if each.start >= (self._opened or found[-1].start)]
+        self._opened = found[-1].start if found else 0
+        return self._write(news) if news else None
 
 
 class BookMaker:

@@ -148,8 +148,8 @@ def _maker(desk: Desk, feed: Feed) -> Callable[[], Maker]:
     def spread(price: Price) -> bytes:
         return _message(feed, _spread(price, decimals))
 
-    def candle(candle: Candle) -> bytes:
-        return _message(feed, _candle(candle, int(feed.option), decimals, desk.data.clock.moment()))
+    def candle(found: Sequence[Candle]) -> bytes:
+        return _message(feed, _candle(found[-1], int(feed.option), decimals, desk.data.clock.moment()))
 
     def book(book: Book, bids: Side, asks: Side, time: int) -> bytes:
         sides = {"a": _levels(book, asks, time), "b": _levels(book, bids, time)}

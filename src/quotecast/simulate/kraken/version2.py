@@ -155,8 +155,8 @@ def _maker(desk: Desk, feed: Feed) -> Callable[[], Maker]:
     def trade(price: Price) -> bytes:
         return message("trade", "update", [trade_row(price)])
 
-    def candle(candle: Candle) -> bytes:
-        return message("ohlc", "update", [candle_row(feed.symbol, int(feed.option), candle)])
+    def candles(found: Sequence[Candle]) -> bytes:
+        return message("ohlc", "update", [candle_row(feed.symbol, int(feed.option), each) for each in found])
 
     def book(book: Book, bids: Side, asks: Side, time: int) -> bytes:
         row = _book_row(feed.symbol, book, bids, asks) | {"timestamp": moment_text(time)}
@@ -164,7 +164,7 @@ def _maker(desk: Desk, feed: Feed) -> Callable[[], Maker]:
 
     match feed.channel:
         case "ohlc":
-            return lambda: CandleMaker(desk.data, feed, candle)
+            return lambda: CandleMaker(desk.data, feed, candles)
         case "book":
             return lambda: BookMaker(desk.data, feed, book)
         case _:

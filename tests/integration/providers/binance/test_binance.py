@@ -100,7 +100,8 @@ async def test_by_default_the_best_known_are_followed(fake: FakeBinance) -> None
     assert {quote.key for quote in update.quotes} == {"BTC/USDT", "ETH/USDT", "NEWCOIN/USDT"}
     [command] = fake.commands
     assert command["method"] == "SUBSCRIBE"
-    assert sorted(command["params"]) == ["btcusdt@ticker", "ethusdt@ticker", "newcoinusdt@ticker"]
+    followed = [f"{name}usdt@{kind}" for kind in ("ticker", "kline_1m") for name in ("btc", "eth", "newcoin")]
+    assert sorted(command["params"]) == sorted(followed)
 
 
 async def test_pair_that_does_not_trade_is_left_out(fake: FakeBinance) -> None:
@@ -134,7 +135,7 @@ async def test_heartbeat_is_no_quote(fake: FakeBinance) -> None:
         for _ in range(20):
             update = await anext(updates)
     assert update.quotes == []
-    assert fake.commands[0]["params"] == ["ethusdt@ticker", "btcusdt@ticker"]
+    assert fake.commands[0]["params"] == ["ethusdt@ticker", "btcusdt@ticker", "ethusdt@kline_1m"]
 
 
 @pytest.mark.real_time
@@ -143,7 +144,7 @@ async def test_many_pairs_are_asked_for_in_parts(fake: FakeBinance) -> None:
     fake.listing = [listing_row(f"C{number}") for number in range(650)]
     fake.statistics = {row["symbol"]: statistics(row["symbol"]) for row in fake.listing[:1]}
     await first_updates(provider(fake, *(f"C{number}/USDT" for number in range(650))))
-    assert [len(command["params"]) for command in fake.commands] == [100] * 6 + [51]
+    assert [len(command["params"]) for command in fake.commands] == [100] * 10 + [24]
 
 
 async def test_no_more_are_followed_than_a_connection_carries(fake: FakeBinance) -> None:

@@ -87,7 +87,7 @@ async def test_all_that_trades_is_followed(fake: FakeCoinbase) -> None:
     assert asked == {
         "type": "subscribe",
         "product_ids": ["BTC-USD", "ETH-EUR", "NEW-GBP"],
-        "channels": ["ticker", "heartbeat"],
+        "channels": ["ticker", "matches", "heartbeat"],
     }
 
 

@@ -60,8 +60,8 @@ async def test_quotes_come_at_once_and_move(fake: FakeKraken) -> None:
         fake.tickers["BTC/USD"] = ticker("BTC/USD", 101.5)
         while prices != {"BTC/USD": 101.5, "SOL/EUR": 100.0}:
             prices |= {quote.key: quote.price for quote in (await anext(updates)).quotes}
-    [command] = fake.commands
-    assert command["params"]["symbol"] == ["BTC/USD", "SOL/EUR"]
+    asked = [(each["params"]["channel"], each["params"]["symbol"]) for each in fake.commands]
+    assert asked == [("ticker", ["BTC/USD", "SOL/EUR"]), ("ohlc", ["BTC/USD", "SOL/EUR"])]
 
 
 async def test_by_default_well_known_assets_are_followed(fake: FakeKraken) -> None:

@@ -15,7 +15,7 @@ from quotecast.providers.binance.tickers import BinanceTickers
     "text",
     [
         '{"stream":"btcusdt@bookTicker","data":{"u":1,"s":"BTCUSDT","b":"1","B":"1","a":"2","A":"1"}}',
-        '{"stream":"btcusdt@kline_1m","data":{"e":"kline","s":"BTCUSDT","k":{}}}',
+        '{"stream":"btcusdt@trade","data":{"e":"trade","s":"BTCUSDT","p":"1"}}',
         '{"e":"24hrMiniTicker","s":"BTCUSDT","c":"1"}',
         '{"new":1}',
     ],

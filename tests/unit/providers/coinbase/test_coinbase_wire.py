@@ -124,7 +124,7 @@ def test_time_that_cannot_be_is_that_of_receipt(text: str | None) -> None:
     assert quote(time=text).timestamp == "2026-11-19T12:00:00Z"
 
 
-@pytest.mark.parametrize("kind", ["match", "last_match", "l2update", "status", "some_day_new"])
+@pytest.mark.parametrize("kind", ["change", "last_match", "l2update", "status", "some_day_new"])
 def test_other_types_are_nothing(kind: str) -> None:
     """Messages nobody asked for are no error."""
     assert wire.decode(f'{{"type":"{kind}","price":{{}}}}') is None
@@ -183,12 +183,12 @@ def test_rows_say_whether_a_product_trades() -> None:
     assert [row.id for row in rows if row.tradable] == ["A-B"]
 
 
-def test_subscribe_asks_for_tickers_and_heartbeats() -> None:
+def test_subscribe_asks_for_tickers_trades_and_heartbeats() -> None:
     """The message is the one Coinbase documents."""
     assert msgspec.json.decode(wire.subscribe(["A-B"])) == {
         "type": "subscribe",
         "product_ids": ["A-B"],
-        "channels": ["ticker", "heartbeat"],
+        "channels": ["ticker", "matches", "heartbeat"],
     }
 
 
