@@ -10,6 +10,7 @@ from typing import Final
 
 from quotecast.errors import UpstreamError
 from quotecast.market.feeds import Feed
+from quotecast.market.own_bars import VenueBar
 from quotecast.market.quotes import Quote
 from quotecast.providers.base import Update
 from quotecast.providers.simulator.arrivals import Arrivals
@@ -34,6 +35,8 @@ _CATCH_UP_SECONDS: Final = 0.25
 _SHARE_PER_TICK: Final = 0.4
 #: Maximum quotes of one tick, so that the event loop serves others in between.
 _QUOTES_PER_TICK: Final = 1000
+#: Simulated milliseconds after a minute's end in which its bars come: the feed closes it after two seconds.
+_IN_TIME: Final = 1500
 #: Quotes of the first update computed before the event loop runs other tasks.
 _SLICE: Final = 25
 
@@ -96,7 +99,7 @@ class SimulatorProvider:
         )
         admit(self._schedule, self._moment(self._clock()))
         yield self._update(await self._first_quotes(all_quoters), complete=True)
-        turn, arrivals = cycle(all_quoters), Arrivals(self._schedule)
+        turn, arrivals, minutes = cycle(all_quoters), Arrivals(self._schedule), _Minutes()
         updated_at = self._clock()
         credit, pause = _Credit(updated_at), _tick_seconds(len(all_quoters), self._rate)
         while True:
@@ -110,24 +113,30 @@ class SimulatorProvider:
             pause = _tick_seconds(len(all_quoters), rate)
             if self._schedule.is_silent(moment):
                 continue
+            bars = minutes.ended(all_quoters, moment) if not self._schedule.planned else []
             quotes = _new_quotes(
                 islice(turn, len(all_quoters)), moment, min(int(credit.quotes), _QUOTES_PER_TICK)
             )
             credit.quotes -= len(quotes)
             quotes = self._receive(arrivals, quotes, moment)
             removed = self._removals.next_removed(moment)
-            if quotes or removed or abs(now - updated_at) >= _HEARTBEAT_SECONDS:
+            if quotes or removed or bars or abs(now - updated_at) >= _HEARTBEAT_SECONDS:
                 updated_at = now
-                yield self._update(quotes, removed)
+                yield self._update(quotes, removed, bars=bars)
             if not quotes and not self._is_open(moment):
                 pause = _HEARTBEAT_SECONDS
 
     def _update(
-        self, quotes: Sequence[Quote], removed: Sequence[str] = (), *, complete: bool = False
+        self,
+        quotes: Sequence[Quote],
+        removed: Sequence[str] = (),
+        *,
+        complete: bool = False,
+        bars: Sequence[VenueBar] = (),
     ) -> Update:
         minute = self._moment(self._clock()) // MINUTE * MINUTE / 1000
         unscheduled = self._unscheduled_at(datetime.fromtimestamp(minute, UTC))
-        return Update(quotes, removed, complete=complete, unscheduled=unscheduled)
+        return Update(quotes, removed, complete=complete, unscheduled=unscheduled, bars=bars)
 
     async def _first_quotes(self, all_quoters: list[Quoter]) -> list[Quote]:
         while self._schedule.is_silent(moment := self._moment(self._clock())):
@@ -162,6 +171,22 @@ class SimulatorProvider:
 
     def _is_open(self, moment: int) -> bool:
         return moment < self._hours.latest(moment).end
+
+
+class _Minutes:
+    """The minutes that end, each told once: in time for the feed to close its bars with them."""
+
+    def __init__(self) -> None:
+        self._begun = 0
+
+    def ended(self, all_quoters: Sequence[Quoter], moment: int) -> list[VenueBar]:
+        """Returns the bars of the minute that has ended by `moment`, of instruments asked in it."""
+        begun = moment - moment % MINUTE
+        before, self._begun = self._begun, begun
+        if before + MINUTE != begun or moment - begun >= _IN_TIME:
+            return []
+        bars = (quoter.minute() for quoter in all_quoters)
+        return [each for each in bars if each.bar.opened * 1000 == before]
 
 
 class _Credit:

@@ -11,11 +11,13 @@ from typing import Final
 
 from msgspec import Struct
 
-from quotecast.providers.simulator.candles import STEPS, TENTH, Subdivision, TickCandle
+from quotecast.providers.simulator.candles import MINUTE, STEPS, TENTH, Subdivision, TickCandle
 from quotecast.providers.simulator.hours import TradingWindow
 from quotecast.providers.simulator.tape import TapeSource
 from quotecast.providers.simulator.trades import COUNT, PAUSE, Trades
 
+#: The level of the children of a minute.
+_MINUTES: Final = STEPS.index(MINUTE) + 1
 _NO_WINDOW: Final = TradingWindow(0, 0, 0, 0)
 _NO_CANDLE: Final = TickCandle(0, 0, 0, 0, 0, 0, 0)
 #: High, low and volume of a part of a day, or of a day and the one before.
@@ -79,6 +81,10 @@ class Cursor:
         self.high = self._highs[trade]
         self.low = self._lows[trade]
         self.volume = self._volume_before + self._tenth_volume * (trade + 1) // COUNT
+
+    def minute(self) -> TickCandle:
+        """Returns the whole minute of the position."""
+        return self._levels[_MINUTES].children.parent
 
     def days_after(self, window: TradingWindow) -> Iterator[TickCandle]:
         """Yields the whole days between a trading day and the position's."""

@@ -4,8 +4,10 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Final, Protocol
 
+from quotecast.market.own_bars import OwnBar, VenueBar
 from quotecast.market.quotes import CryptoQuote, DovizQuote, Quote, StockQuote
 from quotecast.providers.reference import DovizInstrument, Pair, Stock
+from quotecast.providers.simulator.candles import TickCandle
 from quotecast.providers.simulator.cursor import Cursor, RestOfDayCursor, extent_between
 from quotecast.providers.simulator.scenarios.schedule import Schedule
 from quotecast.providers.simulator.tape import TapeSource
@@ -20,6 +22,10 @@ class Quoter(Protocol):
 
     def next_quote(self, moment: int) -> Quote | None:
         """Returns the quote at a moment in Unix milliseconds; None when it equals the last one returned."""
+        ...
+
+    def minute(self) -> VenueBar:
+        """Returns the whole minute of the last moment asked for."""
         ...
 
 
@@ -38,6 +44,10 @@ class ListedQuoter:
         if self._schedule.planned and not self._schedule.is_listed(self._symbol, moment):
             return None
         return self._quoter.next_quote(moment)
+
+    def minute(self) -> VenueBar:
+        """See Quoter."""
+        return self._quoter.minute()
 
 
 class StockQuoter:
@@ -60,6 +70,11 @@ class StockQuoter:
             return None
         self._last = state
         return self._quote(cursor)
+
+    def minute(self) -> VenueBar:
+        """See Quoter."""
+        candle = self._cursor.minute()
+        return _venue_bar(self._stock.ticker, candle, self._scale, float(candle.volume))
 
     def _quote(self, cursor: Cursor) -> StockQuote:
         stock, scale = self._stock, self._scale
@@ -104,6 +119,11 @@ class CryptoQuoter:
             return None
         self._last = state
         return self._quote(*state)
+
+    def minute(self) -> VenueBar:
+        """See Quoter."""
+        candle = self._now.minute()
+        return _venue_bar(self._pair.ticker, candle, self._scale, candle.volume / self._volume_scale)
 
     def _quote(self, price: int, before: int, high: int, low: int, volume: int) -> CryptoQuote:
         pair, scale = self._pair, self._scale
@@ -153,6 +173,12 @@ class DovizQuoter:
         self._last = state
         return self._quote(cursor)
 
+    def minute(self) -> VenueBar:
+        """See Quoter."""
+        return _venue_bar(
+            self._instrument.symbol, self._cursor.minute(), self._scale, None, markup=self._markup
+        )
+
     def _quote(self, cursor: Cursor) -> DovizQuote:
         instrument, scale, markup = self._instrument, self._scale, self._markup
         selling, before = round(cursor.price * markup), round(cursor.previous_close * markup)
@@ -190,3 +216,11 @@ def iso(moment: int) -> str:
     """Returns Unix milliseconds as ISO 8601 in UTC, with milliseconds."""
     seconds, milliseconds = divmod(moment, 1000)
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{milliseconds:03}Z"
+
+
+def _venue_bar(
+    key: str, candle: TickCandle, scale: int, volume: float | None, markup: float = 1.0
+) -> VenueBar:
+    ticks = (candle.open, candle.high, candle.low, candle.close)
+    first, high, low, close = (round(each * markup) / scale for each in ticks)
+    return VenueBar(key, OwnBar(candle.start // 1000, first, high, low, close, volume, 0), final=True)

@@ -1,7 +1,7 @@
 """The simulator as a provider: rate, first update, heartbeats."""
 
 from contextlib import aclosing
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -9,6 +9,7 @@ from quotecast.market.feeds import Feed
 from quotecast.market.sessions import NEW_YORK
 from quotecast.providers.base import QuoteProvider, Update
 from quotecast.providers.reference import doviz_instruments, pairs, stocks
+from quotecast.providers.simulator.bars import SimulatorHistory
 from quotecast.providers.simulator.client import SimulatorProvider
 
 NOON = datetime(2026, 2, 13, 12, tzinfo=NEW_YORK).timestamp()
@@ -198,3 +199,27 @@ async def test_a_clock_that_is_set_back_does_not_silence_the_feed() -> None:
             if update.quotes:
                 break
         assert clock.now < NOON - 3600 + 1
+
+
+@pytest.mark.parametrize("feed", Feed)
+async def test_the_bars_of_a_minute_come_when_it_ends(feed: Feed) -> None:
+    """They are those of the history, of every instrument that was asked in the minute."""
+    clock = Clock(NOON + 30)
+    updates = await collect_updates(provider(feed, clock=clock, rate=100.0), clock, 32.0)
+    (bars,) = [update.bars for update in updates if update.bars]
+    assert {each.bar.opened for each in bars} == {int(NOON)}
+    assert all(each.final for each in bars)
+    assert len(bars) == SIZES[feed]
+    history = SimulatorHistory(feed, seed=1, always_open=True)
+    start = datetime.fromtimestamp(NOON, UTC)
+    for each in bars[:5]:
+        (bar,) = await history.bars(each.key, "1m", start, start + timedelta(minutes=1))
+        own = each.bar
+        assert (own.open, own.high, own.low, own.close) == (bar.open, bar.high, bar.low, bar.close)
+        assert own.volume == (None if feed is Feed.DOVIZ else bar.volume)
+
+
+async def test_bars_that_would_come_too_late_are_left_out() -> None:
+    clock = Clock(NOON + 30)
+    updates = await collect_updates(provider(clock=clock, speed=600.0), clock, 1.0)
+    assert not any(update.bars for update in updates)
