@@ -5,6 +5,7 @@ granian runs inside our own loop, so the worker can close its clients' connectio
 
 import asyncio
 import contextlib
+import sys
 import time
 from functools import partial
 from typing import Final
@@ -65,12 +66,16 @@ from quotecast.stream.room import Room
 
 #: Reads of bars of the past per upstream and minute, over all workers; the present ones do not count.
 PAST_READS: Final = 120
+#: Seconds for which a thread that reads bars may keep the interpreter from the event loop. Python's default is
+#: ten times as long, and every request waits for it several times.
+SWITCH_SECONDS: Final = 0.0005
 
 
 def run(settings: Settings) -> int:
     """Runs until it receives a signal to stop; returns the exit code."""
     _check(settings)
     configure_logs(level=settings.log_level, as_json=settings.mode == "production")
+    sys.setswitchinterval(SWITCH_SECONDS)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(_serve(settings))
     return 0
