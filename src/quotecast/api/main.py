@@ -66,8 +66,8 @@ from quotecast.stream.room import Room
 
 #: Reads of bars of the past per upstream and minute, over all workers; the present ones do not count.
 PAST_READS: Final = 120
-#: Seconds for which a thread that reads bars may keep the interpreter from the event loop. Python's default is
-#: ten times as long, and every request waits for it several times.
+#: Seconds for which a thread that reads bars may keep the interpreter from the event loop. The default is ten
+#: times as long, and every request waits for it several times.
 SWITCH_SECONDS: Final = 0.0005
 
 
