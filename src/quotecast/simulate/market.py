@@ -14,6 +14,7 @@ from quotecast.providers.reference import Pair, Stock, pairs, stocks
 from quotecast.providers.simulator.candles import TickCandle
 from quotecast.providers.simulator.cursor import Cursor, Extent, RestOfDayCursor, extent_between
 from quotecast.providers.simulator.history import candles
+from quotecast.providers.simulator.scenarios.base import Split
 from quotecast.providers.simulator.scenarios.schedule import Schedule
 from quotecast.providers.simulator.special_days import ScheduledDays
 from quotecast.providers.simulator.tape import Tape, TapeSource
@@ -132,6 +133,11 @@ class Market:
         source = self._tape(symbol)
         tape = source.at(max(self.present, end)) if adjusted else source.raw()
         return [_candle(tape, each) for each in candles(tape, interval, start, end)]
+
+    def splits(self, symbol: str) -> list[tuple[int, float]]:
+        """Returns a stock's splits: when each begins, in Unix milliseconds, and new shares for an old one."""
+        found = self.schedule.alterations(symbol)
+        return [(each.moment, each.ratio) for each in found if isinstance(each, Split)]
 
     def is_halted(self, symbol: str, moment: int) -> bool:
         """Returns whether an instrument is halted."""

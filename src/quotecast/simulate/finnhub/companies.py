@@ -1,7 +1,7 @@
 """Company data of the simulated market, at the time of its clock."""
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from functools import partial
 from typing import Any, Final, Protocol
 
@@ -15,7 +15,7 @@ from quotecast.providers.simulator.reports import last_reported_quarter
 from quotecast.providers.simulator.trading import trading_year
 from quotecast.providers.simulator.venues import hours_of, stock_tapes
 from quotecast.simulate.clock import MarketClock
-from quotecast.simulate.finnhub.rows import profile_row, quote_row, record_row
+from quotecast.simulate.finnhub.rows import filing_row, profile_row, quote_row, record_row, split_row
 from quotecast.simulate.finnhub.symbols import Symbols
 from quotecast.simulate.http import Row
 from quotecast.simulate.market import Market, utc
@@ -23,6 +23,7 @@ from quotecast.simulate.market import Market, utc
 #: Bounds of a calendar of reports.
 _FIRST_DAY: Final = date(1995, 1, 1)
 _LAST_DAY: Final = date(2099, 12, 31)
+_MOST_PEERS: Final = 10
 #: Most days in a calendar.
 _MOST_DAYS: Final = 400
 
@@ -56,6 +57,11 @@ class SimulatedCompanies:
             "/stock/eps-estimate": self._record(records.eps_estimates),
             "/stock/earnings-quality-score": self._record(records.earnings_quality),
             "/stock/profile2": self._profile,
+            "/stock/peers": self._peers,
+            "/stock/filings": self._filings,
+            "/stock/split": self._splits,
+            # The simulated market pays none.
+            "/stock/dividend": lambda _company: [],
         }
 
     def answer(self, path: str, symbol: str) -> Any | None:
@@ -98,6 +104,25 @@ class SimulatedCompanies:
     def _profile(self, company: Company) -> Row:
         price = self._market.price(company.stock.ticker, self._clock.moment())
         return profile_row(company.stock, price.price)
+
+    def _peers(self, company: Company) -> list[str]:
+        """Returns the largest companies of the same industry, the company among them."""
+        same = [
+            each.stock for each in self._companies.values() if each.stock.industry == company.stock.industry
+        ]
+        names = [each.ticker for each in sorted(same, key=lambda stock: stock.shares, reverse=True)]
+        others = [name for name in names if name != company.stock.ticker]
+        return [company.stock.ticker, *others[: _MOST_PEERS - 1]]
+
+    def _filings(self, company: Company) -> list[Row]:
+        """Returns the reports of two years, the newest first."""
+        today = self._now().astimezone(NEW_YORK).date()
+        found = records.events(company, today - timedelta(days=730), today, self._now())
+        return [filing_row(event) for event in found][::-1]
+
+    def _splits(self, company: Company) -> list[Row]:
+        ticker = company.stock.ticker
+        return [split_row(ticker, moment, ratio) for moment, ratio in self._market.splits(ticker)]
 
     def _last(self, company: Company) -> int:
         return last_reported_quarter(company, self._now())

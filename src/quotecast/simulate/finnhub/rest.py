@@ -30,6 +30,10 @@ NEEDED: Final[Mapping[str, Mapping[str, set[str]]]] = {
     "/stock/eps-estimate": {},
     "/stock/earnings-quality-score": {"freq": {"annual", "quarterly"}},
     "/stock/profile2": {},
+    "/stock/peers": {},
+    "/stock/filings": {},
+    "/stock/split": {},
+    "/stock/dividend": {},
     "/quote": {},
 }
 PREMIUM: Final = frozenset(
@@ -39,6 +43,8 @@ PREMIUM: Final = frozenset(
         "/stock/earnings-quality-score",
         "/stock/candle",
         "/crypto/candle",
+        "/stock/split",
+        "/stock/dividend",
     }
 )
 #: Answers for an unknown symbol.
@@ -50,8 +56,14 @@ NOTHING: Final[Mapping[str, Any]] = {
     "/stock/eps-estimate": {"data": [], "freq": "quarterly"},
     "/stock/earnings-quality-score": {"data": [], "freq": "quarterly"},
     "/stock/profile2": {},
+    "/stock/peers": [],
+    "/stock/filings": [],
+    "/stock/split": [],
+    "/stock/dividend": [],
     "/quote": NO_QUOTE,
 }
+#: Lists by date, and the field of that; those of the paid plan need both bounds.
+_DATED: Final = {"/stock/filings": "filedDate", "/stock/split": "date", "/stock/dividend": "date"}
 #: Reported quarters that the free plan shows.
 _FREE_QUARTERS: Final = 4
 #: Symbol of a stock abroad, such as `SAP.DE`: its exchange has two letters.
@@ -114,6 +126,13 @@ class FinnhubRest:
         if path == "/stock/earnings":
             most = len(found) if self.premium else _FREE_QUARTERS
             return found[: number_of(query, "limit", most)][:most]
+        if path in _DATED:
+            first, last = (
+                (day_of(query, name).isoformat() for name in ("from", "to"))
+                if path in PREMIUM
+                else (query.get("from", ""), query.get("to") or "9")
+            )
+            return [row for row in found if first <= row[_DATED[path]][:10] <= last]
         return found
 
     def _calendar(self, query: Query) -> Any:

@@ -11,10 +11,12 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
+from quotecast.market.financials import EarningsEvent
 from quotecast.market.news import Article
+from quotecast.market.sessions import NEW_YORK
 from quotecast.providers.reference import Pair, Stock
 from quotecast.simulate.http import Row
-from quotecast.simulate.market import Candle, Price
+from quotecast.simulate.market import Candle, Price, utc
 
 #: Fields of our records that Finnhub's lack.
 _OURS: Final = ("currency", "homeSymbol", "abroad")
@@ -63,6 +65,29 @@ def profile_row(stock: Stock, price: float) -> Row:
         "ticker": stock.ticker,
         "weburl": f"https://example.com/{stock.ticker}",
     }
+
+
+def filing_row(event: EarningsEvent) -> Row:
+    """Returns a filing of a quarter: the fourth one comes with the year's report."""
+    form, number = "10-K" if event.quarter == 4 else "10-Q", f"{event.year}-{event.quarter}"
+    page = f"https://example.com/filings/{event.symbol}/{number}"
+    return {
+        "accessNumber": f"{event.symbol}-{number}",
+        "symbol": event.symbol,
+        "cik": "",
+        "form": form,
+        "filedDate": f"{event.date} 00:00:00",
+        "acceptedDate": f"{event.date} 16:30:00",
+        "reportUrl": f"{page}/report",
+        "filingUrl": page,
+    }
+
+
+def split_row(symbol: str, moment: int, ratio: float) -> Row:
+    """Returns a split that begins at a moment in Unix milliseconds."""
+    old, new = (1, ratio) if ratio >= 1 else (round(1 / ratio, 6), 1)
+    day = utc(moment).astimezone(NEW_YORK).date()
+    return {"symbol": symbol, "date": f"{day}", "fromFactor": old, "toFactor": new}
 
 
 def symbol_row(stock: Stock) -> Row:
