@@ -18,13 +18,13 @@ from support.runs.deadlines import scaled
 
 #: Of each vendor, a request that its clients send, and the refusal.
 REFUSALS: dict[str, tuple[str, int, Any]] = {
-    "alpaca": ("/v2/orders", 404, {"code": 40410000, "message": "POST /v2/orders is not simulated"}),
-    "binance": ("/api/v3/order", 400, {"code": -1020, "msg": "POST /api/v3/order is not simulated"}),
+    "alpaca": ("/v2/watchlists", 404, {"code": 40410000, "message": "POST /v2/watchlists is not simulated"}),
+    "binance": ("/api/v3/order/oco", 400, {"code": -1020, "msg": "POST /api/v3/order/oco is not simulated"}),
     "coinbase": ("/orders", 404, {"message": "POST /orders is not simulated"}),
     "kraken": (
-        "/0/private/Balance",
+        "/0/private/Withdraw",
         200,
-        {"error": ["EGeneral:Unknown method: POST /0/private/Balance is not simulated"]},
+        {"error": ["EGeneral:Unknown method: POST /0/private/Withdraw is not simulated"]},
     ),
     "finnhub": ("/api/v1/stock/order", 404, {"error": "POST /api/v1/stock/order is not simulated"}),
 }

@@ -214,7 +214,7 @@ def test_numbers_without_sense_are_no_failure(session: Session, number: str) -> 
 
 
 def test_unknown_path_is_not_found(session: Session) -> None:
-    assert session.get("/api/v3/order").status == 404
+    assert session.get("/api/v3/orders").status == 404
 
 
 def test_weight_counts_and_ends_with_the_minute(session: Session) -> None:

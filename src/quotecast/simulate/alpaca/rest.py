@@ -10,6 +10,7 @@ from quotecast.simulate.alpaca.errors import FORBIDDEN, NOT_FOUND, TOO_MANY, UNA
 from quotecast.simulate.alpaca.market_data import MarketData
 from quotecast.simulate.alpaca.query import check_symbol
 from quotecast.simulate.alpaca.source import Source
+from quotecast.simulate.alpaca.trading import Trading
 from quotecast.simulate.http import Answer, HttpRequest
 
 #: Calls per minute of the free plan and of the paid one.
@@ -31,6 +32,7 @@ class AlpacaRest:
     """Answers the requests of clients whose key and secret `accepts` accepts.
 
     `clock` returns Unix time. `free` selects the plan without the last 15 minutes of the consolidated tape.
+    `more` has paths of a whole market.
     """
 
     def __init__(
@@ -40,9 +42,13 @@ class AlpacaRest:
         accepts: Callable[[str, str], bool],
         *,
         free: bool = False,
+        trading: Trading | None = None,
+        more: Mapping[str, Route] | None = None,
     ) -> None:
         self.source = source
         self.clock = clock
+        self._trading = trading
+        self._more = more or {}
         self._accepts = accepts
         self.free = free
         self.calls_per_minute = FREE_CALLS if free else PAID_CALLS
@@ -81,6 +87,11 @@ class AlpacaRest:
         return Answer(answer.body, answer.status, answer.content_type, limits)
 
     def _answer(self, request: HttpRequest) -> Answer:
+        key = request.headers.get(KEY)
+        if key and self._trading and (traded := self._trading.answer(request, key)):
+            return traded
+        if request.method not in {"GET", "HEAD"}:
+            return NOT_FOUND
         try:
             route = self._route_of(request.path)
             return route(request.query) if route else NOT_FOUND
@@ -91,7 +102,7 @@ class AlpacaRest:
         now = datetime.fromtimestamp(self.clock(), UTC)
         data = MarketData(self.source, now, free=self.free, rows_per_page=self.rows_per_page)
         broker = Broker(self.source, now)
-        fixed = broker.routes() | data.routes()
+        fixed = {**broker.routes(), **data.routes(), **self._more}
         if path in fixed:
             return fixed[path]
         if path.startswith(_ASSET):

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -12,6 +13,7 @@ from websockets.http11 import Response
 from quotecast.feed.framing import Frame
 from quotecast.providers.simulator.hours import milliseconds
 from quotecast.providers.simulator.scenarios.base import Refusal
+from quotecast.simulate.alpaca.actions import corporate_actions
 from quotecast.simulate.alpaca.channels import (
     COUNTED,
     MOST_SYMBOLS,
@@ -25,6 +27,7 @@ from quotecast.simulate.alpaca.market_source import MarketSource
 from quotecast.simulate.alpaca.pages import time_of
 from quotecast.simulate.alpaca.rest import KEY, SECRET, AlpacaRest
 from quotecast.simulate.alpaca.topics import Topics
+from quotecast.simulate.alpaca.trading import Trading
 from quotecast.simulate.clock import MarketClock
 from quotecast.simulate.http import Answer, HttpRequest, Row, response_of
 from quotecast.simulate.market import Market, Price
@@ -50,7 +53,15 @@ class AlpacaServer(VendorServer):
     ) -> None:
         super().__init__(market, clock, **options)
         self.source = MarketSource(market, clock)
-        self.rest = AlpacaRest(self.source, lambda: clock.moment() / 1000, self.accepts, free=free)
+        self.trading = Trading(market, clock)
+        self.rest = AlpacaRest(
+            self.source,
+            lambda: clock.moment() / 1000,
+            self.accepts,
+            free=free,
+            trading=self.trading,
+            more={"/v1/corporate-actions": partial(corporate_actions, market)},
+        )
         #: Feeds of stocks that the plan includes.
         self.feeds = set(FREE_FEEDS if free else STOCK_FEEDS)
         self.symbol_limit = FREE_SYMBOLS if free else None
@@ -64,6 +75,10 @@ class AlpacaServer(VendorServer):
     def route(self, request: HttpRequest) -> Answer:
         """See VendorServer."""
         return self.rest.answer(request)
+
+    def has_method(self, request: HttpRequest) -> bool:
+        """See VendorServer."""
+        return super().has_method(request) or self.trading.has_method(request)
 
     def reject(self, reason: str) -> Answer:
         """See VendorServer."""
@@ -163,7 +178,8 @@ class AlpacaServer(VendorServer):
             self.send(topic, price, pack(message, binary=binary), binary=binary)
 
     def beat(self, moment: int) -> None:
-        """See VendorServer: bars, statuses and news, and the end of clients that do not log in."""
+        """See VendorServer: fills, bars, statuses and news, and the end of clients that do not log in."""
+        self.trading.accounts.settle(moment)
         for each in self._topics_of.due_messages(moment, self.topics):
             self.send(each.topic, each.price, pack(each.message, binary=each.binary), binary=each.binary)
         self._send_news(moment)

@@ -18,7 +18,7 @@ from quotecast.simulate.http import Row
 MAX_ROWS: Final = 1000
 MAX_DEPTH: Final = 5000
 _TYPES: Final = ("FULL", "MINI")
-_STATUSES: Final = ("TRADING", "HALT", "BREAK")
+_STATUSES: Final = ("TRADING", "END_OF_DAY", "HALT", "BREAK", "CANCEL_ONLY")
 #: Minutes of `avgPrice`.
 _AVERAGE_MINUTES: Final = 5
 _LIMITS: Final = (

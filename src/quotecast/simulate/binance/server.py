@@ -22,6 +22,7 @@ from quotecast.simulate.binance.rest import LISTING, LISTING_PARAMETERS, PATHS, 
 from quotecast.simulate.binance.sessions import COMBINED, Sessions, is_stream_path, session_of
 from quotecast.simulate.binance.source import MarketSource, Source
 from quotecast.simulate.binance.streams import ARRAYS
+from quotecast.simulate.binance.trading import Trading
 from quotecast.simulate.clock import MarketClock
 from quotecast.simulate.http import Answer, HttpRequest, Row, response_of
 from quotecast.simulate.market import DAY, Market, Price
@@ -29,6 +30,8 @@ from quotecast.simulate.server import Client, VendorServer
 
 #: Milliseconds before the end of a connection at which Binance announces it.
 _NOTICE: Final = 600_000
+#: The weight of a signed request.
+_SIGNED_WEIGHT: Final = 20
 #: Parameters of signed requests, which public paths ignore.
 _IGNORED: Final = frozenset({"timestamp", "recvWindow", "signature"})
 
@@ -54,6 +57,7 @@ class BinanceServer(VendorServer):
         self.rows_per_call = MAX_ROWS
         self.publisher = Publisher(market, self.source, self.deliver)
         self.sessions = Sessions(self, self.source, self.publisher)
+        self.trading = Trading(market, self.source, clock, accepts=self._knows, secret=self._secret)
         self._closing: set[asyncio.Task[None]] = set()
 
     async def handle(self, connection: ServerConnection, request: HttpRequest) -> Response | None:
@@ -73,15 +77,22 @@ class BinanceServer(VendorServer):
 
     def route(self, request: HttpRequest) -> Answer:
         """See VendorServer; each answer has the weight that this minute's requests have used."""
-        path = PATHS.get(request.path)
-        if path is None:
+        path, moment = PATHS.get(request.path), self.clock.moment()
+        if self.trading.has(request):
+            refused = self.weights.spend(_SIGNED_WEIGHT, moment)
+            answer = refused or self.trading.answer(request)
+        elif path is None:
             return NO_PATH
-        moment = self.clock.moment()
-        refused = self.weights.spend(path.weight(request.query), moment)
-        answer = refused or self._answer(path, request, moment)
+        else:
+            refused = self.weights.spend(path.weight(request.query), moment)
+            answer = refused or self._answer(path, request, moment)
         used = str(self.weights.used)
         weights = {"X-MBX-USED-WEIGHT": used, "X-MBX-USED-WEIGHT-1M": used}
         return replace(answer, headers={**answer.headers, **weights})
+
+    def has_method(self, request: HttpRequest) -> bool:
+        """See VendorServer."""
+        return super().has_method(request) or self.trading.has(request)
 
     def reject(self, reason: str) -> Answer:
         """See VendorServer."""
@@ -133,7 +144,8 @@ class BinanceServer(VendorServer):
             self.send(combined, price, b'{"stream":"%b","data":%b}' % (name.encode(), payload))
 
     def beat(self, moment: int) -> None:
-        """See VendorServer."""
+        """See VendorServer; orders fill, too."""
+        self.trading.accounts.settle(moment)
         arrays = {name for name in ARRAYS if name in self.topics or COMBINED + name in self.topics}
         if arrays:
             self.publisher.publish_arrays(arrays, moment)
@@ -153,6 +165,9 @@ class BinanceServer(VendorServer):
             task = asyncio.create_task(client.connection.close(1001, "24 hours"))
             self._closing.add(task)
             task.add_done_callback(self._closing.discard)
+
+    def _knows(self, key: str) -> bool:
+        return self.accepts(key, self._secret or "")
 
     def _answer(self, path: Path, request: HttpRequest, moment: int) -> Answer:
         legal = self.listing_parameters if request.path == LISTING else path.parameters

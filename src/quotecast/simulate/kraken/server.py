@@ -20,6 +20,8 @@ from quotecast.simulate.kraken.rest import (
     KrakenRest,
     failure,
 )
+from quotecast.simulate.kraken.trading import PREFIX as PRIVATE
+from quotecast.simulate.kraken.trading import Trading
 from quotecast.simulate.market import Market, Price
 from quotecast.simulate.server import Client, VendorServer
 
@@ -57,6 +59,7 @@ class KrakenServer(VendorServer):
         self.system = "online"
         self._ended_at = 0
         self._rest = KrakenRest(self.data)
+        self.trading = Trading(self.data, accepts=self._knows, secret=self._secret)
         #: States of pairs, while clients follow them.
         self._states: dict[str, str] = {}
         self._makers: dict[str, dict[str, Maker]] = {}
@@ -77,10 +80,14 @@ class KrakenServer(VendorServer):
         if self._used + 1 > self._calls:
             return RATE_LIMIT
         self._used += 1
+        if request.path.startswith(PRIVATE):
+            return self.trading.answer(request)
         return self._rest.answer(request)
 
     def has_method(self, request: HttpRequest) -> bool:
-        """See VendorServer; public methods come by POST too, with their parameters as a form."""
+        """See VendorServer; private methods come by POST alone, public ones by POST too, as a form."""
+        if request.path.startswith(PRIVATE):
+            return self.trading.has(request)
         return super().has_method(request) or (request.method == "POST" and request.path.startswith(PREFIX))
 
     def reject(self, reason: str) -> Answer:
@@ -147,7 +154,8 @@ class KrakenServer(VendorServer):
                 self.send(topic, price, payload)
 
     def beat(self, moment: int) -> None:
-        """See VendorServer; announces changes of state, and sends heartbeats where nothing else came."""
+        """See VendorServer: fills, changes of state, and heartbeats where nothing else came."""
+        self.trading.accounts.settle(moment)
         system = self._system(moment)
         if system != self.system:
             self.announce(system)
@@ -162,6 +170,9 @@ class KrakenServer(VendorServer):
             elif client.topics and moment - session.heard_at >= _HEARTBEAT_MS:
                 session.heard_at = moment
                 client.answer(session.version.HEARTBEAT)
+
+    def _knows(self, key: str) -> bool:
+        return self.accepts(key, self._secret or "")
 
     def _announce_pairs(self) -> None:
         """Sends pairs whose state has changed."""
