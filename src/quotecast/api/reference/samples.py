@@ -39,7 +39,7 @@ class Sample(Struct, frozen=True):
             for place in ("path", "query")
         }
         content = operation.get("requestBody", {}).get("content", {None: {}})
-        ((media_type, media),) = content.items()
+        media_type, media = next(iter(content.items()))
         example: Mapping[str, Any] = next(iter(media.get("examples", {}).values()), {})
         security = operation.get("security", ())
         secured = bool(security) and {} not in security

@@ -6,6 +6,7 @@ from typing import Annotated, Final, cast
 
 from litestar import get, post
 from litestar.openapi.spec import OpenAPIMediaType, OpenAPIResponse, OpenAPIType, RequestBody, Schema
+from litestar.openapi.spec.enums import OpenAPIFormat
 from litestar.openapi.spec.example import Example
 from litestar.params import QueryParameter
 from msgspec import UNSET, Raw, Struct, UnsetType
@@ -89,6 +90,13 @@ _MEDIA: Final = OpenAPIMediaType(
 )
 
 
+#: The same body for generators of clients that know no CSV.
+_BYTES: Final = OpenAPIMediaType(
+    schema=Schema(type=OpenAPIType.STRING, format=OpenAPIFormat.BINARY),
+    examples={"example": Example(value=_FILE)},
+)
+
+
 @dataclass
 class ExportOperation(AccountOperation):
     """An operation that answers CSV."""
@@ -106,7 +114,9 @@ class ImportOperation(AccountOperation):
 
     def __post_init__(self) -> None:
         """Adds the body and the header that makes a retry safe."""
-        self.request_body = RequestBody({"text/csv": _MEDIA}, required=True)
+        self.request_body = RequestBody(
+            {"text/csv": _MEDIA, "application/octet-stream": _BYTES}, required=True
+        )
         self.parameters = [*(self.parameters or []), *replayable()]
         super().__post_init__()
 
