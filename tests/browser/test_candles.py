@@ -121,6 +121,19 @@ def test_a_page_that_was_hidden_has_every_bar(browser: Browser, fast_service: Se
         shows_all_between(page, fast_service, hidden - timedelta(minutes=1), hidden + pause)
 
 
+def test_a_reload_changes_no_candle(browser: Browser, fast_service: Service) -> None:
+    """The candles that the page made of the feed are those that it loads."""
+    with open_page(browser, fast_service.url) as page:
+        show_chart(page, "1m")
+        wait_for_live(page, "crypto")
+        wait_in_the_market(page, fast_service, market_time(fast_service), timedelta(minutes=10))
+        # The last two may still change.
+        closed = page.evaluate(LEGENDS)[-10:-2]
+        page.reload()
+        show_chart(page, "1m")
+        eventually(page, lambda: {*closed} <= {*page.evaluate(LEGENDS)}, "the candles change")
+
+
 def wait_in_the_market(page: Page, service: Service, since: datetime, pause: timedelta) -> None:
     eventually(page, lambda: market_time(service) > since + pause, "the market stands still")
 

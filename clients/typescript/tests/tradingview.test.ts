@@ -136,6 +136,31 @@ test("a live bar continues the last bar of the history, and the next one begins 
   assert.equal(gaps, 0);
 });
 
+test("a live bar that has all of the history's bar replaces it, and one that began live is the feed's", async (context) => {
+  const { datafeed } = open(context, { history: history([-1, 0]) });
+  await barsOf(datafeed);
+  const bars: Bar[] = [];
+  datafeed.subscribeBars(
+    symbol,
+    "1",
+    (bar) => bars.push(bar),
+    "chart",
+    () => {},
+  );
+  const socket = acknowledge();
+  const whole = { open: 9.5, high: 13, low: 8, close: 12.5, volume: 500 };
+  socket.receive(frame("resync", live(0, whole)));
+  assert.deepEqual(bars.pop(), { time: OPENED, ...whole });
+  socket.receive(frame(null, live(1, { high: 20 })), frame(null, live(1, { open: 10, high: 12 })));
+  assert.deepEqual(
+    bars.map((bar) => [bar.open, bar.high]),
+    [
+      [10.5, 20],
+      [10, 12],
+    ],
+  );
+});
+
 test("a gap that the service cannot fill resets the chart's cache", async (context) => {
   const { datafeed } = open(context, { history: history([-1, 0]) });
   await barsOf(datafeed);

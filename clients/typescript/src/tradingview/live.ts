@@ -20,14 +20,15 @@ const HALF_DAY_MS = 43_200_000;
 type OnBar = (bar: Bar) => void;
 
 /**
- * Bars of charts as they change. `newest` remembers the last bar of each chart's history: a live bar of the same
- * time continues it, because the service may have begun in the middle of that bar.
+ * Bars of charts as they change. `newest` remembers the last bar of each chart, and `loaded` those of a history: a
+ * live bar of the same time continues it, because the service may have begun in the middle of that bar.
  */
 export class LiveCharts {
   readonly #lines = new Map<LiveInterval, Line>();
   /** Functions that end a subscription, by its id. */
   readonly #ends = new Map<string, () => void>();
   readonly #newest = new Map<string, Bar>();
+  readonly #loaded = new Set<Bar>();
 
   constructor(
     private readonly address: string,
@@ -39,7 +40,10 @@ export class LiveCharts {
     const last = bars.at(-1);
     const key = keyOf(ticker, resolution);
     const known = this.#newest.get(key);
-    if (last && !(known && known.time > last.time)) this.#newest.set(key, last);
+    if (!last || (known && known.time > last.time)) return;
+    if (known) this.#loaded.delete(known);
+    this.#newest.set(key, last);
+    this.#loaded.add(last);
   }
 
   /** Calls `onBar` with bars in order of time, and `onGap` when closed bars may be missing in the chart. */
@@ -67,7 +71,9 @@ export class LiveCharts {
       if (bar.time < Math.max(heard, last?.time ?? 0)) return;
       if (isBroken && heard && bar.time > heard) onGap();
       heard = bar.time;
-      const joined = last?.time === bar.time ? join(last, bar) : bar;
+      const continues = last?.time === bar.time && this.#loaded.has(last) && !covers(bar, last);
+      const joined = continues ? join(last, bar) : bar;
+      if (last && this.#loaded.delete(last) && continues) this.#loaded.add(joined);
       this.#newest.set(key, joined);
       // A copy: charts change the bars that they get.
       onBar({ ...joined });
@@ -100,6 +106,10 @@ export class LiveCharts {
 }
 
 const keyOf = (ticker: string, resolution: string): string => `${ticker} ${resolution}`;
+
+/** Returns whether a live bar has all that the history's bar has: then the service heard it from its beginning on. */
+const covers = (bar: Bar, known: Bar): boolean =>
+  bar.high >= known.high && bar.low <= known.low && (bar.volume ?? 0) >= (known.volume ?? 0);
 
 /** Returns the bar of both: a bar that the service began late lacks the first prices. */
 function join(known: Bar, bar: Bar): Bar {

@@ -38,6 +38,8 @@ export class ChartBars {
   #bars: Candle[] = [];
   /** Opening of the shorter live bar that extends the last bar; null before the first one after a load. */
   #piece: string | null = null;
+  /** Opening of the first bar that came live: that and later ones are the feed's alone. */
+  #livesFrom = Infinity;
   readonly #isLive: boolean;
 
   constructor(interval: Interval) {
@@ -64,6 +66,7 @@ export class ChartBars {
     const between = settled === -Infinity ? [] : live.filter((bar) => at(bar) > settled && at(bar) < end);
     const newer = live.filter((bar) => at(bar) >= end);
     this.#bars = [...older, ...history.slice(0, -1), ...between, ...(last ? [last] : [])];
+    this.#livesFrom = Infinity;
     for (const bar of newer) this.#put(bar);
     this.#piece = null;
     this.isIncomplete = false;
@@ -108,21 +111,26 @@ export class ChartBars {
     return this.#put({ ...last, high: Math.max(last.high, high), low: Math.min(last.low, low), close });
   }
 
-  /** Adds a bar, or merges it into the bar of its time; ignores one that would come between others. */
+  /** Adds a bar, or continues the bar of its time with it; ignores one that would come between others. */
   #put(bar: Candle): Candle | null {
     const opened = at(bar);
     const index = this.#bars.findLastIndex((each) => at(each) <= opened);
     const known = this.#bars[index];
     if (known && at(known) === opened) {
-      const merged = mergeBars(known, bar);
-      this.#bars[index] = merged;
-      return merged;
+      const changed = opened >= this.#livesFrom || covers(bar, known) ? bar : mergeBars(known, bar);
+      this.#bars[index] = changed;
+      return changed;
     }
     if (index < this.#bars.length - 1) return null;
     this.#bars.push(bar);
+    this.#livesFrom = Math.min(this.#livesFrom, opened);
     return bar;
   }
 }
+
+/** Returns whether a live bar has all that the history's bar has: then the feed heard it from its beginning on. */
+const covers = (bar: Candle, known: Candle): boolean =>
+  bar.high >= known.high && bar.low <= known.low && (bar.volume ?? 0) >= (known.volume ?? 0);
 
 /** A history may know the beginning of a bar that the feed does not, so a bar never shrinks. */
 const mergeBars = (known: Candle, bar: Candle): Candle => ({

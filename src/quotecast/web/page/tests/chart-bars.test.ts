@@ -52,6 +52,19 @@ test("a live bar that lacks the beginning does not shrink the history's bar", ()
   assert.equal(bars.isIncomplete, false);
 });
 
+test("a bar that came live is the feed's alone, also where the last one is narrower", () => {
+  const bars = chartOf("1m", bar("15:00"));
+  bars.take(live("15:01", 10, { high: 14, volume: 300 }), false);
+  const final = { open: 9, high: 12, low: 9, close: 11, volume: 200, final: true };
+  assert.deepEqual(bars.take(live("15:01", 10, final), false), bar("15:01", 9, { high: 12, close: 11, volume: 200 }));
+});
+
+test("a live bar that has all of the history's bar replaces it, with another opening price", () => {
+  const bars = chartOf("1m", bar("15:00", 10, { high: 12, low: 9 }));
+  const whole = { open: 8.5, high: 12, low: 8, close: 11, volume: 120 };
+  assert.deepEqual(bars.take(live("15:00", 10, whole), true), bar("15:00", 8.5, { ...whole }));
+});
+
 test("bars are incomplete if the first live bar is newer than the history, until it is loaded again", () => {
   const bars = chartOf("1m", bar("15:00"));
   bars.take(live("15:02"), true);
