@@ -8,12 +8,11 @@ from typing import ClassVar, Final, TypeVar
 import structlog
 from msgspec import Struct
 
-from quotecast.market.own_bars import OwnBar, VenueBar
+from quotecast.market.own_bars import VenueBar
 from quotecast.market.quotes import CryptoQuote
 from quotecast.providers.reference import asset_name
 from quotecast.providers.transport.recording import Instrument
-from quotecast.providers.validation.candles import CandleRow, to_bar
-from quotecast.providers.validation.judgement import is_near
+from quotecast.providers.validation.candles import CandleRow, minute_of_venue, to_bar
 from quotecast.providers.validation.pairs import Pairs
 from quotecast.providers.validation.values import (
     Number,
@@ -194,11 +193,10 @@ class PairTickers:
         bar = to_bar(candle, opened) if opened is not None else None
         if bar is None or opened is None:
             self._pairs.refused.count("unreadable")
-        elif not is_near(bar.high, price) or not is_near(bar.low, price):
+        elif (minute := minute_of_venue(pair, bar, opened, near=price, final=final)) is None:
             self._pairs.refused.count("absurd")
         elif bar.volume:
-            own = OwnBar(int(opened.timestamp()), bar.open, bar.high, bar.low, bar.close, bar.volume, 0)
-            self._bars.append(VenueBar(pair, own, final))
+            self._bars.append(minute)
 
     def _name(self, base: str) -> str:
         return self._names.get(base) or asset_name(base) or base

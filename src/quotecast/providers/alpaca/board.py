@@ -10,7 +10,7 @@ from msgspec import Raw
 from msgspec.structs import replace
 
 from quotecast.market.calendars import EXCHANGE
-from quotecast.market.own_bars import OwnBar, VenueBar
+from quotecast.market.own_bars import VenueBar
 from quotecast.market.quotes import Quote, StockQuote
 from quotecast.market.sessions import NEW_YORK, Unscheduled
 from quotecast.providers.alpaca import wire
@@ -26,7 +26,7 @@ from quotecast.providers.alpaca.stock_state import (
 )
 from quotecast.providers.reference import Stock
 from quotecast.providers.refusals import RefusalCounter
-from quotecast.providers.validation.candles import to_bar
+from quotecast.providers.validation.candles import minute_of_venue, to_bar
 from quotecast.providers.validation.judgement import ABSURD_FACTOR, Judge, is_near
 from quotecast.providers.validation.values import MAX_SKEW, Number, positive
 
@@ -236,9 +236,10 @@ class Board:
 
     def _keep_bar(self, row: wire.AlpacaBar, start: datetime) -> None:
         bar = to_bar(row, start)
-        if bar is not None and bar.volume and all(map(partial(is_near, bar.close), (bar.high, bar.low))):
-            own = OwnBar(int(start.timestamp()), bar.open, bar.high, bar.low, bar.close, bar.volume, 0)
-            self._bars.append(VenueBar(row.symbol, own, final=True))
+        if bar is None or not bar.volume:
+            return
+        if minute := minute_of_venue(row.symbol, bar, start, near=bar.close, final=True):
+            self._bars.append(minute)
 
     def _take_snapshot(
         self, ticker: str, snapshot: wire.StockSnapshot, received: float, settled: float

@@ -6,8 +6,9 @@ from itertools import compress
 from typing import Protocol
 
 from quotecast.market.bars import Bar, bar_time
+from quotecast.market.own_bars import OwnBar, VenueBar
 from quotecast.providers.refusals import RefusalCounter
-from quotecast.providers.validation.judgement import ABSURD_FACTOR, judge_closes
+from quotecast.providers.validation.judgement import ABSURD_FACTOR, is_near, judge_closes
 from quotecast.providers.validation.values import Number, number, positive
 
 
@@ -54,6 +55,14 @@ def to_bar(candle: CandleRow, opened: datetime) -> Bar | None:
     if low > high or highest > high * ABSURD_FACTOR or lowest < low / ABSURD_FACTOR:
         return None
     return Bar(bar_time(opened), float(first), float(highest), float(lowest), float(close), float(volume))
+
+
+def minute_of_venue(key: str, bar: Bar, opened: datetime, *, near: float, final: bool) -> VenueBar | None:
+    """Returns the venue's bar of a minute; None for one that goes ten times as far as a price, or a tenth."""
+    if not is_near(bar.high, near) or not is_near(bar.low, near):
+        return None
+    own = OwnBar(int(opened.timestamp()), bar.open, bar.high, bar.low, bar.close, bar.volume, 0)
+    return VenueBar(key, own, final)
 
 
 def believable_bars(bars: Iterable[Bar | None], refused: RefusalCounter) -> list[Bar]:
