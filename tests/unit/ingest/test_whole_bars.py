@@ -1,0 +1,71 @@
+"""Since when the bars of a feed have every update."""
+
+import time
+from typing import Final
+
+from msgspec.structs import replace
+
+from quotecast.bus.memory import MemoryBus
+from quotecast.ingest.publish import FeedPublisher
+from quotecast.market.codec import iso_utc
+from quotecast.market.feeds import Feed
+from support.made.market import pair
+from support.stages.following import ScriptedProvider, running, until
+
+#: A whole minute.
+NOW: Final = 1_774_000_020
+
+
+class Crypto(ScriptedProvider):
+    feed = Feed.CRYPTO
+    silence_seconds = 100.0
+
+
+class Stage:
+    """A bus, an upstream and a clock."""
+
+    def __init__(self) -> None:
+        self.bus = MemoryBus(time.monotonic)
+        self.provider = Crypto()
+        self.now = float(NOW)
+
+    def publisher(self) -> FeedPublisher:
+        return FeedPublisher(self.provider, self.bus, "me", clock=lambda: self.now)
+
+    async def hear(self, now: float, expected: int) -> None:
+        """Lets the upstream say something, and waits until a beat says since when bars are whole."""
+        self.now = now
+        self.provider.send(replace(pair("BTC/USDT", now), timestamp=iso_utc(now)))
+
+        def told() -> bool:
+            state = self.bus._states.get(Feed.CRYPTO)
+            return state is not None and (state.info.last_update, state.info.bars_from) == (
+                iso_utc(now),
+                expected,
+            )
+
+        await until(told)
+
+
+async def test_bars_are_whole_from_the_first_minute_that_was_heard_without_a_gap() -> None:
+    stage = Stage()
+    await stage.bus.hold(Feed.CRYPTO, "me", 600_000)
+    async with running(stage.publisher().run()):
+        await stage.hear(NOW + 10, NOW + 60)
+        await stage.hear(NOW + 90, NOW + 60)
+        # Longer than the upstream is ever silent.
+        await stage.hear(NOW + 190.5, NOW + 240)
+
+
+async def test_a_successor_goes_on_unless_it_comes_late_or_hears_another_upstream() -> None:
+    stage = Stage()
+    await stage.bus.hold(Feed.CRYPTO, "me", 600_000)
+    for name, now, expected in (
+        ("test", NOW + 10, NOW + 60),
+        ("test", NOW + 70, NOW + 60),
+        ("another", NOW + 75, NOW + 120),
+        ("another", NOW + 176, NOW + 180),
+    ):
+        stage.provider.name = name
+        async with running(stage.publisher().run()):
+            await stage.hear(now, expected)
