@@ -33,7 +33,8 @@ class LiveDay:
         part = await self._upstream.read(interval, window)
         if self._own is None:
             self._own = await own_bars_of_day(self._services, self._market, interval)
-        own = [bar for bar in self._own if bar_time(window.start) <= bar.time < bar_time(window.end)]
+        first, end = bar_time(window.start), bar_time(window.end)
+        own = [bar for bar in self._own if first <= bar.time < end]
         return replace(part, bars=overlaid(part.bars, own), past=False) if own else part
 
 

@@ -83,7 +83,8 @@ class OwnBars:
             with contextlib.suppress(UpstreamError):
                 stored = _unpack((await self._stored(key, LIVE_POLICY, finer, start, end)).body)
         # A longer bar that opened before is not whole.
-        return [bar for bar in self._with_recent(stored, interval, start, end) if bar.time >= bar_time(start)]
+        first = bar_time(start)
+        return [bar for bar in self._with_recent(stored, interval, start, end) if bar.time >= first]
 
     async def _stored(
         self, key: str, policy: Policy, finer: LiveInterval, start: datetime, end: datetime
@@ -102,8 +103,9 @@ class OwnBars:
         """Returns the bars of an interval, ascending, from stored ones and the mirror's in [start, end)."""
         finer = _FINER[interval]
         bars = {bar.opened: bar for bar in stored}
-        for bar in recent_bars(self._mirror, self._market.symbol, finer):
-            if start.timestamp() <= bar.opened < end.timestamp():
+        first, last = start.timestamp(), end.timestamp()
+        for bar in recent_bars(self._mirror, self._market.symbol, finer, after=int(first)):
+            if first <= bar.opened < last:
                 bars[bar.opened] = bar
         ascending = [bars[opened] for opened in sorted(bars)]
         if finer != interval:
@@ -159,10 +161,13 @@ def as_upstream() -> Iterator[None]:
         raise UpstreamError("the stored bars are not available now", retry_after=error.retry_after) from error
 
 
-def recent_bars(mirror: Mirror, symbol: str, interval: LiveInterval) -> Iterator[OwnBar]:
-    """Yields the mirror's bars of a symbol, ascending: the newest final ones and those in progress."""
+def recent_bars(mirror: Mirror, symbol: str, interval: LiveInterval, *, after: int = 0) -> Iterator[OwnBar]:
+    """Yields the mirror's bars of a symbol, ascending: the newest final ones and those in progress.
+
+    Final ones end after a Unix time.
+    """
     book = mirror.bars
-    yield from book.final(symbol, interval, book.known_from)
+    yield from book.final(symbol, interval, max(book.known_from, after))
     entry = mirror.find(symbol)
     try:
         progress = entry.progress if entry is not None else None
