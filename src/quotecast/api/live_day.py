@@ -23,16 +23,18 @@ class LiveDay:
     def __init__(self, services: Services, market: Market, upstream: Upstream) -> None:
         self.name = upstream.name
         self.settled_after = upstream.settled_after
-        self._services = services
-        self._market = market
         self._upstream = upstream
+        self._day = OwnBars(services, market)
+        self._start = _live_from(services, market)
         self._own: Sequence[Bar] | None = None
 
     async def read(self, interval: Interval, window: Window) -> Part:
         """See Source."""
         part = await self._upstream.read(interval, window)
+        if self._start is None or window.end <= self._start:
+            return part
         if self._own is None:
-            self._own = await own_bars_of_day(self._services, self._market, interval)
+            self._own = await self._day.since(interval, self._start)
         first, end = bar_time(window.start), bar_time(window.end)
         own = [bar for bar in self._own if first <= bar.time < end]
         return replace(part, bars=overlaid(part.bars, own), past=False) if own else part

@@ -116,6 +116,11 @@ class Ways:
             found["udf"] = await self._udf(RESOLUTIONS[interval])
         return found
 
+    async def page(self, start: str, end: str) -> dict[str, Row]:
+        """Returns the bars of five minutes of a span."""
+        length = f"{self._length}=5m&start={start}&end={end}&limit=1000"
+        return rows_of(await self._json(f"{self._path}/{self._symbol}?{length}"))
+
     def _chart(self, interval: LiveInterval) -> str:
         chart = f"/api/openbb/{self._feed.spec.name}/bars?symbol={self._symbol}&raw=true"
         if self._feed is Feed.CRYPTO:
@@ -174,3 +179,12 @@ async def test_ways_agree_before_the_first_own_bar(feed: Feed) -> None:
     (bar,) = await market.history.bars(NAMES[feed], "1h", begin, begin.replace(hour=16))
     for way, found in ways.items():
         assert found[bar.time] == (bar.open, bar.high, bar.low, bar.close, bar.volume), way
+
+
+async def test_a_page_of_earlier_weeks_reads_no_own_bars() -> None:
+    market = Market(Feed.CRYPTO)
+    market.run(HOURS * 3600)
+    reads = market.service.stored.reads
+    found = await Ways(market.service, Feed.CRYPTO).page("2026-11-10", "2026-11-11")
+    assert len(found) == 288
+    assert market.service.stored.reads == reads
