@@ -90,7 +90,7 @@ async def service(accounts_url: str) -> AsyncIterator[AccountService]:
 async def victim(service: AccountService, accounts_url: str) -> User:
     """Returns a user with one item of each kind."""
     user = await service.register("victim@example.com", name=CANARY)
-    await user.post(HOLDINGS, {"ticker": "MSFT", "shares": 3.25, "avg_cost": 100})
+    await user.post(HOLDINGS, {"ticker": "MSFT", "shares": 31415.25, "avg_cost": 100})
     await user.post("/api/watchlist", {"ticker": "MSFT"})
     for name in (CANARY, "second"):
         symbols = [{"ticker": each, "type": "stock"} for each in ("MSFT", "AAPL")]
@@ -135,7 +135,7 @@ async def test_users_cannot_reach_data_of_others(service: AccountService, victim
             answer = await mallory.ask(method, fill_ids(path, identity), json=fill_ids(body, identity))
             assert answer.status_code in {200, 201, 204, 404, 405, 422}, (method, path, answer.text)
             assert CANARY not in answer.text, (method, path)
-            assert "3.25" not in answer.text, (method, path)
+            assert "31415.25" not in answer.text, (method, path)
             assert "/victim" not in answer.text, (method, path)
             assert victim.email not in answer.text, (method, path)
     assert await visible_data(victim) == before
