@@ -1,7 +1,7 @@
-"""The trading day in progress: its bars are the live feed's own, so that history and feed tell the same.
+"""The trading day in progress: its bars are the live feed's own, so that history and feed agree.
 
-An upstream's bars of that day differ from them: they come minutes later, count trades of other venues, or are
-corrected. Earlier days have the upstream's bars.
+An upstream's bars of that day differ: they come later, count trades of other venues, or are corrected.
+Earlier days have the upstream's bars.
 """
 
 from collections.abc import Sequence
@@ -67,8 +67,6 @@ def _live_from(services: Services, market: Market) -> datetime | None:
     info = mirror.info
     if info is None or not info.bars_from:
         return None
-    day, begun = (
-        next(calendar_of_venue(mirror).until(market.moment)),
-        datetime.fromtimestamp(info.bars_from, UTC),
-    )
+    day = next(calendar_of_venue(mirror).until(market.moment))
+    begun = datetime.fromtimestamp(info.bars_from, UTC)
     return day.midnight if begun <= day.open else begun

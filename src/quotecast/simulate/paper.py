@@ -73,6 +73,8 @@ class Account:
         #: What was paid for what the account has of an asset, in the quote asset.
         self.paid: dict[str, Decimal] = {}
         self.orders: dict[int, Order] = {}
+        #: Those that are open: every tick of the market looks at them.
+        self._open: dict[int, Order] = {}
 
     def total(self, asset: str) -> Decimal:
         """Returns what the account has of an asset, that set aside included."""
@@ -84,7 +86,19 @@ class Account:
 
     def open_orders(self) -> list[Order]:
         """Returns the open orders, the oldest first."""
-        return [order for order in self.orders.values() if order.status == "open"]
+        return [*self._open.values()]
+
+    def add(self, order: Order) -> None:
+        """Adds an open order; of too many the oldest ended one goes."""
+        self.orders[order.number] = self._open[order.number] = order
+        if len(self.orders) > _MOST_ENDED + _MOST_OPEN:
+            del self.orders[next(number for number in self.orders if number not in self._open)]
+
+    def end(self, order: Order, status: Status, moment: int) -> None:
+        """Ends an open order, and releases what was set aside for it."""
+        self.hold(order.quote if order.side == "buy" else order.base, -order.held)
+        order.status, order.ended, order.held = status, moment, Decimal(0)
+        del self._open[order.number]
 
     def hold(self, asset: str, amount: Decimal) -> None:
         """Sets an amount aside; a negative one is released. Raises Refused without the funds."""
@@ -160,8 +174,7 @@ class PaperAccounts:
             placed=moment,
             held=held,
         )
-        account.orders[order.number] = order
-        _forget_oldest(account)
+        account.add(order)
         self._try(account, order, moment)
         return order
 
@@ -169,7 +182,7 @@ class PaperAccounts:
         """Cancels an open order. Raises Refused for one that has ended."""
         if order.status != "open":
             raise Refused("ended")
-        self._end(account, order, "canceled", moment)
+        account.end(order, "canceled", moment)
 
     def settle(self, moment: int) -> None:
         """Fills the open orders that the market has reached."""
@@ -203,9 +216,9 @@ class PaperAccounts:
             and cost + money(cost * self._paid_fee) > order.held + account.free[order.quote]
         ):
             # The market ran away from an order that waited for its opening.
-            self._end(account, order, "rejected", moment)
+            account.end(order, "rejected", moment)
             return
-        self._end(account, order, "filled", moment)
+        account.end(order, "filled", moment)
         order.price = price
         in_base = order.side == "buy" and self._fee_of_received
         order.fee_asset = order.base if in_base else order.quote
@@ -222,10 +235,6 @@ class PaperAccounts:
             account.paid[base] = paid - money(paid * order.quantity / had)
         free[order.fee_asset] -= order.fee
 
-    def _end(self, account: Account, order: Order, status: Status, moment: int) -> None:
-        account.hold(order.quote if order.side == "buy" else order.base, -order.held)
-        order.status, order.ended, order.held = status, moment, Decimal(0)
-
 
 def money(amount: Decimal) -> Decimal:
     """Returns an amount in whole units, rounded down."""
@@ -240,9 +249,3 @@ def plain(amount: Decimal) -> str:
 def newest(orders: Mapping[int, Order]) -> list[Order]:
     """Returns orders, the newest first."""
     return [*orders.values()][::-1]
-
-
-def _forget_oldest(account: Account) -> None:
-    if len(account.orders) > _MOST_ENDED + _MOST_OPEN:
-        oldest = next(order.number for order in account.orders.values() if order.status != "open")
-        del account.orders[oldest]

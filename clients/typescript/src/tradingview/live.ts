@@ -19,16 +19,21 @@ const HALF_DAY_MS = 43_200_000;
 
 type OnBar = (bar: Bar) => void;
 
+/** The last bar of a chart, and whether it has anything of the history. */
+interface Newest {
+  readonly bar: Bar;
+  readonly isLoaded: boolean;
+}
+
 /**
- * Bars of charts as they change. `newest` remembers the last bar of each chart, and `loaded` those of a history: a
- * live bar of the same time continues it, because the service may have begun in the middle of that bar.
+ * Bars of charts as they change. A live bar continues the last bar of a history, because the service may have begun
+ * in the middle of that bar.
  */
 export class LiveCharts {
   readonly #lines = new Map<LiveInterval, Line>();
   /** Functions that end a subscription, by its id. */
   readonly #ends = new Map<string, () => void>();
-  readonly #newest = new Map<string, Bar>();
-  readonly #loaded = new Set<Bar>();
+  readonly #newest = new Map<string, Newest>();
 
   constructor(
     private readonly address: string,
@@ -39,11 +44,8 @@ export class LiveCharts {
   remember({ ticker }: SymbolInfo, resolution: string, bars: readonly Bar[]): void {
     const last = bars.at(-1);
     const key = keyOf(ticker, resolution);
-    const known = this.#newest.get(key);
-    if (!last || (known && known.time > last.time)) return;
-    if (known) this.#loaded.delete(known);
-    this.#newest.set(key, last);
-    this.#loaded.add(last);
+    const known = this.#newest.get(key)?.bar;
+    if (last && !(known && known.time > last.time)) this.#newest.set(key, { bar: last, isLoaded: true });
   }
 
   /** Calls `onBar` with bars in order of time, and `onGap` when closed bars may be missing in the chart. */
@@ -65,16 +67,15 @@ export class LiveCharts {
 
   #inOrder(symbol: SymbolInfo, resolution: string, onBar: OnBar, onGap: () => void) {
     const key = keyOf(symbol.ticker, resolution);
-    let heard = this.#newest.get(key)?.time ?? 0;
+    let heard = this.#newest.get(key)?.bar.time ?? 0;
     return (bar: Bar, isBroken: boolean): void => {
       const last = this.#newest.get(key);
-      if (bar.time < Math.max(heard, last?.time ?? 0)) return;
+      if (bar.time < Math.max(heard, last?.bar.time ?? 0)) return;
       if (isBroken && heard && bar.time > heard) onGap();
       heard = bar.time;
-      const continues = last?.time === bar.time && this.#loaded.has(last) && !covers(bar, last);
-      const joined = continues ? join(last, bar) : bar;
-      if (last && this.#loaded.delete(last) && continues) this.#loaded.add(joined);
-      this.#newest.set(key, joined);
+      const isLoaded = last?.bar.time === bar.time && last.isLoaded && !covers(bar, last.bar);
+      const joined = isLoaded ? join(last.bar, bar) : bar;
+      this.#newest.set(key, { bar: joined, isLoaded });
       // A copy: charts change the bars that they get.
       onBar({ ...joined });
     };

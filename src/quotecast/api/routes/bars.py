@@ -84,7 +84,7 @@ async def stock_bars(services: Services, symbol: str, wanted: StockQuery) -> Ans
 
 
 async def _extended_answer(services: Services, market: Market, wanted: StockQuery) -> Answer:
-    """Returns bars of extended hours; own bars alone do not do, because they have regular hours only."""
+    """Returns bars of extended hours; own bars alone do not suffice: they have regular hours only."""
     query = check_span(wanted.query_for(market.calendar, market.moment), market.moment.timestamp())
     source = LiveDay(services, market, Upstream(services, market))
     if wanted.is_page:

@@ -228,8 +228,7 @@ class Board:
         if last is None or _is_future(last.time, received):
             self._refused.count("unreadable")
         elif self._accepts(bar.symbol, last, received):
-            read = partial(self._price, near=last.price)
-            if minute := bar.to_minute_bar(read):
+            if minute := bar.to_minute_bar(partial(self._price, near=last.price)):
                 self._states[bar.symbol] = state.with_minute(minute)
                 self._keep_bar(bar, minute.start)
             self._streamed_at[bar.symbol] = received

@@ -99,7 +99,7 @@ class SimulatorProvider:
         )
         admit(self._schedule, self._moment(self._clock()))
         yield self._update(await self._first_quotes(all_quoters), complete=True)
-        turn, arrivals, minutes = cycle(all_quoters), Arrivals(self._schedule), _Minutes()
+        turn, arrivals = cycle(all_quoters), Arrivals(self._schedule)
         updated_at = self._clock()
         credit, pause = _Credit(updated_at), _tick_seconds(len(all_quoters), self._rate)
         while True:
@@ -107,13 +107,14 @@ class SimulatorProvider:
             await self._sleep(0 if behind else _seconds_to_next(pause, self._clock()))
             now = self._clock()
             moment = self._moment(now)
-            self._break_as_planned(self._moment(credit.grown_at), moment)
+            before = self._moment(credit.grown_at)
+            self._break_as_planned(before, moment)
             rate = self._rate * self._schedule.rate(moment)
             credit.grow(now, rate)
             pause = _tick_seconds(len(all_quoters), rate)
             if self._schedule.is_silent(moment):
                 continue
-            bars = minutes.ended(all_quoters, moment) if not self._schedule.planned else []
+            bars = [] if self._schedule.planned else _ended_minutes(all_quoters, before, moment)
             quotes = _new_quotes(
                 islice(turn, len(all_quoters)), moment, min(int(credit.quotes), _QUOTES_PER_TICK)
             )
@@ -173,22 +174,6 @@ class SimulatorProvider:
         return moment < self._hours.latest(moment).end
 
 
-class _Minutes:
-    """The minutes that end, each told once: in time for the feed to close its bars with them."""
-
-    def __init__(self) -> None:
-        self._begun = 0
-
-    def ended(self, all_quoters: Sequence[Quoter], moment: int) -> list[VenueBar]:
-        """Returns the bars of the minute that has ended by `moment`, of instruments asked in it."""
-        begun = moment - moment % MINUTE
-        before, self._begun = self._begun, begun
-        if before + MINUTE != begun or moment - begun >= _IN_TIME:
-            return []
-        bars = (quoter.minute() for quoter in all_quoters)
-        return [each for each in bars if each.bar.opened * 1000 == before]
-
-
 class _Credit:
     """The quotes that may be sent now; they grow with the clock at a rate."""
 
@@ -201,6 +186,18 @@ class _Credit:
         more = max(0.0, now - self.grown_at) * rate
         self.quotes = min(self.quotes + more, max(1.0, _CATCH_UP_SECONDS * rate))
         self.grown_at = now
+
+
+def _ended_minutes(all_quoters: Sequence[Quoter], before: int, moment: int) -> list[VenueBar]:
+    """Returns the bars of the minute that ended between two ticks, of the instruments asked in it.
+
+    A bar that would come after the feed has closed the minute is left out.
+    """
+    opened, ended = before - before % MINUTE, moment - moment % MINUTE
+    if opened + MINUTE != ended or moment - ended >= _IN_TIME:
+        return []
+    bars = (quoter.minute() for quoter in all_quoters)
+    return [each for each in bars if each.bar.opened * 1000 == opened]
 
 
 def _tick_seconds(instruments: int, rate: float) -> float:

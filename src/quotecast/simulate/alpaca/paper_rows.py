@@ -15,8 +15,8 @@ _SPACE: Final = uuid.UUID(int=0)
 
 
 def order_id(order: Order) -> str:
-    """Returns an order's id."""
-    return str(uuid.uuid5(_SPACE, f"order {order.number}"))
+    """Returns an order's id: its number in the form of a UUID."""
+    return str(uuid.UUID(int=order.number))
 
 
 def holdings(account: Account) -> list[str]:

@@ -103,13 +103,14 @@ class Trading:
         status, limit = query.get("status", "open"), query.get("limit", "")
         wanted = {*filter(None, query.get("symbols", "").split(","))}
         found = [
-            order_row(self._market, order)
+            order
             for order in newest(account.orders)
             if (status == "all" or (order.status == "open") == (status == "open"))
             and (not wanted or order.symbol in wanted)
         ]
-        found = found[: int(limit) if limit.isdecimal() else _DEFAULT_LIMIT]
-        return Answer.of(found[::-1] if query.get("direction") == "asc" else found)
+        page = found[: int(limit) if limit.isdecimal() else _DEFAULT_LIMIT]
+        rows = [order_row(self._market, order) for order in page]
+        return Answer.of(rows[::-1] if query.get("direction") == "asc" else rows)
 
     def _by_client_id(self, account: Account, _name: str, request: HttpRequest) -> Answer:
         wanted = request.query.get("client_order_id")
@@ -206,7 +207,7 @@ class Trading:
 
 
 def _order(account: Account, name: str) -> Order:
-    for order in newest(account.orders):
-        if order_id(order) == name:
-            return order
-    raise _missing("order")
+    try:
+        return account.orders[uuid.UUID(name).int]
+    except (ValueError, KeyError):
+        raise _missing("order") from None
