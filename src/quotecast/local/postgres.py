@@ -40,8 +40,8 @@ _OPTIONS: Final = {
 _SUPERUSER: Final = "quotecast"
 _PORT: Final = "5432"
 _SYSTEM_USER: Final = "quotecast-postgres"
-#: Every process of root can lock it. `useradd` replaces it, so a process that waited looks again.
-_LOCKED: Final = Path("/etc/passwd")
+#: A lock of one of its files would not hold: `useradd` replaces them one after the other.
+_LOCKED: Final = Path("/etc")
 
 
 def command(cluster: Path, sockets: Path) -> list[str]:
@@ -141,11 +141,14 @@ def _only_process() -> Iterator[None]:
     """Waits for other processes of root that look for the system user.
 
     Two `useradd` at once both succeed. The second replaces the first one's user by another number, which owns
-    none of the first one's files.
+    none of the first one's files. And `useradd` writes the user before the group.
     """
-    with _LOCKED.open() as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+    folder = os.open(_LOCKED, os.O_RDONLY)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
         yield
+    finally:
+        os.close(folder)
 
 
 def _make_system_user() -> None:

@@ -14,10 +14,15 @@ PROCESSES = 8
 
 
 def test_only_one_of_many_starts_makes_the_user(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    users = tmp_path / "users"
+    """All starts return with both user and group, which one `useradd` makes one after the other."""
+    etc = tmp_path / "etc"
+    etc.mkdir()
+    users, group = etc / "passwd", etc / "group"
     program = tmp_path / "useradd"
-    program.write_text(f'#!/bin/sh\necho "$@" >> {users}\n')
+    # The pause gives a start that does not wait the time to return without a group.
+    program.write_text(f'#!/bin/sh\necho "$@" >> {users}\nsleep 0.2\necho "$@" >> {group}\n')
     program.chmod(0o755)
+    monkeypatch.setattr(postgres, "_LOCKED", etc)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     myself = pwd.getpwuid(os.getuid())
@@ -28,13 +33,13 @@ def test_only_one_of_many_starts_makes_the_user(monkeypatch: pytest.MonkeyPatch,
             raise KeyError(name)
         return myself
 
-    def start(_: int) -> str | None:
+    def start(_: int) -> tuple[str | None, bool]:
         together.wait()
-        return postgres.system_user()
+        return postgres.system_user(), group.exists()
 
     monkeypatch.setattr(pwd, "getpwnam", getpwnam)
     with ThreadPoolExecutor(PROCESSES) as threads:
         names = set(threads.map(start, range(PROCESSES)))
 
-    assert names == {"quotecast-postgres"}
+    assert names == {("quotecast-postgres", True)}
     assert len(users.read_text().splitlines()) == 1
