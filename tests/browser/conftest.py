@@ -83,7 +83,14 @@ def browser(request: pytest.FixtureRequest, browsers: Browsers) -> Browser:
 
 
 @pytest.fixture
-def page(browser: Browser, service: Service) -> Iterator[Page]:
-    """Yields the terminal page in a new profile."""
-    with open_page(browser, service.url) as page:
+def page(request: pytest.FixtureRequest, browser: Browser, service: Service) -> Iterator[Page]:
+    """Yields the terminal page in a new profile, with all panes or the module's PANES."""
+    with open_page(browser, service.url, panes=getattr(request.module, "PANES", None)) as page:
+        yield page
+
+
+@pytest.fixture
+def blank_page(browser: Browser) -> Iterator[Page]:
+    """Yields an empty page in a new profile, for tests of other pages than the terminal."""
+    with open_page(browser, "about:blank") as page:
         yield page

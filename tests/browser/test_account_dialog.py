@@ -5,10 +5,11 @@ import re
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from support.servers.opened_page import log_in, open_page, register
+from support.servers.opened_page import log_in, open_page, panes_of, register
 from support.servers.service import Service
 
 pytestmark = pytest.mark.browser
+PANES = panes_of("watchlist")
 
 PROFILE = "/api/auth/profile"
 PASSWORD = "correct horse battery"
@@ -50,7 +51,7 @@ def test_a_name_and_a_password_change(page: Page, service: Service) -> None:
 def test_a_session_ends_where_it_is_listed(browser: Browser, page: Page, service: Service) -> None:
     """The other browser is logged out with its next request."""
     register(page, "sessions@dialog.example.com")
-    with open_page(browser, service.url, user_agent="Phone/1.0") as phone:
+    with open_page(browser, service.url, panes=PANES, user_agent="Phone/1.0") as phone:
         log_in(phone, "sessions@dialog.example.com")
         dialog = opened(page)
         expect(dialog.locator(".sessions li")).to_have_count(2)

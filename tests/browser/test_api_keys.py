@@ -9,10 +9,11 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from support.made.web_files import AXE, RUN_AXE
-from support.servers.opened_page import address, open_page, register
+from support.servers.opened_page import address, open_page, panes_of, register
 from support.servers.service import Service
 
 pytestmark = pytest.mark.browser
+PANES = panes_of("watchlist")
 
 TOKEN = "JSON.parse(localStorage.getItem('quotecast.session')).token"
 SECRET = re.compile(r"^qc_live_[0-9a-f]{24}_[A-Za-z0-9_-]{43}$")
@@ -38,7 +39,9 @@ def make(section: Locator, name: str) -> None:
 
 def test_a_new_key_is_shown_once_and_can_be_copied(browser: Browser, service: Service) -> None:
     """The service gets name, scope and end; the secret is gone with the dialog."""
-    with open_page(browser, service.url, permissions=["clipboard-read", "clipboard-write"]) as page:
+    with open_page(
+        browser, service.url, panes=PANES, permissions=["clipboard-read", "clipboard-write"]
+    ) as page:
         register(page, address(browser, "keys"))
         section = opened(page)
         expect(section).to_contain_text("You have no API keys.")
@@ -118,7 +121,7 @@ def test_a_key_that_the_service_rejects_has_its_reason_shown(page: Page) -> None
 @pytest.mark.parametrize(("language", "title"), [("en", "API keys"), ("tr", "API anahtarları")])
 def test_the_section_is_accessible(browser: Browser, service: Service, language: str, title: str) -> None:
     """With all of its parts open, and in both languages."""
-    with open_page(browser, service.url) as page:
+    with open_page(browser, service.url, panes=PANES) as page:
         register(page, address(browser, f"axe-{language}"))
         page.evaluate(
             "language => localStorage.setItem('quotecast.language', JSON.stringify(language))", language

@@ -12,11 +12,12 @@ from playwright.sync_api import Browser, Page, Request, expect
 
 from support.servers.browsers import both_browsers
 from support.servers.fault_proxy import FaultProxy
-from support.servers.opened_page import eventually, open_page, wait_for_live, wait_for_price
+from support.servers.opened_page import eventually, open_page, panes_of, wait_for_live, wait_for_price
 from support.servers.service import Service
 from support.servers.terminal_service import Databases, fast_market
 
 pytestmark = pytest.mark.browser
+PANES = [*panes_of("watchlist", "chart"), *panes_of("doviz", y=14)]
 
 PAIR = "BTC/USDT"
 #: Speed of the simulator at which a minute of the market takes three seconds. A feed is stale at that age, so
@@ -104,18 +105,18 @@ def whole_bars(service: Service, first: datetime, last: datetime) -> set[str]:
 
 def shows_all_between(page: Page, service: Service, first: datetime, last: datetime) -> None:
     wanted = whole_bars(service, first, last)
-    assert len(wanted) > 3
+    assert len(wanted) > 2
     eventually(page, lambda: wanted <= {*page.evaluate(LEGENDS)}, "the bars that were missed do not come")
 
 
 @both_browsers
 def test_a_page_that_was_hidden_has_every_bar(browser: Browser, fast_service: Service) -> None:
     """A page that was hidden shows every bar that it missed, complete."""
-    with open_page(browser, fast_service.url) as page:
+    with open_page(browser, fast_service.url, panes=PANES) as page:
         show_chart(page, "1m")
         page.evaluate(HIDE)
         hidden = market_time(fast_service)
-        pause = timedelta(minutes=5)
+        pause = timedelta(minutes=3)
         wait_in_the_market(page, fast_service, hidden, pause)
         page.evaluate(SHOW)
         shows_all_between(page, fast_service, hidden - timedelta(minutes=1), hidden + pause)
@@ -127,7 +128,7 @@ def test_a_reload_changes_no_candle(browser: Browser, fast_service: Service) -> 
     A machine that pauses for seconds makes the feed miss minutes of this market, and the history of that time
     is the upstream's: the promise is of a feed that heard everything.
     """
-    with open_page(browser, fast_service.url) as page:
+    with open_page(browser, fast_service.url, panes=PANES) as page:
         show_chart(page, "1m")
         assert any(keeps_its_candles(page, fast_service) for _ in range(3))
 
@@ -135,9 +136,9 @@ def test_a_reload_changes_no_candle(browser: Browser, fast_service: Service) -> 
 def keeps_its_candles(page: Page, service: Service) -> bool:
     """Waits for minutes that come live, and reloads; returns whether their candles are the same."""
     wait_for_live(page, "crypto")
-    wait_in_the_market(page, service, market_time(service), timedelta(minutes=10))
+    wait_in_the_market(page, service, market_time(service), timedelta(minutes=6))
     # The last two may still change.
-    closed = page.evaluate(LEGENDS)[-10:-2]
+    closed = page.evaluate(LEGENDS)[-6:-2]
     page.reload()
     show_chart(page, "1m")
     eventually(page, lambda: len(page.evaluate(LEGENDS)) > len(closed), "no candles come")
@@ -152,16 +153,19 @@ def wait_in_the_market(page: Page, service: Service, since: datetime, pause: tim
 def breakable_page(browser: Browser, service: Service) -> Iterator[tuple[Page, FaultProxy]]:
     """Yields a page with the pair's chart, whose feeds are live, and the line between it and the service."""
     connect = lambda: socket.create_connection(("127.0.0.1", service.port))  # noqa: E731
-    with FaultProxy(connect) as line, open_page(browser, f"http://127.0.0.1:{line.port}") as page:
+    with (
+        FaultProxy(connect) as line,
+        open_page(browser, f"http://127.0.0.1:{line.port}", panes=PANES) as page,
+    ):
         show_chart(page, "1m")
         wait_for_live(page, "crypto")
         yield page, line
 
 
 def test_the_chart_has_every_bar_after_an_outage(browser: Browser, fast_service: Service) -> None:
-    """After an outage of five market minutes the chart has every bar."""
+    """After an outage of three market minutes the chart has every bar."""
     with breakable_page(browser, fast_service) as (page, line):
-        cut, pause = fall_silent(line, fast_service), timedelta(minutes=5)
+        cut, pause = fall_silent(line, fast_service), timedelta(minutes=3)
         wait_in_the_market(page, fast_service, cut, pause)
         line.truncate_after = None
         page.evaluate("window.dispatchEvent(new Event('online'))")
@@ -179,9 +183,9 @@ def test_a_hidden_chart_follows_the_market_after_an_outage(browser: Browser, fas
             line.truncate_after = None
             page.evaluate("window.dispatchEvent(new Event('online'))")
         loaded = market_time(fast_service)
-        wait_in_the_market(page, fast_service, loaded, timedelta(minutes=4))
+        wait_in_the_market(page, fast_service, loaded, timedelta(minutes=2))
         page.evaluate(SHOW)
-        shows_all_between(page, fast_service, cut, loaded + timedelta(minutes=4))
+        shows_all_between(page, fast_service, cut, loaded + timedelta(minutes=2))
 
 
 def fall_silent(line: FaultProxy, service: Service) -> datetime:
@@ -206,7 +210,7 @@ def test_a_days_bar_ends_with_its_day(browser: Browser, fast_service: Service) -
     A machine that pauses for days of this market makes the page load its bars again, from the simulated
     provider, whose days open elsewhere: the promise is of days without a pause.
     """
-    with open_page(browser, fast_service.url) as page:
+    with open_page(browser, fast_service.url, panes=PANES) as page:
         show_chart(page, "D")
         wait_for_live(page, "crypto")
         assert any(keeps_the_days_open(page) for _ in range(4))
@@ -231,7 +235,7 @@ def own_minutes(service: Service, count: int) -> set[str]:
 
 def test_a_currency_has_candles_that_come_over_the_feed(browser: Browser, fast_service: Service) -> None:
     """A currency's row opens its chart; its minutes come as live bars and equal the service's."""
-    with open_page(browser, fast_service.url) as page:
+    with open_page(browser, fast_service.url, panes=PANES) as page:
         wait_for_price(page)
         show_currency(page, "1m")
         assert any(requests_of_two_minutes(page, fast_service) == 0 for _ in range(12))
@@ -264,7 +268,7 @@ def requests_of_two_minutes(page: Page, service: Service) -> int:
 @both_browsers
 def test_a_currency_has_indicators_and_its_tick_size(browser: Browser, fast_service: Service) -> None:
     """Own bars have all indicators that need no volume, and prices with all decimals of the currency."""
-    with open_page(browser, fast_service.url) as page:
+    with open_page(browser, fast_service.url, panes=PANES) as page:
         wait_for_price(page)
         show_currency(page, "1m")
         chart = page.locator("[data-kind=chart]")

@@ -96,20 +96,18 @@ def bundle(name: str, folder: Path) -> str:
 
 
 @both_browsers
-def test_the_conformance_suite_passes_in_browsers(page: Page, tmp_path: Path) -> None:
+def test_the_conformance_suite_passes_in_browsers(blank_page: Page, tmp_path: Path) -> None:
     """Every case, on a copy and on a connection."""
     cases = [json.loads(path.read_text()) for path in sorted(CASES.iterdir())]
     assert cases
-    page.goto("about:blank")
-    page.evaluate(bundle("conformance-page", tmp_path))
-    assert page.evaluate("cases => playCases(cases)", cases) == []
+    blank_page.evaluate(bundle("conformance-page", tmp_path))
+    assert blank_page.evaluate("cases => playCases(cases)", cases) == []
 
 
-def test_a_component_renders_for_its_own_symbols_only(page: Page, tmp_path: Path) -> None:
+def test_a_component_renders_for_its_own_symbols_only(blank_page: Page, tmp_path: Path) -> None:
     """Two changes of one pair render the components with that pair twice, over one socket for all."""
-    page.goto("about:blank")
-    page.evaluate(bundle("react-page", tmp_path))
-    assert page.evaluate("countRenderings()") == {"ether": 2, "both": 2, "sockets": 1}
+    blank_page.evaluate(bundle("react-page", tmp_path))
+    assert blank_page.evaluate("countRenderings()") == {"ether": 2, "both": 2, "sockets": 1}
 
 
 @both_browsers

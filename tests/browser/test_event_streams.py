@@ -36,15 +36,15 @@ RESUMED: Final = """() => new Promise((resolve) => {
 
 
 @both_browsers
-def test_ids_are_cursors_and_a_restart_is_resumed(page: Page, service: Service) -> None:
-    page.goto(service.url + "/api/docs")
+def test_ids_are_cursors_and_a_restart_is_resumed(blank_page: Page, service: Service) -> None:
+    blank_page.goto(service.url + "/api/docs")
     url = f"{service.url}/api/sse/market?symbols=all&interval=100"
-    welcome, subscribed, snapshot, *updates = page.evaluate(READ, [url, 8])
+    welcome, subscribed, snapshot, *updates = blank_page.evaluate(READ, [url, 8])
     assert (welcome[:3], subscribed[:3]) == (["welcome", "", ""], ["subscribed", "", ""])
     assert snapshot[:2] == ["snapshot", "subscribe"]
     for _, _, last_id, place in (snapshot, *updates):
         assert last_id == place
-    resumed = page.evaluate_handle(f"() => ({{ reason: ({RESUMED})() }})")
+    resumed = blank_page.evaluate_handle(f"() => ({{ reason: ({RESUMED})() }})")
     service.processes[-1].send_signal(signal.SIGTERM)
     service.processes[-1].wait(20)
     service.start("api")
@@ -52,9 +52,11 @@ def test_ids_are_cursors_and_a_restart_is_resumed(page: Page, service: Service) 
 
 
 @both_browsers
-def test_the_page_of_the_guide_shows_prices(page: Page, service: Service) -> None:
+def test_the_page_of_the_guide_shows_prices(blank_page: Page, service: Service) -> None:
     """The program of docs/sse.md keeps a copy."""
     [program] = blocks(page_of("sse"), "js")
-    page.goto(service.url + "/api/docs")
-    page.evaluate(program.replace("http://127.0.0.1:8000", service.url).replace("const quotes", "quotes"))
-    page.wait_for_function("() => globalThis.quotes?.get('AAPL')?.price > 0")
+    blank_page.goto(service.url + "/api/docs")
+    blank_page.evaluate(
+        program.replace("http://127.0.0.1:8000", service.url).replace("const quotes", "quotes")
+    )
+    blank_page.wait_for_function("() => globalThis.quotes?.get('AAPL')?.price > 0")

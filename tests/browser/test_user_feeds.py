@@ -5,11 +5,12 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, expect
 
-from support.servers.opened_page import address, register, wait_for_live
+from support.servers.opened_page import address, panes_of, register, wait_for_live
 from support.servers.service import Service
 from support.servers.terminal_service import Databases, terminal_service
 
 pytestmark = pytest.mark.browser
+PANES = panes_of("watchlist", "movers")
 
 PLANS = """
 [plans.anonymous]
