@@ -7,6 +7,7 @@ of this service in their scope, and the feed server's `send` returns more than a
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from http import HTTPStatus
 from typing import Any, Final
+from urllib.parse import parse_qsl
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -33,6 +34,15 @@ async def respond(send: Send, status: int, headers: Iterable[Header], body: byte
     """Sends an HTTP answer with exactly these headers."""
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body, "more_body": False})
+
+
+def query_values(query: bytes, name: str) -> list[str]:
+    """Returns the values of a parameter of a query, which has it once or often, or not at all."""
+    # Most queries need no parser: only an escape can hide the name.
+    if b"%b=" % name.encode() not in query and b"%" not in query:
+        return []
+    pairs = parse_qsl(query.decode("latin-1"), keep_blank_values=True)
+    return [value for each, value in pairs if each == name]
 
 
 def content_length(body: bytes) -> Header:

@@ -12,8 +12,9 @@ from msgspec import Struct
 from quotecast.api.admin_services import Admin, state_of
 from quotecast.api.edge.parameter_names import refuse_unknown
 from quotecast.api.edge.problems import exception_handlers
+from quotecast.api.edge.table import Table
 from quotecast.api.openbb import routes as openbb
-from quotecast.api.private import require_guards, require_needs
+from quotecast.api.private import require_guards
 from quotecast.api.reference import docs, guides
 from quotecast.api.reference.asyncapi import asyncapi_document
 from quotecast.api.reference.docs import ReferencePages
@@ -109,7 +110,7 @@ def build_app(
         logging_config=None,
     )
     require_guards(app)
-    require_needs(app)
+    app.state.table = Table(app)
     return app
 
 

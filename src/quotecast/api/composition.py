@@ -17,6 +17,7 @@ from quotecast.api.edge.gate import Everybody, Gate
 from quotecast.api.edge.identity import identify_by_user, valid_claims
 from quotecast.api.edge.middleware import Edge, Observer
 from quotecast.api.edge.requests import Requests
+from quotecast.api.edge.table import Table
 from quotecast.api.edge.throttle import Throttle
 from quotecast.api.names import Names
 from quotecast.api.past import Past
@@ -146,14 +147,16 @@ def make_gate(
     delayed: DelayedMarket | None,
     *,
     http: App,
+    table: Table,
 ) -> Gate:
     """Returns the application behind the recognition of API keys and the bounds of plans.
 
-    `app` serves feeds and passes all else on to `http`.
+    `app` serves feeds and passes all else on to `http`; `table` has the routes of both.
     """
     accounts, trusted = services.accounts, networks(settings.trusted_proxies)
     return Gate(
         app,
+        table,
         http=http,
         finder=accounts.keys,
         usage=accounts.keys.usage,

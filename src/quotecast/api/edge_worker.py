@@ -9,7 +9,6 @@ import asyncio
 import contextlib
 import re
 import time
-from collections.abc import Callable
 from functools import partial
 from typing import Final
 
@@ -29,8 +28,9 @@ from quotecast.api.edge.ambiguity import is_ambiguous
 from quotecast.api.edge.gate import Everybody, Gate
 from quotecast.api.edge.repeats import Repeats
 from quotecast.api.edge.requests import Requests, span_attributes
+from quotecast.api.edge.table import Table
 from quotecast.api.edge.throttle import Throttle
-from quotecast.api.feed_routes import ROUTERS, is_answered_by
+from quotecast.api.feed_routes import ROUTERS
 from quotecast.api.forward import Forward, dispatch, refuse
 from quotecast.api.lifetime import run_loops, serve_until_stopped, wait_for_data
 from quotecast.api.metrics import Worker, feed_families
@@ -125,7 +125,8 @@ async def _serve(settings: Settings) -> None:
             address_of=identify_by_address(settings.trusted_proxies),
             relays=relays,
         )
-        gate = _gate(streams, services, settings)
+        table: Table = routed.state.table
+        gate = _gate(streams, table, services, settings)
         local = traced(make_edge(gate, (), requests, settings), span_attributes)
         forward = Forward(
             settings.origin,
@@ -134,7 +135,7 @@ async def _serve(settings: Settings) -> None:
             observers=observers_of(requests, settings),
         )
         stack.push_async_callback(forward.close)
-        app = dispatch(local, forward, partial(_is_local, is_answered_by(routed)))
+        app = dispatch(local, forward, partial(is_local, table))
         mirrors = {feed: hub.mirror for feed, hub in hubs.items()}
         relay = Relay(bus, mirrors, services.documents, on_message=relays.publish)
         await stack.enter_async_context(run_loops(relay.run(), ticker.run(hubs.values())))
@@ -218,11 +219,12 @@ class _NoKeys:
         """Does nothing."""
 
 
-def _gate(app: App, services: MarketServices, settings: Settings) -> Gate:
+def _gate(app: App, table: Table, services: MarketServices, settings: Settings) -> Gate:
     """Returns the application behind the bounds of the plan of everybody."""
     trusted = networks(settings.trusted_proxies)
     return Gate(
         app,
+        table,
         finder=_NoKeys(),
         usage=Usage(),
         everybody=Everybody.of(plans_of(settings)),
@@ -234,15 +236,18 @@ def _gate(app: App, services: MarketServices, settings: Settings) -> Gate:
     )
 
 
-def _is_local(is_answered: Callable[[Scope], bool], scope: Scope) -> bool:
-    path: str = scope["path"]
-    # An edge is near the internet: it answers 404, whether the origin has the operator's page or not.
-    if _ORIGIN_ONLY.match(path):
+def is_local(table: Table, scope: Scope) -> bool:
+    """Whether the edge answers a request itself. It has no history and knows no keys."""
+    route = table.route_of(scope)
+    if route is not None and route.is_stream:
         return True
-    if credential_of(scope) is not None and not path.startswith("/api/sse/"):
+    # An edge is near the internet: it answers 404, whether the origin has the operator's page or not.
+    if _ORIGIN_ONLY.match(scope["path"]):
+        return True
+    if credential_of(scope, table) is not None:
         return False
     # A proxy may understand an ambiguous request differently: it is refused here.
-    return is_answered(scope) or path.startswith("/api/sse/") or is_ambiguous(scope)
+    return is_ambiguous(scope) or (route is not None and not route.moments(scope["query_string"]))
 
 
 def _services(bus: RelayBus, settings: Settings, draining: asyncio.Event) -> MarketServices:

@@ -131,7 +131,7 @@ async def _serve(settings: Settings) -> None:
         relays = Relays(bus, settings.relay_secret)
         streams = make_streams(http, all_hubs, settings, relays)
         accounts.keys.follow(streams.clients)
-        gate = make_gate(streams, services, plans, settings, late.market, http=http)
+        gate = make_gate(streams, services, plans, settings, late.market, http=http, table=routed.state.table)
         requests = Requests()
         edge = traced(make_edge(gate, private_prefixes(routed), requests, settings), span_attributes)
         # The relay ignores data on the bus of a feed that no longer has a provider.

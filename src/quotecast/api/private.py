@@ -9,7 +9,6 @@ from litestar.handlers import HTTPRouteHandler
 from litestar.routes import ASGIRoute, HTTPRoute
 
 from quotecast.api.edge.identity import require_key, require_token
-from quotecast.api.edge.needs import is_classified
 from quotecast.api.edge.operators import require_operator
 from quotecast.api.reference.account_operations import AccountOperation
 
@@ -36,18 +35,6 @@ def require_guards(app: Litestar) -> None:
     for path, handler in handlers_of(app):
         if handler.resolve_security() and not _has_guard(handler):
             raise ImproperlyConfiguredException(f"{path} declares security; it needs a guard of `_GUARDS`")
-
-
-def require_needs(app: Litestar) -> None:
-    """Raises ImproperlyConfiguredException for a route whose needs of a plan the gate does not know.
-
-    The gate judges a request before it is routed, and would let this one through.
-    """
-    for route in app.routes:
-        if not is_classified(route.path):
-            raise ImproperlyConfiguredException(
-                f"{route.path} is unknown to `edge.needs`: name its first part there"
-            )
 
 
 def handlers_of(app: Litestar) -> Iterator[tuple[str, HTTPRouteHandler]]:

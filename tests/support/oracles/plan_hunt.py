@@ -8,7 +8,14 @@ from support.stages.account_service import AccountService, User
 
 SYMBOLS: Final = {Feed.STOCKS: "PSN", Feed.CRYPTO: "PSN/USDT", Feed.DOVIZ: "zehir-altin"}
 #: Values of parameters that the document's examples do not poison.
-GIVEN: Final = {"symbols": ",".join(SYMBOLS.values()), "q": "psn", "query": "psn", "include": "quote"}
+GIVEN: Final = {
+    "symbols": ",".join(SYMBOLS.values()),
+    "q": "psn",
+    "query": "psn",
+    "include": "quote",
+    "resolution": "5",
+    "countback": "100",
+}
 
 
 def requests(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, str]]]:
@@ -17,16 +24,23 @@ def requests(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, str]]]:
         if "get" not in operations:
             continue
         parameters = operations["get"].get("parameters", [])
-        query = {each["name"]: GIVEN[each["name"]] for each in parameters if each["name"] in GIVEN}
+        examples = {each["name"]: each["schema"]["examples"][0] for each in parameters if each["required"]}
+        query = {
+            each["name"]: GIVEN.get(each["name"]) or str(examples[each["name"]])
+            for each in parameters
+            if each["in"] == "query" and each["name"] in GIVEN | examples
+        }
         names = [each["name"] for each in parameters if each["in"] == "path"]
         for symbol in SYMBOLS.values():
             filled = path
             for name in names:
                 filled = filled.replace(f"{{{name}}}", symbol.replace("/", "-"))
             wanted = {"symbol": symbol} if any(each["name"] == "symbol" for each in parameters) else {}
-            yield filled, wanted | query
-            yield filled, wanted | query | {"symbols": "all"} if "symbols" in query else wanted
-            if not names:
+            yield filled, query | wanted
+            yield filled, query | wanted | {"symbols": "all"} if "symbols" in query else query | wanted
+            if any(each["name"] == "format" for each in parameters):
+                yield filled, query | wanted | {"format": "csv"}
+            if not names and not wanted:
                 break
 
 

@@ -144,6 +144,7 @@ async def account_service(
         app = app_of(made, admin=admin, throttle=limits if limited else None)
         gate = Gate(
             app,
+            app.state.table,
             finder=accounts.keys,
             usage=accounts.keys.usage,
             everybody=Everybody.of(plans),

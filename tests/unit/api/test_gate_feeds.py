@@ -12,7 +12,7 @@ from quotecast.api.delayed import DelayedMarket
 from quotecast.api.edge.gate import Everybody, Gate
 from quotecast.api.views import Views
 from quotecast.feed.documents import Documents
-from support.made.factories import full_mirrors, services
+from support.made.factories import app_of, full_mirrors, services
 
 PLANS = {"anonymous": Plan(freshness="delayed"), "user": Plan()}
 HEADERS = [(b"authorization", b"Bearer of.a.login")]
@@ -33,12 +33,14 @@ async def plan_of(kind: str, path: str, session: str = "") -> str:
         seen.append(scope)
 
     finder: Any = Sessions()
+    made = services(full_mirrors())
     gate = Gate(
         app,
+        app_of(made).state.table,
         finder=finder,
         usage=Usage(),
         everybody=Everybody.of(PLANS),
-        views=Views(services(full_mirrors()), DelayedMarket(full_mirrors(), Documents(), 900)),
+        views=Views(made, DelayedMarket(full_mirrors(), Documents(), 900)),
         address_of=lambda _: "client",
         client_of=lambda _: None,
         claims_of=lambda _: Claims("5f3a9c0e1b2d4f6a8c0e1b2d", 0, 2**40, "token", 0, session),

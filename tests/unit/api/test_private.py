@@ -23,15 +23,10 @@ USER = "0" * 24
 OTHER = {"origin": "https://other.test"}
 
 
-@get("/api/market/alerts/{number:int}", security=SECURED, guards=[require_token])
+@get("/api/market/alerts/{number:int}", security=SECURED, guards=[require_token], opt={"feed": None})
 async def alerts(number: FromPath[int]) -> str:
     """A secured route outside the folders of account routes."""
     return f"alert {number}"
-
-
-@get("/api/candles/{symbol:str}", sync_to_thread=False)
-def unknown(symbol: FromPath[str]) -> str:
-    return symbol
 
 
 @get("/api/market/alerts", security=SECURED)
@@ -91,14 +86,6 @@ def test_a_secured_route_without_the_guard_is_not_served() -> None:
     """The OpenAPI document would promise a token that the route never asks for."""
     with pytest.raises(ImproperlyConfiguredException, match=r"/api/market/alerts declares security"):
         build_app(services(empty_mirrors()), extra_handlers=[unguarded])
-
-
-def test_a_route_that_the_gate_does_not_know_is_not_served() -> None:
-    """A plan or a key would not bound it."""
-    with pytest.raises(
-        ImproperlyConfiguredException, match=r"/api/candles/.symbol:str. is unknown to `edge.needs`"
-    ):
-        build_app(services(empty_mirrors()), extra_handlers=[unknown])
 
 
 @pytest.mark.parametrize("path", sorted(secured_paths()))

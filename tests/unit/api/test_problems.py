@@ -32,17 +32,17 @@ class Holding(Struct):
     shares: float
 
 
-@get("/api/health/raise/{name:str}", sync_to_thread=False)
+@get("/api/health/raise/{name:str}", sync_to_thread=False, opt={"feed": None})
 def failing(name: FromPath[str]) -> None:
     raise RAISED[name]
 
 
-@get("/api/health/typed", sync_to_thread=False)
+@get("/api/health/typed", sync_to_thread=False, opt={"feed": None})
 def typed(limit: FromQuery[int]) -> int:
     return limit
 
 
-@post("/api/health/holdings", sync_to_thread=False)
+@post("/api/health/holdings", sync_to_thread=False, opt={"feed": None})
 def add(data: JSONBody[Holding]) -> Holding:
     return data
 

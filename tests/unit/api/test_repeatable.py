@@ -23,7 +23,7 @@ def answer_of(text: str) -> Answer:
     return Answer(text.encode(), [(b"content-type", b"text/plain")], tag=None)
 
 
-@get("/api/market/plain/{name:str}", sync_to_thread=False, opt={"limit": "market"})
+@get("/api/market/plain/{name:str}", sync_to_thread=False, opt={"feed": None, "limit": "market"})
 @repeatable
 def plain(services: Services, name: FromPath[str], times: FromQuery[int] = 1) -> Answer:
     """Repeats a name."""
@@ -31,7 +31,7 @@ def plain(services: Services, name: FromPath[str], times: FromQuery[int] = 1) ->
     return answer_of(name * times)
 
 
-@get("/api/market/awaited/{name:str}", opt={"limit": "market"})
+@get("/api/market/awaited/{name:str}", opt={"feed": None, "limit": "market"})
 @repeatable
 async def awaited(services: Services, name: FromPath[str], times: FromQuery[int] = 1) -> Answer:
     """Repeats a name."""

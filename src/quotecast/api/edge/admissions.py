@@ -5,20 +5,20 @@ worker remembers what it found, until any key or plan changes.
 """
 
 from collections.abc import Callable
-from typing import Any, Final, Protocol
-from urllib.parse import parse_qsl
+from typing import Final, Protocol
 
 from msgspec import Struct, field
 
 from quotecast.access.book import Holder
 from quotecast.access.grant import GRANT, Grant
 from quotecast.access.key_text import PREFIX, digest, is_ticket, parse
+from quotecast.api.edge.table import Route, Table
 from quotecast.api.services import VIEW, MarketServices
-from quotecast.asgi import Headers, Scope
+from quotecast.asgi import Headers, Scope, query_values
 
-#: Credentials, and paths of each, that a worker remembers.
+#: Credentials, and routes of each, that a worker remembers.
 MAX_CREDENTIALS: Final = 10_000
-MAX_PATHS: Final = 256
+MAX_ROUTES: Final = 256
 
 _KEY_HEADER: Final = b"x-api-key"
 _BEARER: Final = b"authorization"
@@ -67,7 +67,8 @@ class Admission(Struct):
     #: The finder's state, and the Unix time, until which it holds; None without an end.
     state: object = None
     until: float | None = None
-    paths: set[str] = field(default_factory=set)
+    #: The routes that were admitted, by method and path.
+    routes: dict[tuple[str, str], Route] = field(default_factory=dict)
 
     def enter(self, scope: Scope) -> None:
         """Leaves grant and view in a request's scope."""
@@ -89,17 +90,25 @@ class Admissions:
         known = self._known.get(given)
         if known is None or known.state is not self._finder.state:
             return None
-        # A socket needs a place, and its path means another thing over HTTP. `add` leaves out event streams.
-        if scope["path"] not in known.paths or scope["type"] != "http":
+        # A stream needs a place: `add` leaves it out.
+        if scope["type"] != "http":
             return None
-        if scope["query_string"] and _may_name_moment(scope):
+        route = known.routes.get((scope["method"], scope["path"]))
+        if route is None or (route.has_moment and route.moments(scope["query_string"])):
             return None
         if known.until is not None and self._clock() >= known.until:
             return None
         return known
 
     def add(
-        self, given: bytes | None, holder: Holder, grant: Grant, view: MarketServices | None, scope: Scope
+        self,
+        given: bytes | None,
+        holder: Holder,
+        grant: Grant,
+        view: MarketServices | None,
+        scope: Scope,
+        *,
+        route: Route | None,
     ) -> Admission:
         """Returns the admission of a request; remembers it if the next one like it needs no other look."""
         key = holder.key
@@ -114,28 +123,27 @@ class Admissions:
         narrow = key.scope.origins or key.scope.addresses or key.scope.symbols
         if len(self._known) >= MAX_CREDENTIALS:
             self._known.clear()
-        if parts is not None and not narrow and scope["type"] == "http" and not is_feed(scope):
+        if parts is not None and not narrow and route is not None and not route.is_stream:
             self._known[given] = known
-            if len(known.paths) < MAX_PATHS and not _may_name_moment(scope):
-                known.paths.add(scope["path"])
+            if len(known.routes) < MAX_ROUTES and not route.moments(scope["query_string"]):
+                known.routes[scope["method"], scope["path"]] = route
         return known
 
 
-def credential_of(scope: Scope) -> bytes | None:
+def credential_of(scope: Scope, table: Table) -> bytes | None:
     """Returns a request's API key or ticket as it is given; None without one.
 
-    A key is in `X-API-Key` or in `Authorization: Bearer`. A ticket is a parameter of a feed's address.
+    A key is in `X-API-Key` or in `Authorization: Bearer`. A ticket is a parameter of a stream's address.
     """
     headers: Headers = scope["headers"]
     for name, value in headers:
         if name == _KEY_HEADER or (name == _BEARER and _PREFIX in value):
             return value
     query: bytes = scope["query_string"]
-    if b"ticket=" in query and is_feed(scope):
-        pairs = parse_qsl(query.decode("latin-1"), keep_blank_values=True)
-        given = next((value for name, value in pairs if name == "ticket"), None)
+    if b"ticket=" in query and is_stream(table.route_of(scope)):
+        given = query_values(query, "ticket")
         # No key in an address, where logs would show it.
-        return None if given is None else given.encode() if is_ticket(given) else b""
+        return None if not given else given[0].encode() if is_ticket(given[0]) else b""
     return None
 
 
@@ -147,13 +155,6 @@ def text_of(given: bytes) -> str:
     return text.strip() if scheme.lower() == "bearer" else ""
 
 
-def is_feed(scope: Scope) -> bool:
+def is_stream(route: Route | None) -> bool:
     """Whether a request opens a socket or an event stream."""
-    path: str = scope["path"]
-    return scope["type"] == "websocket" or path.startswith("/api/sse/")
-
-
-def _may_name_moment(scope: Any) -> bool:
-    """Whether the query may name a recorded moment, which the plan bounds."""
-    query: bytes = scope["query_string"]
-    return b"at=" in query or b"%" in query
+    return route is not None and route.is_stream

@@ -9,7 +9,6 @@ import contextlib
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
-from urllib.parse import parse_qsl
 
 from msgspec import Struct
 
@@ -28,12 +27,13 @@ from quotecast.api.edge.admissions import (
     Admissions,
     Finder,
     credential_of,
-    is_feed,
+    is_stream,
     text_of,
 )
 from quotecast.api.edge.key_counting import counting, counting_stream
-from quotecast.api.edge.needs import is_live, needs_of, require_names
+from quotecast.api.edge.key_symbols import require_symbols
 from quotecast.api.edge.problems import refuse_request
+from quotecast.api.edge.table import Route, Table
 from quotecast.api.views import Views
 from quotecast.asgi import App, Receive, Scope, Send
 from quotecast.errors import InvalidValue, QuotecastError
@@ -68,7 +68,8 @@ class Everybody(Struct, frozen=True):
 class Gate:
     """ASGI application before routes and feeds.
 
-    `app` serves feeds too, `http` all else: requests that were admitted before go there at once.
+    `app` serves feeds too, `http` all else: requests that were admitted before go there at once. `table` has
+    the routes of both.
     `address_of` returns a client's name for limits, `client_of` its address. `claims_of` returns those of a
     request's token; None without a valid one. `clock` is Unix time. `usage` counts the requests and sockets
     of keys.
@@ -77,6 +78,7 @@ class Gate:
     def __init__(
         self,
         app: App,
+        table: Table,
         *,
         http: App | None = None,
         finder: Finder,
@@ -89,6 +91,7 @@ class Gate:
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._app = app
+        self._table = table
         self._http = http or app
         self._finder = finder
         self._usage = usage
@@ -105,7 +108,7 @@ class Gate:
         """Serves one connection. No coroutine: an idle feed holds the frame of each."""
         if scope["type"] not in {"http", "websocket"}:
             return self._app(scope, receive, send)
-        given = credential_of(scope)
+        given = credential_of(scope, self._table)
         if given is None and self._is_open:
             return self._app(scope, receive, send)
         passed = None if given is None else self._admissions.find(given, scope)
@@ -116,13 +119,14 @@ class Gate:
 
     async def _pass(self, given: bytes | None, scope: Scope, receive: Receive, send: Send) -> None:
         holder = None
+        route = self._table.route_of(scope)
         try:
-            holder = await self._holder(given, scope)
+            holder = await self._holder(given, scope, route)
             if holder is not None:
                 self._check_place_of_use(holder.key, scope)
-            grant = await self._everybodys(scope) if holder is None else Grant.of(holder)
+            grant = await self._everybodys(scope, route) if holder is None else Grant.of(holder)
             if grant is not None:
-                self._check(grant, scope)
+                self._check(grant, scope, route)
         except QuotecastError as refusal:
             await self._refuse(holder, refusal, scope, receive, send)
             return
@@ -134,30 +138,30 @@ class Gate:
             Admission(grant, view).enter(scope)
             await self._app(scope, receive, send)
             return
-        admission = self._admissions.add(given, holder, grant, view, scope)
+        admission = self._admissions.add(given, holder, grant, view, scope, route=route)
         admission.enter(scope)
-        if is_feed(scope):
+        if is_stream(route):
             await self._with_place(holder, grant, scope, receive, send)
         else:
             await self._app(scope, receive, counting(self._usage, holder.key.id, send))
 
-    async def _holder(self, given: bytes | None, scope: Scope) -> Holder | None:
-        """Returns the holder of a request's key or ticket; of a feed also that of a user's session."""
+    async def _holder(self, given: bytes | None, scope: Scope, route: Route | None) -> Holder | None:
+        """Returns the holder of a request's key or ticket; of a stream also that of a user's session."""
         if given is not None:
             text = text_of(given)
             if is_ticket(text):
                 return await self._finder.use_ticket(text)
             return await self._finder.find(text, self._address_of(scope))
-        if not (self._everybody.users_differ and is_feed(scope)):
+        if not (self._everybody.users_differ and is_stream(route)):
             return None
         claims = self._claims_of(scope)
         # Tokens of releases without sessions have none that could end.
         return await self._finder.find_session(claims.sid) if claims and claims.sid else None
 
-    async def _everybodys(self, scope: Scope) -> Grant | None:
-        """Returns the grant of a request without a key, and of a feed without a session."""
+    async def _everybodys(self, scope: Scope, route: Route | None) -> Grant | None:
+        """Returns the grant of a request without a key, and of a stream without a session."""
         both = self._everybody
-        if not both.users_differ or is_feed(scope):
+        if not both.users_differ or is_stream(route):
             return both.anonymous
         claims = self._claims_of(scope)
         if claims is None:
@@ -179,26 +183,26 @@ class Gate:
         if address is None or not any(address in network for network in networks(allowed)):
             raise OutOfScope("This API key is not for this address")
 
-    def _check(self, grant: Grant, scope: Scope) -> None:
-        """Raises OutOfPlan or OutOfScope for a path that a client may not have."""
-        if grant.plan.is_delayed and is_live(scope["path"]):
+    def _check(self, grant: Grant, scope: Scope, route: Route | None) -> None:
+        """Raises OutOfPlan or OutOfScope for a route that a client may not have."""
+        if route is None:  # the router answers 404 or 405
+            return
+        if grant.plan.is_delayed and route.needs_live:
             raise LiveOutOfPlan(grant.plan_name, "no alerts, which are judged by live quotes")
-        needs = needs_of(scope["path"], scope["type"])
-        if needs is None:
+        if not route.has_data:
             return
         if grant.plan.is_delayed and not self._views.has_delayed:
             raise FeedOutOfPlan(grant.plan_name, "delayed quotes, which this service does not have")
-        for feed in needs.feeds:
-            grant.require_feed(feed)
-        for door in needs.doors:
+        if route.feed is not None:
+            grant.require_feed(route.feed)
+        for door in route.doors:
             grant.require_door(door)
-        query: bytes = scope["query_string"]
-        # Most requests name no moment, and need no parser.
-        if b"at=" in query or b"%" in query:
-            for moment in _names(query, "at"):
-                self._check_moment(grant, moment)
-        if grant.only and scope["type"] == "http":
-            require_names(scope, grant.only, self._views.whole)
+        for moment in route.moments(scope["query_string"]):
+            self._check_moment(grant, moment)
+        if grant.only and route.symbols != "nowhere":
+            mirrors = self._views.whole.mirrors
+            mirror = mirrors[route.feed] if route.feed else None
+            require_symbols(self._table.symbols_of(scope), grant.only, mirror)
 
     def _check_moment(self, grant: Grant, moment: str) -> None:
         grant.require_door("replay")
@@ -249,12 +253,6 @@ class Gate:
         else:
             self._usage.add_request(holder.key.id, refusal.status)
         await _refuse(refusal, scope, receive, send)
-
-
-def _names(query: bytes, wanted: str) -> list[str]:
-    """Returns the values of a parameter."""
-    pairs = parse_qsl(query.decode("latin-1"), keep_blank_values=True)
-    return [value for name, value in pairs if name == wanted]
 
 
 def _header(scope: Scope, wanted: bytes) -> bytes | None:

@@ -16,6 +16,7 @@ from litestar.types import ExceptionHandlersMap
 from msgspec import UNSET, UnsetType
 
 from quotecast.api.edge.middleware import REQUEST_ID
+from quotecast.api.edge.table import FEED
 from quotecast.api.services import HttpRequest, services_of
 from quotecast.api.suggestions import suggest
 from quotecast.asgi import Scope, Send, code_of_status, content_length, respond
@@ -104,8 +105,8 @@ def _on_refusal(request: HttpRequest, error: QuotecastError) -> Response[bytes]:
 def _suggestions(request: HttpRequest) -> list[FieldProblem]:
     """Returns what the unknown symbol of the request may mean."""
     given: str | None = request.path_params.get("symbol") or request.query_params.get("symbol")
-    group = request.route_handler.opt.get("limit")
-    feed = next((feed for feed in Feed if feed.spec.name == group), Feed.STOCKS)
+    declared = request.route_handler.opt.get(FEED)
+    feed = declared if isinstance(declared, Feed) else Feed.STOCKS
     text = suggest(services_of(request), feed, given.strip("/")) if given else None
     return [] if text is None else [FieldProblem("symbol", text)]
 

@@ -11,13 +11,10 @@ from msgspec import Struct
 
 from quotecast.access.grant import GRANT, Grant
 from quotecast.api.edge import caches
+from quotecast.api.edge.table import BY_ADDRESS, LIMIT
 from quotecast.asgi import App, Header, Headers, Message, Receive, Scope, Send, content_length, respond
 from quotecast.limits.decision import Decision
 
-#: The entry of a route's `opt` that names its group; a route without one has no limit.
-GROUP: Final = "limit"
-#: The entry of a route's `opt` that counts its requests by address, also those with a token.
-BY_ADDRESS: Final = "by_address"
 #: The entries of a request's scope for the path that it counts for, and for the decision.
 LIMITED: Final = "quotecast.limited"
 DECISION: Final = "quotecast.decision"
@@ -140,7 +137,7 @@ class Throttle:
 
     def _path(self, scope: Scope) -> LimitedPath | None:
         options = scope["route_handler"].opt
-        group = options.get(GROUP)
+        group = options.get(LIMIT)
         if group is None or scope["type"] != "http":
             return None
         parameters = tuple(map(str, scope["path_params"].values()))

@@ -147,6 +147,7 @@ def groups_route(feed: Feed, name: str) -> HTTPRouteHandler:
     summary="Chart of a stock's bars",
     operation_class=BarsReading,
     responses=answered(Figure, FIGURE, "A Plotly figure, or the bars", 404, 422, 429, 503),
+    opt={"door": "bars"},
 )
 @repeatable
 async def _market_bars(
@@ -164,6 +165,7 @@ async def _market_bars(
     summary="Chart of a pair's bars",
     operation_class=BarsReading,
     responses=answered(Figure, FIGURE, "A Plotly figure, or the bars", 404, 422, 429, 503),
+    opt={"door": "bars"},
 )
 @repeatable
 async def _crypto_bars(
@@ -185,6 +187,7 @@ async def _crypto_bars(
     summary="Chart of the bars of a currency or metal",
     operation_class=BarsReading,
     responses=answered(Figure, FIGURE, "A Plotly figure, or the bars", 404, 422, 429, 503),
+    opt={"door": "bars"},
 )
 @repeatable
 async def _doviz_bars(
@@ -208,4 +211,4 @@ def feed_router(feed: Feed, *more: HTTPRouteHandler) -> Router:
     name = feed.spec.name
     title = name.capitalize()
     common = [each(feed, title) for each in (_grid, _table, _symbols)]
-    return Router(f"/{name}", route_handlers=[*common, _BARS[feed], *more], opt={"limit": name})
+    return Router(f"/{name}", route_handlers=[*common, _BARS[feed], *more], opt={"feed": feed, "limit": name})

@@ -10,7 +10,7 @@ from quotecast.api.openbb.apps import APPS
 from quotecast.api.openbb.overviews import COMPANY, banks, heatmap, instruments, movers, news, status
 from quotecast.api.openbb.quotes import Objects, feed_router, groups_route
 from quotecast.api.openbb.widgets import WIDGETS
-from quotecast.api.reference.openapi import TAG, Reading, answered
+from quotecast.api.reference.openapi import Reading, answered
 from quotecast.api.services import Services
 from quotecast.market.codec import encode_json
 from quotecast.market.feeds import Feed
@@ -56,12 +56,18 @@ _ENDPOINTS: Final = Router(
     "/api/openbb",
     route_handlers=[
         *(feed_router(feed, *more) for feed, more in _FEEDS.items()),
-        Router("/company", route_handlers=COMPANY, opt={"limit": "financials"}),
+        Router(
+            "/company",
+            route_handlers=COMPANY,
+            opt={"feed": Feed.STOCKS, "door": "financials", "limit": "financials"},
+        ),
     ],
+    opt={"door": "openbb"},
 )
 ROUTER: Final = Router(
     "/",
     route_handlers=[widgets, apps, _ENDPOINTS],
     tags=["OpenBB"],
-    opt={TAG: "A backend of OpenBB Workspace; `docs/openbb.md` says how to add it."},
+    # The two documents describe the widgets alone.
+    opt={"tag": "A backend of OpenBB Workspace; `docs/openbb.md` says how to add it.", "feed": None},
 )

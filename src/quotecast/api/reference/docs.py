@@ -12,7 +12,7 @@ from msgspec import Struct
 from swagger_ui_bundle import swagger_ui_path
 
 from quotecast.api.answers import CACHE_LISTS, Answer, SharedBody, document_answer
-from quotecast.api.reference.openapi import TAG, Reading, answered
+from quotecast.api.reference.openapi import Reading, answered
 from quotecast.api.services import HttpRequest
 from quotecast.market.codec import encode_json
 
@@ -128,10 +128,10 @@ def usual_address(request: HttpRequest) -> Redirect:
 
 
 #: The addresses outside `/api` too.
-USUAL_ROUTER: Final = Router("/", route_handlers=[usual_address])
+USUAL_ROUTER: Final = Router("/", route_handlers=[usual_address], opt={"feed": None})
 ROUTER: Final = Router(
     "/api",
     route_handlers=[openapi, asyncapi, page, page_file],
     tags=["Reference"],
-    opt={TAG: "The OpenAPI and AsyncAPI documents."},
+    opt={"tag": "The OpenAPI and AsyncAPI documents.", "feed": None},
 )

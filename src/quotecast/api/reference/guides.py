@@ -76,4 +76,4 @@ def llms_text(index: str) -> str:
     return "\n\n".join([title, f"> {' '.join(summary.split())}", _API.strip(), linked]) + "\n"
 
 
-ROUTER: Final = Router("/", route_handlers=[guide, llms])
+ROUTER: Final = Router("/", route_handlers=[guide, llms], opt={"feed": None})

@@ -28,6 +28,7 @@ from litestar.types import ControllerRouterHandler
 from msgspec import Struct
 
 from quotecast.api.csv import FORMAT
+from quotecast.api.edge.table import TAG
 from quotecast.api.reference.examples import plain
 from quotecast.api.reference.parameters import complete_parameters
 from quotecast.api.reference.samples import add_samples
@@ -35,9 +36,6 @@ from quotecast.api.reference.schemas import complete_fields, without_modules
 from quotecast.api.selection import MAX_HEADER_BYTES
 from quotecast.errors import FieldProblem, Problem
 from quotecast.market.feeds import Feed
-
-#: The entry of a router's `opt` that describes the tag of its operations.
-TAG: Final = "tag"
 
 
 def _header(description: str, kind: OpenAPIType = OpenAPIType.STRING) -> OpenAPIHeader:

@@ -23,7 +23,7 @@ from quotecast.api.reference.account_operations import (
     replayable,
     taking,
 )
-from quotecast.api.reference.openapi import ID, TAG, refused
+from quotecast.api.reference.openapi import ID, refused
 from quotecast.api.routes import alert_events, alert_push, alert_webhook
 from quotecast.api.routes.alert_bodies import (
     AlertChange,
@@ -194,5 +194,10 @@ ROUTER: Final = Router(
     ],
     guards=[require_token],
     tags=["Alerts"],
-    opt={TAG: "Prices that you wait for, the events, and who receives them.", "limit": "alerts"},
+    opt={
+        "tag": "Prices that you wait for, the events, and who receives them.",
+        "feed": None,
+        "live": True,
+        "limit": "alerts",
+    },
 )

@@ -12,7 +12,6 @@ from quotecast.accounts.ids import new_id
 from quotecast.accounts.users import UserRow
 from quotecast.api.answers import Answer
 from quotecast.api.edge.identity import require_token, with_account
-from quotecast.api.edge.throttle import BY_ADDRESS
 from quotecast.api.logins import Attempt
 from quotecast.api.reference.account_operations import (
     SECURED,
@@ -21,7 +20,7 @@ from quotecast.api.reference.account_operations import (
     outcomes,
     taking,
 )
-from quotecast.api.reference.openapi import ID, TAG, refused
+from quotecast.api.reference.openapi import ID, refused
 from quotecast.api.routes import account_safety
 from quotecast.api.routes.attempts import count_outcome
 from quotecast.api.routes.bodies import body_of
@@ -114,7 +113,7 @@ _WRONG: Final = refused(
         ).items()
         if status != 401
     },
-    opt={BY_ADDRESS: True},
+    opt={"by_address": True},
 )
 async def register(request: HttpRequest) -> Answer:
     """Creates a user and logs them in. The rate limit counts by address."""
@@ -139,7 +138,7 @@ async def register(request: HttpRequest) -> Answer:
     summary="Log in",
     operation_class=taking(Credentials, _GIVEN),
     responses=outcomes(200, Session, SESSION, "Logged in", body=True, others={401: _WRONG, 429: _GUESSED}),
-    opt={BY_ADDRESS: True},
+    opt={"by_address": True},
 )
 async def login(request: HttpRequest) -> Answer:
     """Returns a token. The rate limit counts by address.
@@ -245,5 +244,5 @@ ROUTER: Final = Router(
     "/api/auth",
     route_handlers=[register, login, profile, change, *account_safety.HANDLERS],
     tags=["Accounts"],
-    opt={TAG: "Register, log in, the profile and the sessions.", "limit": "auth"},
+    opt={"tag": "Register, log in, the profile and the sessions.", "feed": None, "limit": "auth"},
 )

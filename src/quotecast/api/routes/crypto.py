@@ -14,7 +14,6 @@ from quotecast.api.past import At
 from quotecast.api.reference import examples
 from quotecast.api.reference.examples import plain
 from quotecast.api.reference.openapi import (
-    TAG,
     BarsReading,
     BatchBarsReading,
     FeedReading,
@@ -85,6 +84,7 @@ class CryptoSymbol(Struct, frozen=True):
     responses=answered(
         dict[str, CryptoQuote], examples.by_key(examples.CRYPTO), "Quotes by pair", 422, 429, 503
     ),
+    opt={"symbols": "query"},
 )
 @repeatable
 async def quotes(
@@ -112,6 +112,7 @@ async def quotes(
     summary="Quote of one pair",
     operation_class=FeedReading,
     responses=answered(CryptoQuote, examples.CRYPTO, "The quote", 404, 422, 429, 503),
+    opt={"symbols": "path"},
 )
 @repeatable
 def quote(services: MarketServices, symbol: Pair, form: Format = "json") -> Answer:
@@ -146,6 +147,7 @@ def symbols(services: MarketServices) -> Answer:
     summary="Bars of one pair",
     operation_class=BarsReading,
     responses=answered(list[Bar], examples.BARS, "Bars in ascending order", 404, 422, 429, 503),
+    opt={"door": "bars", "symbols": "path"},
 )
 @repeatable
 async def bars(
@@ -183,6 +185,7 @@ async def bars(
     responses=answered(
         dict[str, list[Bar]], {"BTC/USDT": plain(examples.BARS)}, "Bars by pair", 422, 429, 503
     ),
+    opt={"door": "bars", "symbols": "query"},
 )
 @repeatable
 async def batch(
@@ -218,6 +221,7 @@ async def batch(
     responses=answered(
         dict[str, Sparkline], {"BTC/USDT": plain(examples.SPARKLINE)}, "Sparklines by pair", 422, 429, 503
     ),
+    opt={"door": "bars", "symbols": "query"},
 )
 @repeatable
 async def sparklines(services: Services, symbols: SparklineSymbols) -> Answer:
@@ -241,7 +245,8 @@ ROUTER: Final = Router(
     route_handlers=[quotes, quote, batch, bars, sparklines, symbols],
     tags=["Crypto"],
     opt={
-        TAG: "Pairs of crypto assets: quotes and bars; changes are over the last 24 hours.",
+        "tag": "Pairs of crypto assets: quotes and bars; changes are over the last 24 hours.",
+        "feed": Feed.CRYPTO,
         "limit": "crypto",
     },
 )

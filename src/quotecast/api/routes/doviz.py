@@ -15,7 +15,6 @@ from quotecast.api.past import At
 from quotecast.api.reference import examples
 from quotecast.api.reference.examples import plain
 from quotecast.api.reference.openapi import (
-    TAG,
     BarsReading,
     BatchBarsReading,
     FeedReading,
@@ -86,6 +85,7 @@ class DovizSymbol(Struct, frozen=True):
     responses=answered(
         dict[str, DovizQuote], examples.by_key(examples.DOVIZ), "Quotes by symbol", 422, 429, 503
     ),
+    opt={"symbols": "query"},
 )
 @repeatable
 async def quotes(
@@ -122,6 +122,7 @@ async def quotes(
     summary="Quote of one symbol",
     operation_class=FeedReading,
     responses=answered(DovizQuote, examples.DOVIZ, "The quote", 404, 422, 429, 503),
+    opt={"symbols": "path"},
 )
 @repeatable
 def quote(services: MarketServices, symbol: Symbol, form: Format = "json") -> Answer:
@@ -156,6 +157,7 @@ def symbols(services: MarketServices) -> Answer:
     summary="Bars of one symbol",
     operation_class=BarsReading,
     responses=answered(list[DovizBar], examples.DOVIZ_BARS, "Bars in ascending order", 404, 422, 429, 503),
+    opt={"door": "bars", "symbols": "path"},
 )
 @repeatable
 async def bars(
@@ -193,6 +195,7 @@ async def bars(
     responses=answered(
         dict[str, list[DovizBar]], {"gram-altin": plain(examples.DOVIZ_BARS)}, "Bars by symbol", 422, 429, 503
     ),
+    opt={"door": "bars", "symbols": "query"},
 )
 @repeatable
 async def batch(
@@ -228,6 +231,7 @@ async def batch(
     responses=answered(
         dict[str, Sparkline], {"gram-altin": plain(examples.SPARKLINE)}, "Sparklines by symbol", 422, 429, 503
     ),
+    opt={"door": "bars", "symbols": "query"},
 )
 @repeatable
 async def sparklines(services: Services, symbols: SparklineSymbols) -> Answer:
@@ -263,7 +267,8 @@ ROUTER: Final = Router(
     route_handlers=[quotes, quote, batch, bars, sparklines, symbols],
     tags=["Doviz"],
     opt={
-        TAG: "Turkish currency, gold and precious-metal quotes, those of single banks among them.",
+        "tag": "Turkish currency, gold and precious-metal quotes, those of single banks among them.",
+        "feed": Feed.DOVIZ,
         "limit": "doviz",
     },
 )

@@ -12,7 +12,7 @@ from litestar.openapi import ResponseSpec
 from litestar.openapi.spec import Example, OpenAPIResponse, OpenAPIType
 from litestar.params import HeaderParameter, QueryParameter
 
-from quotecast.api.reference.openapi import ID, TAG, Reading, refused
+from quotecast.api.reference.openapi import ID, Reading, refused
 from quotecast.api.services import HttpRequest
 from quotecast.errors import FieldProblem, NoData, Problem, QuotecastError
 from quotecast.feed.commands import (
@@ -159,6 +159,7 @@ def _route(feed: Feed, operation_id: str, summary: str) -> Any:
         responses=_responses(feed),
         sync_to_thread=False,
         name=operation_id,
+        opt={"feed": feed},
     )
     def answer_refusal(
         request: HttpRequest,
@@ -193,5 +194,5 @@ ROUTER: Final = Router(
         _route(Feed.DOVIZ, "streamDoviz", "Stream of currencies', metals' and gold's quotes"),
     ],
     tags=["Event streams"],
-    opt={TAG: "Feeds as server-sent events; they have no rate limit."},
+    opt={"tag": "Feeds as server-sent events; they have no rate limit.", "door": "sse", "symbols": "nowhere"},
 )

@@ -14,7 +14,7 @@ from litestar.params import FromPath, QueryParameter
 from quotecast.api.answers import JSON, Answer, SharedBody, cached_for
 from quotecast.api.edge.repeats import repeatable
 from quotecast.api.reference import financial_examples as examples
-from quotecast.api.reference.openapi import TAG, CachedReading, answered, refused
+from quotecast.api.reference.openapi import CachedReading, answered, refused
 from quotecast.api.routes.company import UNAVAILABLE, cache_key, read_overview, read_record
 from quotecast.api.routes.company_parts import EXAMPLE, HOUR_SECONDS, RECORDS, CompanyRecord, Overview
 from quotecast.api.services import Services
@@ -96,6 +96,7 @@ async def earnings_calendar(services: Services, first: From = None, last: To = N
     summary="Everything about a company",
     operation_class=CachedReading,
     responses=answered(Overview, EXAMPLE, "All kinds of company data", 404, 429) | _errors(503),
+    opt={"symbols": "path"},
 )
 @repeatable
 async def overview(services: Services, symbol: FromPath[str]) -> Answer:
@@ -112,6 +113,7 @@ def _route(record: CompanyRecord) -> HTTPRouteHandler:
         description=record.description,
         operation_class=CachedReading,
         responses=answered(record.kind, record.example, record.description, 404, 429) | _errors(503),
+        opt={"symbols": "path"},
     )
     @repeatable
     async def route(services: Services, symbol: FromPath[str]) -> Answer:
@@ -126,7 +128,12 @@ async def record_answer(services: Services, record: CompanyRecord, symbol: str) 
     return _answer(services, await read_record(services, _provider(services), record, ticker))
 
 
-@get("/company/{symbol:str}/{rest:str}/{part:str}", sync_to_thread=False, include_in_schema=False)
+@get(
+    "/company/{symbol:str}/{rest:str}/{part:str}",
+    sync_to_thread=False,
+    include_in_schema=False,
+    opt={"symbols": "path"},
+)
 def refuse_slash(part: FromPath[str]) -> None:
     """Raises SymbolNotFound for a symbol with a slash such as `BRK/B`, else NotFoundException."""
     if part in {"overview", *(each.path for each in RECORDS)}:
@@ -199,5 +206,10 @@ ROUTER: Final = Router(
     "/api/financials",
     route_handlers=[earnings_calendar, overview, *map(_route, RECORDS), refuse_slash],
     tags=["Financials"],
-    opt={TAG: "Company data and the earnings calendar, cached from one hour to a day.", "limit": GROUP},
+    opt={
+        "tag": "Company data and the earnings calendar, cached from one hour to a day.",
+        "feed": Feed.STOCKS,
+        "door": "financials",
+        "limit": GROUP,
+    },
 )

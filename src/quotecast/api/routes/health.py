@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from quotecast.api.answers import CACHE_NOTHING, JSON, Answer
 from quotecast.api.negotiation import content_tag
-from quotecast.api.reference.openapi import TAG, Reading, answered, described
+from quotecast.api.reference.openapi import Reading, answered, described
 from quotecast.api.services import HttpRequest, MarketServices, services_of
 from quotecast.feed.mirror import FeedState, Mirror
 from quotecast.market.codec import encode_json
@@ -139,5 +139,5 @@ ROUTER: Final = Router(
     "/api",
     route_handlers=[health, ready],
     tags=["Operations"],
-    opt={TAG: "For load balancers and operators."},
+    opt={"tag": "For load balancers and operators.", "feed": None},
 )

@@ -105,5 +105,5 @@ ROUTER: Final = Router(
     route_handlers=[usage],
     guards=[require_token],
     tags=["API keys"],
-    opt={"limit": "terminal"},
+    opt={"feed": None, "limit": "terminal"},
 )

@@ -29,7 +29,7 @@ from quotecast.api.reference.account_operations import (
     secret_answer,
     taking,
 )
-from quotecast.api.reference.openapi import ID, TAG, refused
+from quotecast.api.reference.openapi import ID, refused
 from quotecast.api.routes.bodies import body_of
 from quotecast.api.services import HttpRequest, services_of
 from quotecast.errors import InvalidValue, NotFound, Problem
@@ -280,5 +280,5 @@ ROUTER: Final = Router(
     route_handlers=[list_keys, add, change, rotate, revoke],
     guards=[require_token],
     tags=["API keys"],
-    opt={TAG: "Keys for programs and pages that read the market.", "limit": "terminal"},
+    opt={"tag": "Keys for programs and pages that read the market.", "feed": None, "limit": "terminal"},
 )

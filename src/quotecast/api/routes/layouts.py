@@ -13,7 +13,7 @@ from quotecast.accounts.terminal import SavedLayout
 from quotecast.api.answers import Answer
 from quotecast.api.edge.identity import require_token, with_account
 from quotecast.api.reference.account_operations import SECURED, AccountOperation, answer, outcomes, taking
-from quotecast.api.reference.openapi import ID, TAG, refused
+from quotecast.api.reference.openapi import ID, refused
 from quotecast.api.routes.bodies import body_of
 from quotecast.api.services import HttpRequest, services_of
 from quotecast.errors import InvalidValue, MalformedJson, Problem, TooLarge
@@ -139,5 +139,5 @@ ROUTER: Final = Router(
     route_handlers=[layout, save],
     guards=[require_token],
     tags=["Terminal"],
-    opt={TAG: "How you arranged your terminal.", "limit": "terminal"},
+    opt={"tag": "How you arranged your terminal.", "feed": None, "limit": "terminal"},
 )

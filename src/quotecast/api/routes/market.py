@@ -24,7 +24,6 @@ from quotecast.api.past import At
 from quotecast.api.reference import examples
 from quotecast.api.reference.examples import plain
 from quotecast.api.reference.openapi import (
-    TAG,
     BatchBarsReading,
     BatchQuotesReading,
     FeedReading,
@@ -103,6 +102,7 @@ Symbol = Annotated[str, PathParameter(description="The ticker, in any case")]
     responses=answered(
         dict[str, StockQuote], examples.by_key(examples.STOCK), "Quotes by ticker", 422, 429, 503
     ),
+    opt={"symbols": "query"},
 )
 @repeatable
 async def quotes(
@@ -143,6 +143,7 @@ async def quotes(
     summary="Quote of one stock",
     operation_class=FeedReading,
     responses=answered(StockQuote, examples.STOCK, "The quote", 404, 422, 429, 503),
+    opt={"symbols": "path"},
 )
 @repeatable
 def quote(services: MarketServices, symbol: Symbol, form: Format = "json") -> Answer:
@@ -156,6 +157,7 @@ def quote(services: MarketServices, symbol: Symbol, form: Format = "json") -> An
     summary="Bars of one stock",
     operation_class=StockBarsReading,
     responses=answered(list[Bar], examples.BARS, "Bars in ascending order", 404, 422, 429, 503),
+    opt={"door": "bars", "symbols": "path"},
 )
 @repeatable
 async def bars(
@@ -199,6 +201,7 @@ async def bars(
     summary="Bars of several stocks",
     operation_class=BatchBarsReading,
     responses=answered(dict[str, list[Bar]], {"AAPL": plain(examples.BARS)}, "Bars by ticker", 422, 429, 503),
+    opt={"door": "bars", "symbols": "query"},
 )
 @repeatable
 async def batch(
@@ -241,6 +244,7 @@ async def batch(
     responses=answered(
         dict[str, Sparkline], {"AAPL": plain(examples.SPARKLINE)}, "Sparklines by ticker", 422, 429, 503
     ),
+    opt={"door": "bars", "symbols": "query"},
 )
 @repeatable
 async def sparklines(services: Services, symbols: SparklineSymbols) -> Answer:
@@ -258,6 +262,7 @@ async def sparklines(services: Services, symbols: SparklineSymbols) -> Answer:
     summary="State of the market and of the feeds",
     operation_class=Reading,
     responses=answered(MarketStatus, EXAMPLE, "The state", 429),
+    opt={"symbols": "nowhere"},
 )
 @repeatable
 def status(services: MarketServices) -> Answer:
@@ -279,5 +284,9 @@ ROUTER: Final = Router(
     "/api/market",
     route_handlers=[quotes, quote, batch, bars, sparklines, heatmap, movers, news, assets, status],
     tags=["Market"],
-    opt={TAG: "US stocks: quotes, bars, overviews, news, and the state of the feeds.", "limit": "market"},
+    opt={
+        "tag": "US stocks: quotes, bars, overviews, news, and the state of the feeds.",
+        "feed": Feed.STOCKS,
+        "limit": "market",
+    },
 )

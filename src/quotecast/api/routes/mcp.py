@@ -7,7 +7,7 @@ from litestar.exceptions import MethodNotAllowedException
 from litestar.handlers import ASGIRouteHandler
 from litestar.types import HTTPScope, Receive, Send
 
-from quotecast.api.edge.throttle import GROUP
+from quotecast.api.edge.table import EVERY
 from quotecast.asgi import App
 from quotecast.errors import Busy
 
@@ -17,7 +17,8 @@ PATH: Final = "/mcp"
 def mcp_route(door: App) -> ASGIRouteHandler:
     """Returns the route in front of the MCP application, which takes POST requests only."""
 
-    @asgi(PATH, copy_scope=True, opt={GROUP: "mcp"})
+    # The calls of its tools come through the gate themselves.
+    @asgi(PATH, copy_scope=True, opt={"feed": EVERY, "door": "mcp", "symbols": "nowhere", "limit": "mcp"})
     async def mcp(scope: HTTPScope, receive: Receive, send: Send) -> None:
         if scope["method"] != "POST":
             # The server never sends anything unasked, so it has no stream to open with GET.

@@ -24,7 +24,6 @@ from quotecast.api.reference.account_operations import (
     replayable,
     taking,
 )
-from quotecast.api.reference.openapi import TAG
 from quotecast.api.routes.bodies import body_of
 from quotecast.api.routes.holding_values import currency_code
 from quotecast.api.routes.holdings_shown import (
@@ -164,5 +163,5 @@ ROUTER: Final = Router(
     route_handlers=[holdings, add, change, remove, value, export, import_file],
     guards=[require_token],
     tags=["Portfolio"],
-    opt={TAG: "What you hold; amounts are exact decimals.", "limit": "portfolio"},
+    opt={"tag": "What you hold; amounts are exact decimals.", "feed": None, "limit": "portfolio"},
 )

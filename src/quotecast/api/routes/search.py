@@ -7,9 +7,10 @@ from litestar.params import QueryParameter
 
 from quotecast.api.answers import Answer, SharedBody, cached_for, feed_headers
 from quotecast.api.edge.repeats import repeatable
+from quotecast.api.edge.table import EVERY
 from quotecast.api.finding import GROUP, find
 from quotecast.api.reference import examples
-from quotecast.api.reference.openapi import TAG, FeedReading, answered
+from quotecast.api.reference.openapi import FeedReading, answered
 from quotecast.api.services import MarketServices, combined_state
 from quotecast.market.codec import encode_json
 from quotecast.market.listings import SearchResult
@@ -59,5 +60,5 @@ ROUTER: Final = Router(
     "/api/search",
     route_handlers=[search],
     tags=["Search"],
-    opt={TAG: "One search over the symbols of all feeds.", "limit": GROUP},
+    opt={"tag": "One search over the symbols of all feeds.", "feed": EVERY, "limit": GROUP},
 )

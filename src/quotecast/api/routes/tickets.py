@@ -71,7 +71,7 @@ class UserTicket(Struct, frozen=True):
     summary="Make a ticket for a feed of a user",
     security=SECURED,
     responses=outcomes(200, UserTicket, UserTicket(_TICKET.ticket, TICKET_SECONDS), "Made, or not needed"),
-    opt={"limit": "terminal"},
+    opt={"feed": None, "limit": "terminal"},
 )
 async def make_user_ticket(request: HttpRequest) -> Answer:
     """A page calls this with the token of its user, and opens one feed with `?ticket=…` within 30 seconds.
@@ -96,5 +96,5 @@ ROUTER: Final = Router(
     route_handlers=[make_ticket],
     guards=[require_key],
     tags=["API keys"],
-    opt={"limit": "terminal"},
+    opt={"feed": None, "limit": "terminal"},
 )

@@ -18,4 +18,4 @@ def ask_for_upgrade() -> None:
     raise UpgradeRequired
 
 
-ROUTER: Final = Router("/api/ws", route_handlers=[ask_for_upgrade])
+ROUTER: Final = Router("/api/ws", route_handlers=[ask_for_upgrade], opt={"feed": None})

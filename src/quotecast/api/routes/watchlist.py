@@ -23,7 +23,7 @@ from quotecast.api.reference.account_operations import (
     outcomes,
     taking,
 )
-from quotecast.api.reference.openapi import ID, TAG, described, refused
+from quotecast.api.reference.openapi import ID, described, refused
 from quotecast.api.routes.bodies import body_of
 from quotecast.api.routes.lookup import first_with, require_data
 from quotecast.api.selection import symbol_of_path
@@ -255,5 +255,9 @@ ROUTER: Final = Router(
     route_handlers=[entries, add, reorder, remove],
     guards=[require_token],
     tags=["Watchlist"],
-    opt={TAG: "What you keep an eye on: stocks, pairs, currencies and metals.", "limit": "watchlist"},
+    opt={
+        "tag": "What you keep an eye on: stocks, pairs, currencies and metals.",
+        "feed": None,
+        "limit": "watchlist",
+    },
 )

@@ -164,5 +164,5 @@ ROUTER: Final = Router(
     route_handlers=[lists, add, change, remove],
     guards=[require_token],
     tags=["Watchlist"],
-    opt={"limit": "watchlist"},
+    opt={"feed": None, "limit": "watchlist"},
 )

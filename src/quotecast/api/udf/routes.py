@@ -16,8 +16,9 @@ from quotecast.api.answers import (
 )
 from quotecast.api.bar_market import bars_headers, market_of, tick_header, until_prices_move
 from quotecast.api.edge.repeats import repeatable
+from quotecast.api.edge.table import EVERY
 from quotecast.api.finding import GROUP
-from quotecast.api.reference.openapi import TAG, BarsReading, FeedReading, Reading
+from quotecast.api.reference.openapi import BarsReading, FeedReading, Reading
 from quotecast.api.routes.news import CACHE_NEWS
 from quotecast.api.services import Services, combined_state
 from quotecast.api.udf import examples, parameters
@@ -109,6 +110,7 @@ async def search(
     summary="Bars of a chart",
     operation_class=HistoryReading,
     responses=answered_to_charts(ChartBars, examples.BARS, "The bars, ascending", 404, 422, 503),
+    opt={"door": "bars"},
 )
 @repeatable
 async def history(
@@ -211,7 +213,9 @@ ROUTER: Final = Router(
     tags=["TradingView"],
     exception_handlers=chart_exception_handlers(),
     opt={
-        TAG: "TradingView's UDF protocol, for its charts and others that speak it.",
+        "tag": "TradingView's UDF protocol, for its charts and others that speak it.",
+        "feed": EVERY,
+        "door": "udf",
         "limit": "market",
     },
 )

@@ -16,7 +16,6 @@ from quotecast.accounts.ids import new_id
 from quotecast.api.admin_services import admin_of
 from quotecast.api.answers import Answer
 from quotecast.api.edge.operators import actor_of, now_of, require_operator, with_operator
-from quotecast.api.edge.throttle import BY_ADDRESS
 from quotecast.api.logins import Attempt
 from quotecast.api.reference.account_operations import AccountOperation, answer, secret_answer, taking
 from quotecast.api.reference.openapi import ID, refused
@@ -95,7 +94,7 @@ _WRONG: Final = refused(
         OperatorCredentials, {"email": "ayse@example.com", "password": "correct horse", "code": "287082"}
     ),
     responses=operator_outcomes(OperatorToken, _TOKEN, "Signed in", body=True, others={401: _WRONG}),
-    opt={BY_ADDRESS: True, "limit": "auth"},
+    opt={"by_address": True, "limit": "auth"},
 )
 async def login(request: HttpRequest) -> Answer:
     """Returns a token for these routes alone; a user's token opens none of them.

@@ -7,7 +7,6 @@ from msgspec import Struct
 
 from quotecast.api.edge.middleware import OPERATORS_PATH
 from quotecast.api.edge.operators import refuse_other_sites
-from quotecast.api.reference.openapi import TAG
 from quotecast.api.routes.admin import keys, login, overview, users
 from quotecast.api.routes.admin.keys import KeyPlan
 from quotecast.api.routes.admin.login import OperatorCredentials
@@ -33,5 +32,9 @@ ROUTER: Final = Router(
     ],
     guards=[refuse_other_sites],
     tags=["Operators"],
-    opt={TAG: "Processes, users, keys and the log of actions, for operators.", "limit": "admin"},
+    opt={
+        "tag": "Processes, users, keys and the log of actions, for operators.",
+        "feed": None,
+        "limit": "admin",
+    },
 )

@@ -1,0 +1,153 @@
+"""The table of routes: what each route serves of the market, and what it asks of a client.
+
+A route declares this in its `opt`, or in that of its router:
+
+- `feed`: the feed whose data it serves, EVERY for data of several feeds, None for no data of the market. No
+  route is without one.
+- `door`: the right of a plan that it needs. The doors of a route and of its routers add up.
+- `symbols`: where a request names its symbols. Keys for some symbols open no route without it.
+- `live`: True if it needs live quotes, as alerts do.
+- `limit`: the group of its rate limit; `by_address` counts requests by address, also those with a token.
+
+A route with the parameter `at` may serve a recorded moment.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, Literal
+
+from litestar import Litestar
+from litestar.exceptions import HTTPException, ImproperlyConfiguredException
+from litestar.handlers import ASGIRouteHandler, HTTPRouteHandler
+from litestar.routes import ASGIRoute, HTTPRoute
+from litestar.utils import normalize_path
+from msgspec import Struct
+
+from quotecast.access.plans import Door
+from quotecast.asgi import Scope, query_values
+from quotecast.market.feeds import Feed
+from quotecast.stream.endpoint import ALL_FEEDS, GRIDS, PATHS
+from quotecast.stream.relays import PATH as RELAY_PATH
+
+FEED: Final = "feed"
+DOOR: Final = "door"
+SYMBOLS: Final = "symbols"
+LIVE: Final = "live"
+LIMIT: Final = "limit"
+BY_ADDRESS: Final = "by_address"
+#: The description of a router's tag in the OpenAPI document.
+TAG: Final = "tag"
+_KEYS: Final = frozenset({FEED, DOOR, SYMBOLS, LIVE, LIMIT, BY_ADDRESS, TAG})
+
+#: Data of several feeds: a client's view leaves out what its plan excludes.
+EVERY: Final = "every"
+#: In the parameter `symbol` of the path or `symbols` of the query. Nowhere: the answer has no symbols, or its
+#: maker checks them.
+Place = Literal["path", "query", "nowhere"]
+
+_AT: Final = "at"
+
+
+class Route(Struct, frozen=True):
+    """What a route serves of the market, and what a plan must include for it."""
+
+    #: The one feed of its data; None for several.
+    feed: Feed | None = None
+    #: Whether it serves data of the market.
+    has_data: bool = True
+    doors: tuple[Door, ...] = ()
+    symbols: Place | None = None
+    #: Whether a request may name a recorded moment.
+    has_moment: bool = False
+    needs_live: bool = False
+    #: Whether it opens a socket or an event stream.
+    is_stream: bool = False
+
+    def moments(self, query: bytes) -> Sequence[str]:
+        """Returns the recorded moments that a query names."""
+        return query_values(query, _AT) if self.has_moment else ()
+
+
+def _socket(feed: Feed | None, *doors: Door) -> Route:
+    return Route(feed, doors=("websocket", *doors), symbols="nowhere", has_moment=True, is_stream=True)
+
+
+#: The routes of sockets.
+_SOCKETS: Final = {
+    RELAY_PATH: Route(has_data=False, is_stream=True),
+    ALL_FEEDS: _socket(None),
+    **{path: _socket(feed) for path, feed in PATHS.items()},
+    **{path: _socket(feed, "openbb") for path, feed in GRIDS.items()},
+}
+#: Sockets of other paths are refused later.
+_UNKNOWN_SOCKET: Final = _socket(None)
+
+
+class Table:
+    """The declared routes of an application, found by a request's method and path.
+
+    Raises ImproperlyConfiguredException for a route that declares no feed, and for a misspelt declaration.
+    """
+
+    def __init__(self, app: Litestar) -> None:
+        self._router = app.asgi_router
+        self._routes = {id(handler): _declared(path, handler) for path, handler in _handlers(app)}
+
+    def route_of(self, scope: Scope) -> Route | None:
+        """Returns the route of a request; None where the application has none."""
+        if scope["type"] == "websocket":
+            return _SOCKETS.get(scope["path"], _UNKNOWN_SOCKET)
+        found = self._find(scope)
+        return found and found[0]
+
+    def symbols_of(self, scope: Scope) -> Sequence[str]:
+        """Returns the symbols that a request names where its route says; empty for two lists of them."""
+        found = self._find(scope)
+        if found is None:
+            return ()
+        route, parameters = found
+        if route.symbols == "path":
+            # A parameter that may hold slashes comes with one in front.
+            return [str(parameters["symbol"]).removeprefix("/")]
+        lists = query_values(scope["query_string"], "symbols") if route.symbols == "query" else []
+        # Of two lists the route may read the other one.
+        return [name for name in map(str.strip, lists[0].split(",")) if name] if len(lists) == 1 else []
+
+    def _find(self, scope: Scope) -> tuple[Route, Mapping[str, Any]] | None:
+        method = "GET" if scope["method"] == "HEAD" else scope["method"]
+        try:
+            _, handler, _, parameters, _ = self._router.handle_routing(normalize_path(scope["path"]), method)
+        except HTTPException:
+            return None
+        # The framework answers OPTIONS itself.
+        route = self._routes.get(id(handler))
+        return None if route is None else (route, parameters)
+
+
+def _handlers(app: Litestar) -> Iterator[tuple[str, HTTPRouteHandler | ASGIRouteHandler]]:
+    for route in app.routes:
+        if isinstance(route, ASGIRoute):
+            yield route.path, route.route_handler
+        elif isinstance(route, HTTPRoute):
+            yield from (
+                (route.path, each) for each in route.route_handlers if each.http_methods != {"OPTIONS"}
+            )
+
+
+def _declared(path: str, handler: HTTPRouteHandler | ASGIRouteHandler) -> Route:
+    declared = handler.opt
+    if FEED not in declared:
+        raise ImproperlyConfiguredException(f"{path} must declare its `feed`: a Feed, EVERY or None")
+    if unknown := declared.keys() - _KEYS:
+        raise ImproperlyConfiguredException(f"{path} declares {', '.join(unknown)}, which has no meaning")
+    feed = declared[FEED]
+    layers = [(layer.opt or {}).get(DOOR) for layer in handler.ownership_layers]
+    doors = tuple(dict.fromkeys(door for door in layers if door is not None))
+    return Route(
+        feed=feed if isinstance(feed, Feed) else None,
+        has_data=feed is not None,
+        doors=doors,
+        symbols=declared.get(SYMBOLS),
+        has_moment=_AT in handler.parsed_fn_signature.parameters,
+        needs_live=bool(declared.get(LIVE)),
+        is_stream="sse" in doors,
+    )

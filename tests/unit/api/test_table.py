@@ -1,0 +1,104 @@
+"""The table of routes: each route declares what it serves and asks for."""
+
+from typing import Any
+
+import pytest
+from litestar import Litestar, Router, get
+from litestar.exceptions import ImproperlyConfiguredException
+from litestar.params import FromPath, FromQuery
+
+from quotecast.api.app import build_app
+from quotecast.api.edge.table import EVERY, Route, Table
+from quotecast.market.feeds import Feed
+from support.made.factories import app_of, empty_mirrors, services
+
+
+def table_of(*handlers: Any) -> Table:
+    return Table(Litestar([*handlers], openapi_config=None))
+
+
+def asked(path: str, method: str = "GET", query: bytes = b"") -> dict[str, Any]:
+    return {"type": "http", "method": method, "path": path, "query_string": query}
+
+
+@get("/api/candles/{symbol:path}", sync_to_thread=False, opt={"door": "bars", "symbols": "path"})
+def candles(symbol: FromPath[str], at: FromQuery[str | None] = None) -> str:
+    return f"{symbol} {at}"
+
+
+@get("/api/candles", sync_to_thread=False)
+def undeclared() -> str:
+    return ""
+
+
+@get("/api/candles", sync_to_thread=False, opt={"feed": EVERY, "dor": "bars"})
+def misspelt() -> str:
+    return ""
+
+
+@pytest.mark.parametrize(
+    ("handler", "complaint"),
+    [
+        (undeclared, r"/api/candles must declare its `feed`: a Feed, EVERY or None"),
+        (misspelt, r"/api/candles declares dor, which has no meaning"),
+    ],
+)
+def test_a_service_does_not_start_with_a_route_that_declares_too_little(handler: Any, complaint: str) -> None:
+    """The gate would let its requests through."""
+    with pytest.raises(ImproperlyConfiguredException, match=complaint):
+        build_app(services(empty_mirrors()), extra_handlers=[handler])
+
+
+def test_doors_of_a_route_and_of_its_routers_add_up() -> None:
+    router = Router("/udf", route_handlers=[candles], opt={"feed": Feed.CRYPTO, "door": "udf"})
+    assert table_of(router).route_of(asked("/udf/api/candles/BTC/USDT")) == Route(
+        feed=Feed.CRYPTO, doors=("udf", "bars"), symbols="path", has_moment=True
+    )
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "is_found"),
+    [
+        ("GET", "/api/market/quotes", True),
+        ("HEAD", "/api/market/quotes", True),
+        ("GET", "//api//market/quotes/", True),
+        ("POST", "/api/market/quotes", False),
+        ("OPTIONS", "/api/market/quotes", False),
+        ("GET", "/api/market/quotesX", False),
+        ("GET", "/", False),
+    ],
+)
+def test_a_route_is_found_as_the_router_finds_it(method: str, path: str, *, is_found: bool) -> None:
+    """What the router answers by itself, 404, 405 or the methods of a path, is no route."""
+    found = app_of(services(empty_mirrors())).state.table.route_of(asked(path, method))
+    assert (found == Route(feed=Feed.STOCKS, symbols="query", has_moment=True)) is is_found
+
+
+@pytest.mark.parametrize(
+    ("path", "query", "symbols"),
+    [
+        ("/api/crypto/quotes/BTC/USDT", b"", ["BTC/USDT"]),
+        ("/api/crypto/quotes", b"symbols=BTC/USDT,+ETH/USDT,", ["BTC/USDT", "ETH/USDT"]),
+        ("/api/crypto/quotes", b"%73ymbols=BTC/USDT", ["BTC/USDT"]),
+        ("/api/crypto/quotes", b"symbols=BTC/USDT&symbols=ETH/USDT", []),
+        ("/api/crypto/quotes", b"", []),
+        ("/api/crypto/symbols", b"symbols=BTC/USDT", []),
+        ("/api/nothing", b"symbols=BTC/USDT", []),
+    ],
+)
+def test_symbols_of_a_request_stand_where_its_route_says(path: str, query: bytes, symbols: list[str]) -> None:
+    table: Table = app_of(services(empty_mirrors())).state.table
+    assert [*table.symbols_of(asked(path, query=query))] == symbols
+
+
+@pytest.mark.parametrize(
+    ("path", "doors"),
+    [
+        ("/api/ws/market", ("websocket",)),
+        ("/api/ws/openbb/doviz", ("websocket", "openbb")),
+        ("/api/ws/unknown", ("websocket",)),
+    ],
+)
+def test_sockets_need_the_door_of_sockets(path: str, doors: tuple[str, ...]) -> None:
+    route = app_of(services(empty_mirrors())).state.table.route_of({"type": "websocket", "path": path})
+    assert (route.doors, route.is_stream) == (doors, True)
