@@ -17,9 +17,6 @@ App = Callable[[Any, Any, Any], Awaitable[None]]
 Header = tuple[bytes, bytes]
 Headers = list[Header]
 
-#: The entry of a request's scope that says that its answer has no body: the request was HEAD.
-BODILESS: Final = "quotecast.bodiless"
-
 
 #: Codes of errors whose status has another phrase in each version of Python, or none of its own.
 _CODES: Final = {413: "too_large", 414: "uri_too_long", 431: "header_too_large"}

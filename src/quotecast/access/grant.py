@@ -12,9 +12,6 @@ from quotecast.access.plans import Door, Plan
 from quotecast.feed.frames import Limits
 from quotecast.market.feeds import Feed
 
-#: The entry of a request's scope for its grant; requests without bounds of a plan have none.
-GRANT: Final = "quotecast.grant"
-
 _DOOR_NAMES: Final[dict[Door, str]] = {
     "bars": "no bars",
     "financials": "no company financials",

@@ -11,8 +11,6 @@ from typing import Final
 
 from msgspec import Struct
 
-#: The entry of a request's scope for the counts of its API key.
-COUNTS: Final = "quotecast.counts"
 #: Statuses of an answer that refuses a key's request.
 REFUSED: Final = frozenset({401, 403, 429})
 #: Keys whose requests since the start a worker remembers.

@@ -10,7 +10,7 @@ import zstandard
 from litestar.response.base import ASGIResponse
 from litestar.types import Receive, Scope, Send
 
-from quotecast.access.grant import GRANT, Grant
+from quotecast.access.request_state import request_state
 from quotecast.api.negotiation import VARY, content_tag, matches, negotiation_headers
 from quotecast.asgi import Header, Headers, content_length, respond
 from quotecast.codings import best_coding
@@ -147,7 +147,7 @@ class Answer(ASGIResponse):
         """Sends the form that fits the request, with more headers."""
         condition, encodings = negotiation_headers(scope["headers"])
         body, status = self.body, self.status_code
-        grant: Grant | None = scope.get(GRANT)
+        grant = request_state(scope).grant
         ours = self._headers if grant is None or not grant.is_private else self._headers_for(grant.plan_name)
         headers = [*ours, *more]
         document = self._document if len(body) >= _COMPRESSED_FROM else None

@@ -11,11 +11,12 @@ from urllib.parse import quote
 import httpx
 import structlog
 
+from quotecast.access.request_state import request_state
 from quotecast.api.edge.addresses import client_address, identity, networks
-from quotecast.api.edge.middleware import REQUEST_ID, Observer
-from quotecast.asgi import App, Header, Headers, Receive, Scope, Send, content_length, respond
-from quotecast.errors import Problem
-from quotecast.market.codec import encode_json
+from quotecast.api.edge.middleware import Observer
+from quotecast.api.edge.problems import refuse_request
+from quotecast.asgi import App, Header, Headers, Receive, Scope, Send, respond
+from quotecast.errors import QuotecastError, TooLarge, UpstreamError
 from quotecast.observe.outages import OutageLog
 
 #: Seconds to connect, and to wait for a place among the connections.
@@ -46,27 +47,27 @@ _OF_SERVER: Final = frozenset({b"date", b"server"})
 _SAFE: Final = frozenset({"GET", "HEAD"})
 #: The bytes of a request's target that HTTP/1.1 sends as they are; servers take UTF-8 in it, too.
 _VISIBLE: Final = bytes(range(0x21, 0x7F))
-#: The entry of a request's scope that holds its refusal.
-_REFUSAL: Final = "quotecast.refusal"
 
-Refusal = tuple[int, str, str]
-_AWAY: Final[Refusal] = (503, "upstream", "The origin of this edge does not answer; the feeds go on")
-_FULL: Final[Refusal] = (503, "upstream", "This edge has too many requests to its origin; try again later")
-_TOO_MANY: Final[Refusal] = (503, "upstream", "Your address has too many requests in progress")
-_TOO_LARGE: Final[Refusal] = (413, "too_large", "Payload Too Large")
-_TOO_SLOW: Final[Refusal] = (408, "request_timeout", "Request Timeout")
+
+class RequestTimeout(QuotecastError):
+    """A request's body takes too long to arrive."""
+
+    status = 408
+    code = "request_timeout"
+
+
+_AWAY: Final = UpstreamError("The origin of this edge does not answer; the feeds go on", retry_after=1)
+_FULL: Final = UpstreamError("This edge has too many requests to its origin; try again later", retry_after=1)
+_TOO_MANY: Final = UpstreamError("Your address has too many requests in progress", retry_after=1)
+_TOO_LARGE: Final = TooLarge()
+_TOO_SLOW: Final = RequestTimeout("Request Timeout")
 
 log = structlog.get_logger()
 
 
 async def refuse(scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG001 - ASGI's signature
-    """ASGI application that answers with the refusal in the scope; an `Edge` goes around it."""
-    status, code, detail = scope[_REFUSAL]
-    body = encode_json(Problem(detail, code, scope[REQUEST_ID]))
-    headers: Headers = [(b"content-type", b"application/json"), content_length(body)]
-    if status == 503:
-        headers.append((b"retry-after", b"1"))
-    await respond(send, status, headers, body)
+    """ASGI application that answers with the refusal in the request's state; an `Edge` goes around it."""
+    await refuse_request(scope, send, request_state(scope).refusal or _AWAY)
 
 
 class Forward:
@@ -137,7 +138,7 @@ class Forward:
             await self._refuse(_AWAY, scope, receive, send)
             return
         self._outage.log_end("origin answers again")
-        scope[REQUEST_ID] = answer.headers.get("x-request-id", "")
+        request_state(scope).request_id = answer.headers.get("x-request-id", "")
         for observe in self._observers:
             observe(scope, answer.status_code, time.perf_counter() - began)
         headers = [each for each in _end_to_end(answer.headers.raw) if each[0] not in _OF_SERVER]
@@ -188,8 +189,8 @@ class Forward:
             extensions={"timeout": timeout, "target": target},
         )
 
-    async def _refuse(self, refusal: Refusal, scope: Scope, receive: Receive, send: Send) -> None:
-        scope[_REFUSAL] = refusal
+    async def _refuse(self, refusal: QuotecastError, scope: Scope, receive: Receive, send: Send) -> None:
+        request_state(scope).refusal = refusal
         await self._refusing(scope, receive, send)
 
 
@@ -201,7 +202,7 @@ def _end_to_end(headers: Iterable[Header]) -> Headers:
     return [each for each in headers if each[0] not in hop]
 
 
-async def _read_body(scope: Scope, receive: Receive) -> bytes | Refusal | None:
+async def _read_body(scope: Scope, receive: Receive) -> bytes | QuotecastError | None:
     """Returns the request's body, the refusal of one too long or too slow, or None if the client left."""
     if not any(name in {b"content-length", b"transfer-encoding"} for name, _ in scope["headers"]):
         return b""

@@ -31,7 +31,6 @@ from quotecast.api.composition import (
     with_caches,
 )
 from quotecast.api.delayed_feeds import delayed_feeds
-from quotecast.api.edge.middleware import REQUEST_ID
 from quotecast.api.edge.repeats import Repeats
 from quotecast.api.edge.requests import Requests, span_attributes
 from quotecast.api.lifetime import run_loops, serve_until_stopped, wait_for_data
@@ -126,7 +125,7 @@ async def _serve(settings: Settings) -> None:
             await edge(scope, receive, send)
 
         # Tools read as any client does, through the edge, which is made of the routes.
-        door = Door(settings, through_edge, REQUEST_ID)
+        door = Door(settings, through_edge)
         routed, http = _routes(services, window, door, settings, admin=admin and admin[0])
         relays = Relays(bus, settings.relay_secret)
         streams = make_streams(http, all_hubs, settings, relays)

@@ -8,6 +8,7 @@ from litestar.datastructures import State
 from msgspec import Struct, field
 
 from quotecast.access.reach import Reach
+from quotecast.access.request_state import request_state
 from quotecast.accounts.database import Database
 from quotecast.accounts.passwords import Passwords
 from quotecast.accounts.tokens import Tokens
@@ -30,8 +31,6 @@ T = TypeVar("T")
 
 HttpRequest = Request[Any, Any, State]
 
-#: The entry of a request's scope for the services of its client's view; see `views`.
-VIEW: Final = "quotecast.view"
 #: The name of the provider of a feed that the operator switched off.
 NO_PROVIDER: Final = "none"
 
@@ -112,7 +111,7 @@ class Services(MarketServices, frozen=True, kw_only=True):
 
 def services_of(request: HttpRequest) -> Services:
     """Returns the services of the request's view, else those that its application was built with."""
-    view: Any = request.scope.get(VIEW)
+    view = request_state(request.scope).view
     services: Services = request.app.state.services if view is None else view
     return services
 

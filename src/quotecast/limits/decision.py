@@ -1,6 +1,29 @@
-"""The answer of a rate limiter."""
+"""What a rate limiter decides on, and its answer."""
+
+from enum import Enum
 
 from msgspec import Struct
+
+
+class LimitedPath(Struct, frozen=True):
+    """A path with a limit: the template of its route, and the text of each parameter as the client wrote it.
+
+    `limit` is in requests per window. With `by_address` a token does not change who is counted.
+    """
+
+    group: str
+    limit: int
+    template: str
+    parameters: tuple[str, ...]
+    by_address: bool = False
+
+
+class Step(Enum):
+    """What a worker does for a cache: counts, names the window, or answers what has been counted."""
+
+    COUNT = "count"
+    NAME = "name"
+    ANSWER = "answer"
 
 
 class Decision(Struct, frozen=True, gc=False):

@@ -28,15 +28,13 @@ def _import_http() -> Any:
 class Door:
     """ASGI application of `/mcp`; it works while `run` does.
 
-    `service` is the application that tools read from, `request_id` the entry of a request's scope with its
-    id, and `load` returns the module that needs the SDK.
+    `service` is the application that tools read from, and `load` returns the module that needs the SDK.
     """
 
     def __init__(
         self,
         settings: Settings,
         service: App,
-        request_id: str,
         *,
         load: Callable[[], Any] = _import_http,
         seconds: float = REQUEST_SECONDS,
@@ -44,7 +42,6 @@ class Door:
         self.calls = Calls()
         self._settings = settings
         self._service = service
-        self._request_id = request_id
         self._load = load
         self._seconds = seconds
         self._wanted = asyncio.Event()
@@ -62,7 +59,7 @@ class Door:
             log.exception("the MCP SDK does not load")
             self._opened.set_exception(error)
             return
-        async with http.open_http(self._settings, self.calls, self._service, self._request_id) as app:
+        async with http.open_http(self._settings, self.calls, self._service) as app:
             self._opened.set_result(app)
             await asyncio.Event().wait()
 

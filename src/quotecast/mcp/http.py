@@ -9,6 +9,7 @@ import httpx
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 
+from quotecast.access.request_state import request_state
 from quotecast.asgi import App
 from quotecast.mcp.asking import CALL_SECONDS, Asking
 from quotecast.mcp.calls import Calls
@@ -23,11 +24,10 @@ _INHERITED: Final = (b"authorization", b"x-api-key", b"x-forwarded-for")
 
 
 @contextlib.asynccontextmanager
-async def open_http(settings: Settings, calls: Calls, service: App, request_id: str) -> AsyncIterator[App]:
+async def open_http(settings: Settings, calls: Calls, service: App) -> AsyncIterator[App]:
     """Gives the application behind `/mcp`; its tools read from the application `service`.
 
-    A read has the address and the token of the MCP request, so limits count for the client. `request_id` is
-    the scope's entry with the request's id.
+    A read has the address and the token of the MCP request, so limits count for the client.
     """
     # It warns of every wrong Host and Origin, with the client's text.
     logging.getLogger("mcp").setLevel(logging.ERROR)
@@ -36,7 +36,7 @@ async def open_http(settings: Settings, calls: Calls, service: App, request_id: 
     async def open_asking(context: Context) -> AsyncIterator[Asking]:
         scope = _scope(context)
         headers = [(name, value) for name, value in scope["headers"] if name in _INHERITED]
-        headers.append((b"x-request-id", scope.get(request_id, "").encode()))
+        headers.append((b"x-request-id", request_state(scope).request_id.encode()))
         transport = httpx.ASGITransport(service, client=scope["client"])
         async with httpx.AsyncClient(
             transport=transport,
@@ -58,7 +58,7 @@ async def open_http(settings: Settings, calls: Calls, service: App, request_id: 
         max_request_body_size=MAX_BODY_BYTES,
     )
     async with manager.run():
-        yield with_own_refusals(manager.handle_request, request_id)
+        yield with_own_refusals(manager.handle_request)
 
 
 def _scope(context: Context) -> Any:

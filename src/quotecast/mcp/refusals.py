@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import msgspec
 
+from quotecast.access.request_state import request_state
 from quotecast.asgi import App, Message, Scope, Send, code_of_status, content_length
 from quotecast.errors import Problem
 from quotecast.market.codec import encode_json
@@ -22,11 +23,11 @@ _OF_CLASSES: Final = "Validation error: "
 _INVALID_REQUEST: Final = -32_600
 
 
-def with_own_refusals(app: App, request_id: str) -> App:
-    """Returns the application with refusals of our own; `request_id` is the scope's entry with the id."""
+def with_own_refusals(app: App) -> App:
+    """Returns the application with refusals of our own."""
 
     async def serve(scope: Scope, receive: Any, send: Send) -> None:
-        await app(scope, receive, _refusing(send, scope.get(request_id, "")))
+        await app(scope, receive, _refusing(send, request_state(scope).request_id))
 
     return serve
 

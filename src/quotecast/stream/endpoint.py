@@ -11,8 +11,7 @@ from functools import partial
 from typing import Any, Final
 
 from quotecast.access.errors import close_code_of
-from quotecast.access.grant import GRANT, Grant
-from quotecast.access.usage import COUNTS
+from quotecast.access.request_state import request_state
 from quotecast.asgi import App
 from quotecast.errors import CloseCode, QuotecastError
 from quotecast.feed.client import ClientSession
@@ -83,7 +82,7 @@ class Streams:
         if path == RELAY_PATH and self._relays is not None:
             await self._relays.serve(scope, receive, send)
             return
-        if path != ALL_FEEDS and (feed is None or feed not in self._hubs.of(scope.get(GRANT))):
+        if path != ALL_FEEDS and (feed is None or feed not in self._hubs.of(request_state(scope).grant)):
             await _refuse_path(scope, send)
             return
         address = self.clients.address_of(scope)
@@ -114,7 +113,7 @@ class Streams:
     async def _accept(self, feed: Feed | None, scope: Any, receive: Any, send: Any) -> None:
         """Serves one feed, in frames or as a grid, or all feeds."""
         encoding = await _accept_socket(scope, send)
-        grant: Grant | None = scope.get(GRANT)
+        grant = request_state(scope).grant
         served = self._hubs.of(grant)
         hubs = [served[feed]] if feed else [*served.values()]
         in_grid = scope["path"] in GRIDS
@@ -135,7 +134,7 @@ class Streams:
             hubs,
             end=partial(_close, send),
             socket=scope["extensions"][WRITER],
-            meter=scope.get(COUNTS),
+            meter=request_state(scope).counts,
         )
         client.grant = grant
         client.address = self.clients.address_of(scope)
@@ -146,7 +145,7 @@ class Streams:
     ) -> None:
         """Serves a recorded feed; answers what cannot be replayed with an error frame."""
         encoding = await _accept_socket(scope, send) or JSON
-        grant: Grant | None = scope.get(GRANT)
+        grant = request_state(scope).grant
         try:
             player, hub = await self._replays.open(feed, asked, late_seconds=self._hubs.lateness(grant))
         except QuotecastError as refusal:
@@ -168,7 +167,7 @@ class Streams:
             [hub],
             end=partial(_close, send),
             socket=scope["extensions"][WRITER],
-            meter=scope.get(COUNTS),
+            meter=request_state(scope).counts,
         )
         client.grant = grant
 

@@ -14,9 +14,8 @@ from typing import Any, Final, Protocol
 
 from msgspec.structs import replace
 
-from quotecast.access.grant import GRANT, Grant
-from quotecast.access.usage import COUNTS
-from quotecast.asgi import BODILESS, App, Headers, respond
+from quotecast.access.request_state import request_state
+from quotecast.asgi import App, Headers, respond
 from quotecast.codings import best_coding
 from quotecast.errors import (
     CloseCode,
@@ -44,8 +43,6 @@ from quotecast.stream.waiting import wait_for_data
 
 #: The feed of each path.
 EVENT_PATHS: Final = {f"{EVENTS_PATH}{feed.spec.name}": feed for feed in Feed}
-#: The entry of a request's scope for the error that its route must answer.
-REFUSAL: Final = "quotecast.refusal"
 
 _HEADERS: Final[Headers] = [
     (b"content-type", b"text/event-stream"),
@@ -102,15 +99,15 @@ class Events:
         scope["path_template"] = f"{EVENTS_PATH}{feed.spec.name}"
         coding = best_coding(_header(scope, b"accept-encoding"), (_GZIP,))
         headers = [*_HEADERS, (b"content-encoding", coding)] if coding else _HEADERS
-        if scope.get(BODILESS):
+        state = request_state(scope)
+        if state.is_bodiless:
             await respond(send, 200, headers)
             return
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         if coding:
             writer.compresses = True
             await send({"type": "http.response.body", "body": GZIP_HEADER, "more_body": True})
-        grant: Grant | None = scope.get(GRANT)
-        meter = scope.get(COUNTS)
+        grant, meter = state.grant, state.counts
         address = self._clients.address_of(scope)
         scope.clear()  # servers and middleware hold it, with all headers, as long as the connection lasts
         end = partial(_end, send, writer)
@@ -122,7 +119,7 @@ class Events:
 
     async def _greet(self, feed: Feed, scope: Any) -> tuple[ClientSession, list[Frame]]:
         """Returns a session and the frames that answer its address. Raises QuotecastError."""
-        grant: Grant | None = scope.get(GRANT)
+        grant = request_state(scope).grant
         hub = self._hubs.of(grant).get(feed)
         if hub is None:
             raise ProviderMissing(feed)
@@ -158,7 +155,7 @@ class Events:
 
     async def _refuse(self, error: QuotecastError, scope: Any, receive: Any, send: Any) -> None:
         """Lets the route answer the error, as it answers those of other routes."""
-        scope[REFUSAL] = error
+        request_state(scope).refusal = error
         await self._http(scope, receive, send)
 
 

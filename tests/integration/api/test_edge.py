@@ -9,7 +9,8 @@ from litestar import Litestar, Request, get, post
 from litestar.handlers import asgi
 from litestar.types import Receive, Scope, Send
 
-from quotecast.api.edge.middleware import MAX_PATH_LENGTH, REQUEST_ID, Edge
+from quotecast.access.request_state import request_state
+from quotecast.api.edge.middleware import MAX_PATH_LENGTH, Edge
 from quotecast.asgi import App
 
 ORIGIN = "https://example.org"
@@ -25,7 +26,7 @@ async def quotes() -> dict[str, str]:
 
 @get("/api/auth/profile")
 async def profile(request: Request[Any, Any, Any]) -> dict[str, str]:
-    return {"id": str(dict(request.scope)[REQUEST_ID])}
+    return {"id": request_state(request.scope).request_id}
 
 
 @post("/api/auth/login")

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from quotecast.api.edge.caches import ASK_PATH, STEP, CacheLimits
+from quotecast.access.request_state import request_state
+from quotecast.api.edge.caches import ASK_PATH, CacheLimits
 from quotecast.asgi import Receive, Scope, Send
 
 KEY = "k" * 32
@@ -28,7 +29,7 @@ async def asked(uri: bytes) -> Scope:
         "headers": [(b"x-edge-key", KEY.encode()), (b"x-original-uri", uri)],
     }
     await CacheLimits(app, key=KEY, trusted_proxies=["10.0.0.0/8"])(scope, never, never)
-    assert STEP in seen[0]
+    assert request_state(seen[0]).step is not None
     return seen[0]
 
 

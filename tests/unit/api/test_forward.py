@@ -8,8 +8,9 @@ from typing import Any
 import httpx
 import pytest
 
+from quotecast.access.request_state import request_state
 from quotecast.api import forward as module
-from quotecast.api.edge.middleware import REQUEST_ID, Edge
+from quotecast.api.edge.middleware import Edge
 from quotecast.api.forward import MAX_BODY_BYTES, MAX_PER_ADDRESS, Forward, dispatch, refuse
 
 Handler = Callable[[httpx.Request], Awaitable[httpx.Response]]
@@ -347,7 +348,7 @@ async def test_forwarded_requests_are_observed() -> None:
         "ws://origin:1",
         (),
         refusing=refuse,
-        observers=[lambda scope, status, _: seen.append((scope[REQUEST_ID], status))],
+        observers=[lambda scope, status, _: seen.append((request_state(scope).request_id, status))],
         transport=origin,
     )
     await Exchange().through(forward)

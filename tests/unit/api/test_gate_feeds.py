@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from quotecast.access.grant import GRANT
 from quotecast.access.plans import Plan
+from quotecast.access.request_state import request_state
 from quotecast.access.usage import Usage
 from quotecast.accounts.tokens import Claims
 from quotecast.api.delayed import DelayedMarket
@@ -48,8 +48,9 @@ async def plan_of(kind: str, path: str, session: str = "") -> str:
     scope = {"type": kind, "path": path, "query_string": b"", "headers": HEADERS, "method": "GET"}
     nothing: Any = None
     await gate(scope, nothing, nothing)
-    name: str = seen[0][GRANT].plan_name
-    return name
+    grant = request_state(seen[0]).grant
+    assert grant is not None
+    return grant.plan_name
 
 
 @pytest.mark.parametrize(

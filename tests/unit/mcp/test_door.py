@@ -57,7 +57,7 @@ async def hang(*_: Any) -> None:
 @contextlib.asynccontextmanager
 async def serving(sdk: Sdk, mcp: Any = "auto", seconds: float = 30) -> AsyncIterator[httpx.AsyncClient]:
     """Gives a client of all routes, with a door on `/mcp`."""
-    door = Door(Settings(mcp=mcp), answer, "id", load=sdk.load, seconds=seconds)
+    door = Door(Settings(mcp=mcp), answer, load=sdk.load, seconds=seconds)
     DOORS["current"] = door
     running = asyncio.create_task(door.run())
     try:

@@ -7,8 +7,9 @@ from typing import Any, Final
 
 import pytest
 
-from quotecast.access.grant import GRANT, Grant
+from quotecast.access.grant import Grant
 from quotecast.access.plans import Plan
+from quotecast.access.request_state import request_state
 from quotecast.bus.base import Batch
 from quotecast.bus.wire import encode_change
 from quotecast.feed.framing import Frame
@@ -33,7 +34,8 @@ class Client:
     paused_at = 0.0
 
     def __init__(self, scope: dict[str, Any], grant: Grant, *commands: str) -> None:
-        self.scope = scope | {GRANT: grant, "query_string": b"symbols=all", "extensions": {WRITER: self}}
+        self.scope = scope | {"query_string": b"symbols=all", "extensions": {WRITER: self}}
+        request_state(self.scope).grant = grant
         self.text = ""
         self._commands = [*commands]
         self._connected = False

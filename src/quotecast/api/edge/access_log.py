@@ -5,7 +5,8 @@ from collections.abc import Callable
 
 import structlog
 
-from quotecast.api.edge.middleware import REQUEST_ID, Observer
+from quotecast.access.request_state import request_state
+from quotecast.api.edge.middleware import Observer
 from quotecast.api.edge.requests import route_of
 from quotecast.asgi import Scope
 
@@ -28,7 +29,7 @@ def access_log(fraction: float, chance: Callable[[], float] = random.random) -> 
                 route=route,
                 status=status,
                 milliseconds=round(seconds * 1000, 3),
-                request_id=scope[REQUEST_ID],
+                request_id=request_state(scope).request_id,
             )
 
     return observe

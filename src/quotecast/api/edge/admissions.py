@@ -10,10 +10,11 @@ from typing import Final, Protocol
 from msgspec import Struct, field
 
 from quotecast.access.book import Holder
-from quotecast.access.grant import GRANT, Grant
+from quotecast.access.grant import Grant
 from quotecast.access.key_text import PREFIX, digest, is_ticket, parse
+from quotecast.access.request_state import request_state
 from quotecast.api.edge.table import Route, Table
-from quotecast.api.services import VIEW, MarketServices
+from quotecast.api.services import MarketServices
 from quotecast.asgi import Headers, Scope, query_values
 
 #: Credentials, and routes of each, that a worker remembers.
@@ -71,10 +72,9 @@ class Admission(Struct):
     routes: dict[tuple[str, str], Route] = field(default_factory=dict)
 
     def enter(self, scope: Scope) -> None:
-        """Leaves grant and view in a request's scope."""
-        scope[GRANT] = self.grant
-        if self.view is not None:
-            scope[VIEW] = self.view
+        """Leaves grant and view in a request's state."""
+        state = request_state(scope)
+        state.grant, state.view = self.grant, self.view
 
 
 class Admissions:

@@ -15,14 +15,14 @@ this is for public reads. Workers count requests of accounts themselves, with an
 import hmac
 import re
 from collections.abc import Awaitable, Iterable
-from enum import Enum
 from typing import Any, Final
 from urllib.parse import quote, unquote
 
+from quotecast.access.request_state import request_state
 from quotecast.api.edge.addresses import is_trusted_peer
 from quotecast.api.edge.middleware import MAX_PATH_LENGTH
 from quotecast.asgi import App, Headers, Message, Receive, Scope, Send, respond
-from quotecast.limits.decision import Decision
+from quotecast.limits.decision import Decision, Step
 
 ASK_PATH: Final = "/api/limit"
 #: Headers of a cache's requests: its key; where it asks, the client's path and query, and how it counts.
@@ -35,22 +35,12 @@ LIMIT: Final = b"x-limit-requests"
 
 #: Groups of routes whose reads are public; caches count no others.
 PUBLIC_GROUPS: Final = frozenset({"market", "crypto", "doviz", "financials", "search"})
-#: The entry of a request's scope for its step; requests of clients have none.
-STEP: Final = "quotecast.step"
 _SLASHES: Final = re.compile("//+")
-
-
-class Step(Enum):
-    """What a worker does for a cache: counts, names the window, or answers what has been counted."""
-
-    COUNT = "count"
-    NAME = "name"
-    ANSWER = "answer"
 
 
 def is_asked(scope: Scope) -> bool:
     """Whether a cache asks about a request."""
-    return scope.get(STEP) in {Step.COUNT, Step.NAME}
+    return request_state(scope).step in {Step.COUNT, Step.NAME}
 
 
 class CacheLimits:
@@ -70,7 +60,7 @@ class CacheLimits:
         if scope["type"] != "http" or not self._is_from_cache(scope):
             await self._app(scope, receive, send)
         elif scope["path"] != ASK_PATH:
-            scope[STEP] = Step.ANSWER
+            request_state(scope).step = Step.ANSWER
             await self._app(scope, receive, send)
         else:
             await self._answer_cache(scope, receive, send)
@@ -88,7 +78,7 @@ class CacheLimits:
         if not path.startswith("/") or len(path) > MAX_PATH_LENGTH or not path.isprintable():
             await admit_without_limit(send)
             return
-        scope[STEP] = Step.NAME if _header(scope, ASKED_WAY) == b"name" else Step.COUNT
+        request_state(scope).step = Step.NAME if _header(scope, ASKED_WAY) == b"name" else Step.COUNT
         scope.update(method="GET", path=path, raw_path=uri, query_string=query)
         await self._app(scope, receive, _without_other_answers(send))
 

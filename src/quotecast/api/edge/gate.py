@@ -2,7 +2,7 @@
 
 It stands before routes and feeds alike. A request without a key passes at once where everybody has the whole
 market. What the gate cannot judge, such as the symbols of a socket, it leaves to the route or to the feed,
-which find the client's grant in the request's scope.
+which find the client's grant in the request's state.
 """
 
 import contextlib
@@ -19,7 +19,8 @@ from quotecast.access.key_text import is_ticket
 from quotecast.access.keys import Key
 from quotecast.access.plans import ANONYMOUS, UNLIMITED, USER, Plan, of_everybody
 from quotecast.access.reach import Reach
-from quotecast.access.usage import COUNTS, REFUSED, Usage
+from quotecast.access.request_state import request_state
+from quotecast.access.usage import REFUSED, Usage
 from quotecast.accounts.tokens import Claims
 from quotecast.api.edge.addresses import Address, networks
 from quotecast.api.edge.admissions import (
@@ -239,7 +240,7 @@ class Gate:
             send = counting_stream(usage, key_id, send)
         else:
             usage.add_request(key_id, _SWITCHING)
-        scope[COUNTS] = usage.open_socket(key_id)
+        request_state(scope).counts = usage.open_socket(key_id)
         return send
 
     async def _refuse(

@@ -1,23 +1,20 @@
 """Identity of a request: the user of its token, else a network address."""
 
 from collections.abc import Awaitable, Callable
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 from litestar.connection import ASGIConnection
 from litestar.handlers import BaseRouteHandler
 
 from quotecast.access.errors import KeyNotEnough
-from quotecast.access.grant import GRANT, Grant
 from quotecast.access.keys import Key
+from quotecast.access.request_state import NoClaims, request_state
 from quotecast.accounts.account import Account, open_account
 from quotecast.accounts.database import Run
 from quotecast.accounts.tokens import Claims, Tokens
 from quotecast.api.services import HttpRequest, services_of
 from quotecast.asgi import Scope
 from quotecast.errors import InvalidToken, NotAuthenticated
-
-_CLAIMS: Final = "quotecast.claims"
-_NO_TOKEN: Final = object()
 
 T = TypeVar("T")
 
@@ -61,7 +58,7 @@ def require_key(connection: ASGIConnection[Any, Any, Any, Any], _: BaseRouteHand
 
 def key_of(scope: Any) -> Key:
     """Returns the API key of a request that passed the gate. Raises NotAuthenticated without one."""
-    grant: Grant | None = scope.get(GRANT)
+    grant = request_state(scope).grant
     if grant is None or grant.key is None:
         raise NotAuthenticated("This route needs an API key: send it as X-API-Key")
     return grant.key
@@ -104,33 +101,34 @@ def _require_claims(scope: Any, tokens: Tokens) -> Claims:
     claims = _claims(scope, tokens)
     if not isinstance(claims, Claims) and _has_key(scope):
         raise KeyNotEnough
-    if claims is _NO_TOKEN:
+    if claims is NoClaims.ABSENT:
         raise NotAuthenticated
     if not isinstance(claims, Claims):
         raise InvalidToken
     return claims
 
 
-def _claims(scope: Any, tokens: Tokens) -> object:
-    """Returns the token's claims, None for a bad token; reads the token once per request."""
-    if _CLAIMS not in scope:
-        scope[_CLAIMS] = _read_token(scope, tokens)
-    return scope[_CLAIMS]
+def _claims(scope: Any, tokens: Tokens) -> Claims | NoClaims:
+    """Returns the token's claims, or why there are none; reads the token once per request."""
+    state = request_state(scope)
+    if state.claims is NoClaims.UNREAD:
+        state.claims = _read_token(scope, tokens)
+    return state.claims
 
 
 def _has_key(scope: Any) -> bool:
-    grant: Grant | None = scope.get(GRANT)
+    grant = request_state(scope).grant
     return grant is not None and grant.key is not None
 
 
-def _read_token(scope: Any, tokens: Tokens) -> object:
+def _read_token(scope: Any, tokens: Tokens) -> Claims | NoClaims:
     token = bearer(scope)
     if token is None:
-        return _NO_TOKEN
+        return NoClaims.ABSENT
     try:
         return tokens.read(token)
     except InvalidToken:
-        return None
+        return NoClaims.INVALID
 
 
 def bearer(scope: Any) -> str | None:

@@ -10,16 +10,14 @@ from typing import Final
 
 from litestar.exceptions import HTTPException
 
+from quotecast.access.request_state import request_state
 from quotecast.api.edge.ambiguity import is_ambiguous
 from quotecast.api.edge.bodies import announces_body, with_whole_body
 from quotecast.api.edge.cors import ANY, CorsPolicy
-from quotecast.asgi import BODILESS, App, Headers, Message, Receive, Scope, Send, content_length, respond
+from quotecast.asgi import App, Headers, Message, Receive, Scope, Send, content_length, respond
 
 #: Called with a request's scope, its status, and the seconds until its answer began.
 Observer = Callable[[Scope, int, float], None]
-
-#: The entry of a request's scope that holds its id.
-REQUEST_ID: Final = "quotecast.request_id"
 
 DOCS_PATH: Final = "/api/docs"
 OPERATORS_PATH: Final = "/api/admin/"
@@ -48,7 +46,7 @@ _NO_STORE: Final = (b"cache-control", b"no-store")
 class Edge:
     """ASGI application around the routed one; every HTTP answer leaves through it.
 
-    - The edge echoes an `X-Request-ID` that is short and harmless, or makes one; routes find it in the scope.
+    - The edge echoes an `X-Request-ID` that is short and harmless, or makes one; routes find it in its state.
     - Browsers may read public answers from `cors_origins`. Answers of paths that begin with one of `private`
       are for `account_origins`, with `local_accounts` also for pages of the browser's own machine, and no
       cache stores them.
@@ -116,7 +114,8 @@ class Edge:
         if has_body:
             receive, send = with_whole_body(receive, send)
         request_id = given_id if given_id and is_harmless(given_id) else self._make_id()
-        scope[REQUEST_ID] = request_id.decode()
+        state = request_state(scope)
+        state.request_id = request_id.decode()
         identified = (b"x-request-id", request_id)
         policy = self._policy(path)
 
@@ -137,7 +136,7 @@ class Edge:
             return
         if method == "HEAD":
             scope["method"] = "GET"
-            scope[BODILESS] = True
+            state.is_bodiless = True
         elif method == "OPTIONS":
             # The framework's answer to OPTIONS names the methods of one handler; its 405 names those of all.
             scope["method"] = "TRACE"

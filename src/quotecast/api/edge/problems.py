@@ -13,9 +13,9 @@ from litestar.exceptions import (
     ValidationException,
 )
 from litestar.types import ExceptionHandlersMap
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET
 
-from quotecast.api.edge.middleware import REQUEST_ID
+from quotecast.access.request_state import request_state
 from quotecast.api.edge.table import FEED
 from quotecast.api.services import HttpRequest, services_of
 from quotecast.api.suggestions import suggest
@@ -63,11 +63,10 @@ def problem(
 ) -> Response[bytes]:
     """Returns the answer to a failed request; text and code default to those of the status."""
     text = detail or _text(status)
-    request_id: str | UnsetType = request.scope.get(REQUEST_ID, UNSET)  # type: ignore[assignment]  # ours
     body = Problem(
         detail=text,
         code=code or code_of_status(status),
-        request_id=request_id,
+        request_id=request_state(request.scope).request_id or UNSET,
         errors=errors or UNSET,
     )
     return Response(
@@ -116,7 +115,7 @@ async def refuse_request(scope: Scope, send: Send, error: QuotecastError) -> Non
     if isinstance(error, TooManyRequests):
         body = encode_json(Problem(str(error)))
     else:
-        body = encode_json(Problem(str(error), error.code, scope.get(REQUEST_ID, UNSET)))
+        body = encode_json(Problem(str(error), error.code, request_state(scope).request_id or UNSET))
     named = _REMEDIES.get(error.status, {}) | _retry_after(getattr(error, "retry_after", None))
     headers = [(name.encode(), value.encode()) for name, value in named.items()]
     headers += [(b"content-type", b"application/json"), content_length(body)]

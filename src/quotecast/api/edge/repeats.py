@@ -13,13 +13,12 @@ from functools import partial, update_wrapper
 from inspect import iscoroutinefunction
 from typing import Any, Concatenate, Final, NamedTuple, ParamSpec, TypeVar
 
+from quotecast.access.request_state import RequestState, request_state
 from quotecast.api.answers import Answer
-from quotecast.api.edge import caches
-from quotecast.api.edge.middleware import REQUEST_ID
-from quotecast.api.edge.throttle import DECISION, LIMITED, LimitedPath, Throttle, limit_headers, refuse
-from quotecast.api.services import VIEW, HttpRequest, Services, services_of
+from quotecast.api.edge.throttle import Throttle, limit_headers, refuse
+from quotecast.api.services import HttpRequest, Services, services_of
 from quotecast.asgi import App, Headers
-from quotecast.limits.decision import Decision
+from quotecast.limits.decision import Decision, LimitedPath
 from quotecast.observe import logs
 
 #: The number of remembered URLs, and the characters of one.
@@ -34,8 +33,6 @@ MAX_ANSWERS_BYTES: Final = 64 * 1024 * 1024
 _UNREPEATED: Final = frozenset({"at", "to"})
 #: The type of a path's parameter, as in `{symbol:str}`.
 _TYPE: Final = re.compile(r":\w+(?=})")
-#: The entry of a request's scope where a route leaves its read.
-_AGAIN: Final = "quotecast.again"
 
 P = ParamSpec("P")
 Made = TypeVar("Made", bound=Answer | Awaitable[Answer])
@@ -56,7 +53,7 @@ def _remembering(read: Callable[..., Any]) -> Callable[..., Any]:
     def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
         again = partial(read, services_of(request), *args, **kwargs)
         made = again()
-        request.scope[_AGAIN] = again  # type: ignore[typeddict-unknown-key]  # our own key
+        request_state(request.scope).again = again
         return made
 
     return answer
@@ -66,7 +63,7 @@ def _remembering_async(read: Callable[..., Any]) -> Callable[..., Any]:
     async def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
         again = partial(read, services_of(request), *args, **kwargs)
         made = await again()
-        request.scope[_AGAIN] = again  # type: ignore[typeddict-unknown-key]  # our own key
+        request_state(request.scope).again = again
         return made
 
     return answer
@@ -155,38 +152,39 @@ class Repeats:
         if scope["type"] != "http" or scope["method"] != "GET":
             await self._route(scope, receive, send)
             return
-        view: Services | None = scope.get(VIEW)
+        state = request_state(scope)
+        view: Services | None = state.view
         url = scope["path"], scope["query_string"], "" if view is None else view.view
         read = self._reads.get(url)
         if read is None:
             await self._route(scope, receive, send)
-            self._remember(url, scope)
-        elif not await self._repeat(url, read, scope, send):
+            self._remember(url, scope, state)
+        elif not await self._repeat(url, read, scope, state, send):
             await self._route(scope, receive, send)
 
     def _route(self, scope: Any, receive: Any, send: Any) -> Awaitable[None]:
         # Only routes write logs.
-        logs.request_id.set(scope.get(REQUEST_ID, ""))
+        logs.request_id.set(request_state(scope).request_id)
         return self._app(scope, receive, send)
 
-    async def _repeat(self, url: Url, read: _Read, scope: Any, send: Any) -> bool:
+    async def _repeat(self, url: Url, read: _Read, scope: Any, state: RequestState, send: Any) -> bool:
         """Answers and returns True. Returns False if the read fails; the request is counted then."""
         # As the router does, for metrics and logs.
         scope["path_template"] = read.template
         headers: Headers = []
         if read.path is not None:
-            if caches.STEP in scope:
+            if state.step is not None:
                 if not await self._throttle.admit(scope, send, read.path):
                     return True
             else:
                 decision = self._throttle.decide(scope, read.path)
                 if not isinstance(decision, Decision):
                     decision = await decision
-                scope[DECISION] = decision
+                state.decision = decision
                 if not decision.admitted:
                     await refuse(scope, send, decision)
                     return True
-            headers = limit_headers(scope[DECISION]) if DECISION in scope else []
+            headers = limit_headers(state.decision) if state.decision is not None else []
         try:
             answer = self._answers.current(url)
             if answer is None:
@@ -198,17 +196,16 @@ class Repeats:
         await answer.send(scope, send, *headers)
         return True
 
-    def _remember(self, url: Url, scope: Any) -> None:
-        again = scope.get(_AGAIN)
+    def _remember(self, url: Url, scope: Any, state: RequestState) -> None:
         if (
-            again is None
+            state.again is None
             or len(url[0]) + len(url[1]) > MAX_LENGTH
             or not self._has_known_parameters(scope, url[1])
         ):
             return
         if len(self._reads) >= MAX_URLS:
             del self._reads[next(iter(self._reads))]
-        self._reads[url] = _Read(again, scope.get(LIMITED), scope["path_template"])
+        self._reads[url] = _Read(state.again, state.path, scope["path_template"])
 
     def _has_known_parameters(self, scope: Any, query: bytes) -> bool:
         path = _TYPE.sub("", scope["path_template"])

@@ -4,8 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any, Final
 
-from quotecast.api.edge.middleware import REQUEST_ID
-from quotecast.api.edge.throttle import DECISION, LIMITED
+from quotecast.access.request_state import request_state
 from quotecast.asgi import Scope
 from quotecast.observe.histograms import Histogram
 
@@ -22,7 +21,7 @@ def route_of(scope: Mapping[str, Any]) -> tuple[str, str]:
 def span_attributes(scope: Mapping[str, Any]) -> dict[str, str]:
     """Returns the attributes of a request's trace span: its id, and its route if one matched."""
     method, route = route_of(scope)
-    attributes = {"quotecast.request_id": scope.get(REQUEST_ID, "")}
+    attributes = {"quotecast.request_id": request_state(scope).request_id}
     return attributes if method == NO_ROUTE else attributes | {"http.route": route}
 
 
@@ -38,9 +37,10 @@ class Requests:
         """Counts one request."""
         method, route = route_of(scope)
         self._latencies[method, route, status].observe(seconds)
-        decision = scope.get(DECISION)
-        if decision is not None:
-            self._decisions[scope[LIMITED].group, decision.admitted, decision.remembered] += 1
+        state = request_state(scope)
+        decision, path = state.decision, state.path
+        if decision is not None and path is not None:
+            self._decisions[path.group, decision.admitted, decision.remembered] += 1
 
     def latencies(self) -> dict[tuple[str, str, str], Histogram]:
         """Returns histograms of seconds by method, route and status."""

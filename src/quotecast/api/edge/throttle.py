@@ -7,18 +7,11 @@ from collections.abc import Awaitable, Callable, Mapping
 from functools import lru_cache
 from typing import Any, Final
 
-from msgspec import Struct
-
-from quotecast.access.grant import GRANT, Grant
+from quotecast.access.request_state import RequestState, request_state
 from quotecast.api.edge import caches
 from quotecast.api.edge.table import BY_ADDRESS, LIMIT
 from quotecast.asgi import App, Header, Headers, Message, Receive, Scope, Send, content_length, respond
-from quotecast.limits.decision import Decision
-
-#: The entries of a request's scope for the path that it counts for, and for the decision.
-LIMITED: Final = "quotecast.limited"
-DECISION: Final = "quotecast.decision"
-_SLOT: Final = "quotecast.slot"
+from quotecast.limits.decision import Decision, LimitedPath, Step
 
 _JSON: Final[Header] = (b"content-type", b"application/json")
 _BODY: Final = b'{"detail":"Too Many Requests"}'
@@ -29,19 +22,6 @@ Check = Callable[[str, int], Decision | Awaitable[Decision]]
 GiveBack = Callable[[str], Awaitable[None]]
 #: Returns the one spelling of a name in a path of a group; None for a name that the group does not know.
 Find = Callable[[str, str], str | None]
-
-
-class LimitedPath(Struct, frozen=True):
-    """A path with a limit: the template of its route, and the text of each parameter as the client wrote it.
-
-    `limit` is in requests per window. With `by_address` a token does not change who is counted.
-    """
-
-    group: str
-    limit: int
-    template: str
-    parameters: tuple[str, ...]
-    by_address: bool = False
 
 
 class Throttle:
@@ -73,29 +53,31 @@ class Throttle:
     def decide(self, scope: Scope, path: LimitedPath) -> Decision | Awaitable[Decision]:
         """Returns the decision on a request: at once, or a future of it; counts each request once.
 
-        The caller leaves the decision in the scope; the path is there, too. Headers and metrics need them.
+        The caller leaves the decision in the request's state; the path is there, too. Headers and metrics
+        need them.
         """
-        known: Decision | None = scope.get(DECISION)
-        if known is not None:
-            return known
-        limit, client = _limit_of(scope, path), self._client(scope, path)
+        state = request_state(scope)
+        if state.decision is not None:
+            return state.decision
+        limit, client = _limit_of(state, path), self._client(scope, state, path)
         key = f"{client} {self._window(path)}"
-        scope[LIMITED], scope[_SLOT] = path, (self._give_back, key)
+        state.path, state.slot = path, (self._give_back, key)
         return self._check(key, limit)
 
     async def admit(self, scope: Scope, send: Send, path: LimitedPath) -> bool:
         """Returns whether the request may go on; answers 429 otherwise.
 
-        Leaves path and decision in the scope. A public read from a cache in front has been counted and has no
-        decision.
+        Leaves path and decision in the request's state. A public read from a cache in front has been counted
+        and has no decision.
         """
+        state = request_state(scope)
         # Also without a decision: repeated reads count for the path of the first one.
-        scope[LIMITED] = path
-        step = scope.get(caches.STEP)
+        state.path = path
+        step = state.step
         if step is not None:
             if path.group in caches.PUBLIC_GROUPS:
                 return await self._admit_for_cache(scope, send, path, step)
-            if step is not caches.Step.ANSWER:
+            if step is not Step.ANSWER:
                 await caches.admit_without_limit(send)
                 return False
         decision = await self._decision(scope, path)
@@ -103,12 +85,12 @@ class Throttle:
             await refuse(scope, send, decision)
         return decision.admitted
 
-    async def _admit_for_cache(self, scope: Scope, send: Send, path: LimitedPath, step: caches.Step) -> bool:
+    async def _admit_for_cache(self, scope: Scope, send: Send, path: LimitedPath, step: Step) -> bool:
         """Returns True for a request that a cache has counted; answers a cache's question."""
-        if step is caches.Step.ANSWER:
+        if step is Step.ANSWER:
             return True
-        if step is caches.Step.NAME and self._identify(scope) == self._by_address(scope):
-            await caches.name_window(send, self._window(path), _limit_of(scope, path))
+        if step is Step.NAME and self._identify(scope) == self._by_address(scope):
+            await caches.name_window(send, self._window(path), _limit_of(request_state(scope), path))
         else:
             decision = await self._decision(scope, path)
             await caches.answer_decision(send, decision, limit_headers(decision))
@@ -118,7 +100,7 @@ class Throttle:
         decision = self.decide(scope, path)
         if not isinstance(decision, Decision):
             decision = await decision
-        scope[DECISION] = decision
+        request_state(scope).decision = decision
         return decision
 
     def middleware(self, app: App) -> App:
@@ -144,12 +126,11 @@ class Throttle:
         by_address = bool(options.get(BY_ADDRESS))
         return LimitedPath(group, self._limits[group], scope["path_template"], parameters, by_address)
 
-    def _client(self, scope: Scope, path: LimitedPath) -> str:
+    def _client(self, scope: Scope, state: RequestState, path: LimitedPath) -> str:
         """Returns the name of who is counted; a key with another plan has other windows."""
         if path.by_address:
             return self._by_address(scope)
-        grant: Grant | None = scope.get(GRANT)
-        return (grant.client if grant is not None else "") or self._identify(scope)
+        return (state.grant.client if state.grant is not None else "") or self._identify(scope)
 
     def _window(self, path: LimitedPath) -> str:
         """Returns the canonical path: a window's key without its client."""
@@ -160,9 +141,9 @@ class Throttle:
         return window
 
 
-def _limit_of(scope: Scope, path: LimitedPath) -> int:
+def _limit_of(state: RequestState, path: LimitedPath) -> int:
     """Returns the requests per window of a client on a path: those of its plan, else of everybody."""
-    grant: Grant | None = scope.get(GRANT)
+    grant = state.grant
     if grant is None or path.by_address:
         return path.limit
     limits: Mapping[str, int] = grant.plan.requests  # type: ignore[assignment]  # by names of some groups
@@ -171,9 +152,10 @@ def _limit_of(scope: Scope, path: LimitedPath) -> int:
 
 async def overrule(scope: Any, decision: Decision) -> None:
     """Replaces the decision by the refusal of a narrower window, and frees the slot of the path."""
-    if DECISION in scope:
-        scope[DECISION] = decision
-        give_back, key = scope[_SLOT]
+    state = request_state(scope)
+    if state.decision is not None and state.slot is not None:
+        state.decision = decision
+        give_back, key = state.slot
         await give_back(key)
 
 
@@ -192,10 +174,12 @@ def _number_header(name: bytes, number: int) -> Header:
 
 
 def _with_headers(send: Send, scope: Scope) -> Send:
+    state = request_state(scope)
+
     def answer(message: Message) -> Awaitable[None]:
-        if message["type"] == "http.response.start" and DECISION in scope:
+        if message["type"] == "http.response.start" and state.decision is not None:
             # Now, not before: the route may overrule the decision.
-            message["headers"] = [*message["headers"], *limit_headers(scope[DECISION])]
+            message["headers"] = [*message["headers"], *limit_headers(state.decision)]
         return send(message)
 
     return answer
@@ -203,7 +187,7 @@ def _with_headers(send: Send, scope: Scope) -> Send:
 
 async def refuse(scope: Scope, send: Send, decision: Decision) -> None:
     """Answers 429; names the plan of a key."""
-    grant: Grant | None = scope.get(GRANT)
+    grant = request_state(scope).grant
     plan = [(b"x-plan", grant.plan_name.encode())] if grant and grant.key else []
     retry = (b"retry-after", b"%d" % decision.reset)
     headers = [*limit_headers(decision), *plan, retry, _JSON, content_length(_BODY)]

@@ -12,9 +12,10 @@ from litestar.openapi import ResponseSpec
 from litestar.openapi.spec import Example, OpenAPIResponse, OpenAPIType
 from litestar.params import HeaderParameter, QueryParameter
 
+from quotecast.access.request_state import request_state
 from quotecast.api.reference.openapi import ID, Reading, refused
 from quotecast.api.services import HttpRequest
-from quotecast.errors import FieldProblem, NoData, Problem, QuotecastError
+from quotecast.errors import FieldProblem, NoData, Problem
 from quotecast.feed.commands import (
     DEFAULT_INTERVAL,
     INTERVALS,
@@ -23,7 +24,6 @@ from quotecast.feed.commands import (
 )
 from quotecast.market.feeds import Feed
 from quotecast.market.own_bars import LIVE_INTERVALS
-from quotecast.stream.events import REFUSAL
 from quotecast.stream.handshakes import FULL
 
 _SHOWN: Final = (
@@ -180,8 +180,7 @@ def _route(feed: Feed, operation_id: str, summary: str) -> Any:
         the feed's state changes. See the guide for the protocol.
         """
         del symbols, interval, fields, bars, bars_since, since, snapshot, heartbeat, last_event_id
-        refusal: QuotecastError = request.scope.get(REFUSAL) or NoData(feed)  # type: ignore[assignment]  # ours
-        raise refusal
+        raise request_state(request.scope).refusal or NoData(feed)
 
     return answer_refusal
 
