@@ -177,7 +177,7 @@ class Repeats:
                 if not await self._throttle.admit(scope, send, read.path):
                     return True
             else:
-                decision = self._throttle.decide(scope, read.path)
+                decision = self._throttle.decide(scope, state, read.path)
                 if not isinstance(decision, Decision):
                     decision = await decision
                 state.decision = decision

@@ -50,13 +50,12 @@ class Throttle:
         self._identify = identify
         self._by_address = by_address
 
-    def decide(self, scope: Scope, path: LimitedPath) -> Decision | Awaitable[Decision]:
+    def decide(self, scope: Scope, state: RequestState, path: LimitedPath) -> Decision | Awaitable[Decision]:
         """Returns the decision on a request: at once, or a future of it; counts each request once.
 
         The caller leaves the decision in the request's state; the path is there, too. Headers and metrics
         need them.
         """
-        state = request_state(scope)
         if state.decision is not None:
             return state.decision
         limit, client = _limit_of(state, path), self._client(scope, state, path)
@@ -97,10 +96,11 @@ class Throttle:
         return False
 
     async def _decision(self, scope: Scope, path: LimitedPath) -> Decision:
-        decision = self.decide(scope, path)
+        state = request_state(scope)
+        decision = self.decide(scope, state, path)
         if not isinstance(decision, Decision):
             decision = await decision
-        request_state(scope).decision = decision
+        state.decision = decision
         return decision
 
     def middleware(self, app: App) -> App:
