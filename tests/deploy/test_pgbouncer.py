@@ -188,7 +188,7 @@ def run_doctor(pooler_url: str, folder: Path, cache: int) -> int:
             database_statement_cache=cache,
         )
         try:
-            return doctor.run(settings)
+            return doctor.examine(settings)
         finally:
             structlog.reset_defaults()
 

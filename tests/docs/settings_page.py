@@ -29,8 +29,7 @@ def with_tables(text: str) -> str:
 
 def _commands() -> Iterator[str]:
     yield from ("| command | what it does |", "|---|---|")
-    for name, (_, summary) in _COMMANDS.items():
-        yield f"| `quotecast {name}` | {summary} |"
+    yield from (f"| `quotecast {each.name}` | {each.summary} |" for each in _COMMANDS.values())
 
 
 def _secrets() -> Iterator[str]:

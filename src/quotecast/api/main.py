@@ -3,6 +3,7 @@
 granian runs inside our own loop, so the worker can close its clients' connections before the server stops.
 """
 
+import argparse
 import asyncio
 import contextlib
 import sys
@@ -70,7 +71,7 @@ PAST_READS: Final = 120
 SWITCH_SECONDS: Final = 0.0005
 
 
-def run(settings: Settings) -> int:
+def run(settings: Settings, _: argparse.Namespace) -> int:
     """Runs until it receives a signal to stop; returns the exit code."""
     _check(settings)
     configure_logs(level=settings.log_level, as_json=settings.mode == "production")

@@ -6,6 +6,7 @@ import os
 import platform
 import re
 import subprocess
+from argparse import Namespace
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
@@ -36,14 +37,9 @@ _SECRET: Final = re.compile(r"(SECRET|PASSWORD|TOKEN|KEY)$")
 _PASSWORD: Final = re.compile(r"(://[^:@/]*:).*(?=@)|(?<=password=)[^&]*")
 
 
-def run(settings: Settings) -> int:
+def run(settings: Settings, arguments: Namespace) -> int:
     """Prints the result of each check; returns 0 if `up` would work, else 1."""
-    return _examine(settings, _tell)
-
-
-def run_as_json(settings: Settings) -> int:
-    """Does what `run` does, and prints a JSON object for each result."""
-    return _examine(settings, _tell_as_json)
+    return examine(settings, as_json=arguments.json)
 
 
 def _tell(status: Status, name: str, text: str) -> None:
@@ -60,7 +56,9 @@ def _tell_as_json(status: Status, name: str, text: str) -> None:
     console.say(line)
 
 
-def _examine(settings: Settings, tell: Tell) -> int:
+def examine(settings: Settings, *, as_json: bool = False) -> int:
+    """Does what `run` does; with `as_json` it prints a JSON object for each result."""
+    tell = _tell_as_json if as_json else _tell
     # The result names the failure; the log would repeat it.
     configure_logs(level="error", as_json=False)
     about = f"quotecast {version('quotecast')}, Python {platform.python_version()}, {settings.mode}"

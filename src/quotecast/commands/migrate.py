@@ -9,7 +9,7 @@ from quotecast.errors import SettingsError
 from quotecast.settings.model import Settings
 
 
-def run(settings: Settings) -> int:
+def run(settings: Settings, _: Namespace) -> int:
     """Applies all pending migrations. Raises QuotecastError if the database refuses them."""
     names = asyncio.run(migrations.apply(_url(settings)))
     _print_result("applied", names)

@@ -1,5 +1,6 @@
 """The ingest process: it publishes each feed whose lease it holds, from upstream to bus."""
 
+import argparse
 import asyncio
 import contextlib
 import os
@@ -45,7 +46,7 @@ from quotecast.settings.delay import users_are_delayed
 from quotecast.settings.model import Settings
 
 
-def run(settings: Settings) -> int:
+def run(settings: Settings, _: argparse.Namespace) -> int:
     """Runs until a stop signal. Returns the exit code."""
     if not settings.redis_url:
         raise SettingsError("QUOTECAST_REDIS_URL: name a Redis; `quotecast up` starts one of its own")

@@ -50,7 +50,7 @@ def test_packages_with_another_version_than_the_tested_one_are_named(monkeypatch
 def test_results_can_be_json(tmp_path: Path, free_port: int, capsys: pytest.CaptureFixture[str]) -> None:
     """A line for each result, with its status for scripts."""
     (tmp_path / "file").touch()
-    assert doctor.run_as_json(Settings(data_dir=tmp_path / "file" / "data", port=free_port)) == 1
+    assert doctor.examine(Settings(data_dir=tmp_path / "file" / "data", port=free_port), as_json=True) == 1
     rows = list(map(json.loads, capsys.readouterr().out.splitlines()))
     found = {row["name"]: (row["status"], row["text"]) for row in rows if row["name"]}
     assert found["port"] == ("ok", f"{free_port} on 127.0.0.1 is free, for 1 API workers")
@@ -62,7 +62,9 @@ def test_a_sound_installation_passes(
     tmp_path: Path, free_port: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The output names the embedded servers and the simulated groups."""
-    assert doctor.run(Settings(data_dir=tmp_path, port=free_port, crypto=("coinbase",), doviz="none")) == 0
+    assert (
+        doctor.examine(Settings(data_dir=tmp_path, port=free_port, crypto=("coinbase",), doviz="none")) == 0
+    )
     said = capsys.readouterr().out
     assert "        stocks     simulated\n" in said
     assert "        crypto     live from coinbase\n" in said
@@ -82,7 +84,7 @@ def test_a_taken_port_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
         listener.bind(("127.0.0.1", 0))
         listener.listen()
         port = listener.getsockname()[1]
-        assert doctor.run(Settings(data_dir=tmp_path, port=port)) == 1
+        assert doctor.examine(Settings(data_dir=tmp_path, port=port)) == 1
     said = capsys.readouterr().out
     assert f"FAILS   port: Port {port} on 127.0.0.1 is taken; set QUOTECAST_PORT to another" in said
 
@@ -92,7 +94,7 @@ def test_a_data_folder_in_use_fails(
 ) -> None:
     """Two `up` on one folder would share the files of its databases."""
     with folder.hold_folder(tmp_path):
-        assert doctor.run(Settings(data_dir=tmp_path, port=free_port)) == 1
+        assert doctor.examine(Settings(data_dir=tmp_path, port=free_port)) == 1
     assert f"FAILS   data folder: Another `quotecast up` uses {tmp_path}" in capsys.readouterr().out
 
 
@@ -101,7 +103,7 @@ def test_a_data_folder_that_cannot_be_written_fails(
 ) -> None:
     """A path below a file is an example."""
     (tmp_path / "file").touch()
-    assert doctor.run(Settings(data_dir=tmp_path / "file" / "data", port=free_port)) == 1
+    assert doctor.examine(Settings(data_dir=tmp_path / "file" / "data", port=free_port)) == 1
     assert "FAILS   data folder: QUOTECAST_DATA_DIR: cannot write in" in capsys.readouterr().out
 
 
@@ -115,7 +117,7 @@ def test_given_servers_are_asked(
         redis_url=redis_url,
         database_url="postgresql://user:hidden@127.0.0.1:1/quotes",
     )
-    assert doctor.run(settings) == 1
+    assert doctor.examine(settings) == 1
     said = capsys.readouterr().out
     assert "ok      redis: Valkey " in said
     assert "FAILS   postgres: PostgreSQL at 127.0.0.1:1 does not answer" in said
@@ -128,7 +130,7 @@ def test_settings_are_shown_without_their_secrets(
     """The output repeats settings literally, except for passwords."""
     monkeypatch.setenv("QUOTECAST_WORKERS", "3")
     monkeypatch.setenv("QUOTECAST_REDIS_URL", "redis://user:hidden@cache:6379/0")
-    doctor.run(Settings(data_dir=tmp_path, port=free_port))
+    doctor.examine(Settings(data_dir=tmp_path, port=free_port))
     said = capsys.readouterr().out
     assert "QUOTECAST_WORKERS=3\n" in said
     assert "QUOTECAST_REDIS_URL=redis://user:***@cache:6379/0\n" in said
@@ -156,13 +158,13 @@ def test_file_of_plans_is_named(tmp_path: Path, free_port: int, capsys: pytest.C
     """A bad one fails with its place; the settings refuse it before any command runs."""
     path = tmp_path / "plans.toml"
     path.write_text("[plans.user]\n[plans.partner]\nsockets = 9\n", "utf-8")
-    doctor.run(Settings(data_dir=tmp_path, port=free_port))
+    doctor.examine(Settings(data_dir=tmp_path, port=free_port))
     assert "ok      plans: no file" in capsys.readouterr().out
-    doctor.run(Settings(data_dir=tmp_path, port=free_port, plans=str(path)))
+    doctor.examine(Settings(data_dir=tmp_path, port=free_port, plans=str(path)))
     assert f"ok      plans: {path} has user, partner\n" in capsys.readouterr().out
     path.write_text("[plans.partner]\nsockts = 9\n", "utf-8")
     problem = f"{path}: plans.partner.sockts: There is no such field"
-    assert doctor.run(Settings(data_dir=tmp_path, port=free_port, plans=str(path))) == 1
+    assert doctor.examine(Settings(data_dir=tmp_path, port=free_port, plans=str(path))) == 1
     assert f"FAILS   plans: {problem}\n" in capsys.readouterr().out
     with pytest.raises(SettingsError) as refused:
         load({"QUOTECAST_PLANS": str(path)})

@@ -1,10 +1,28 @@
-"""What the options of several commands share."""
+"""What a command declares, and what the options of several commands share."""
 
 import argparse
+from collections.abc import Callable
 from typing import Any, Final
+
+from msgspec import Struct
 
 #: What `--json` does where a command prints rows.
 ROWS: Final = "a JSON object per line"
+
+
+class Command(Struct, frozen=True):
+    """A command of `quotecast`.
+
+    `entry` names its function of settings and arguments, as a package's entry points do: a command loads only
+    the modules that it runs, so that `up`, `ingest` and `doctor` do not wait for the web framework.
+    """
+
+    name: str
+    entry: str
+    summary: str
+    add_options: Callable[[argparse.ArgumentParser], None] | None = None
+    #: Whether it may need PostgreSQL and Redis, whose settings are then checked.
+    needs_servers: bool = True
 
 
 def add_action(actions: Any, name: str, summary: str) -> argparse.ArgumentParser:

@@ -1,8 +1,9 @@
 """Options of the commands that read feeds, or what was recorded of them."""
 
 import argparse
+from typing import Final
 
-from quotecast.commands.options.actions import add_action, add_json
+from quotecast.commands.options.actions import Command, add_action, add_json
 
 
 def add_record(command: argparse.ArgumentParser) -> None:
@@ -94,3 +95,32 @@ def add_mcp(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--token-file", metavar="FILE", help="file with your own token, for tools that read your account"
     )
+
+
+COMMANDS: Final = (
+    Command(
+        "record",
+        "quotecast.commands.record:run",
+        "record an upstream's messages, for the provider `replay`",
+        add_record,
+    ),
+    Command(
+        "history",
+        "quotecast.commands.history:run",
+        "list what is recorded of the feeds, or export it",
+        add_history,
+    ),
+    Command(
+        "mcp",
+        "quotecast.commands.mcp:run",
+        "give language models tools: MCP on standard input and output",
+        add_mcp,
+    ),
+    Command("watch", "quotecast.commands.watch:run", "show quotes in the terminal as they change", add_watch),
+    Command(
+        "audit",
+        "quotecast.commands.audit:run",
+        "measure a feed, or an upstream, against thresholds",
+        add_audit,
+    ),
+)

@@ -3,7 +3,7 @@
 import argparse
 from typing import Final
 
-from quotecast.commands.options.actions import add_action, add_forms, add_json
+from quotecast.commands.options.actions import Command, add_action, add_forms, add_json
 
 #: Days for which the service has the usage of API keys.
 MAX_DAYS: Final = 400
@@ -99,3 +99,28 @@ def _usage_days(text: str) -> int:
     if not (text.isascii() and text.isdigit() and 1 <= int(text) <= MAX_DAYS):
         raise argparse.ArgumentTypeError(f"from 1 to {MAX_DAYS}")
     return int(text)
+
+
+COMMANDS: Final = (
+    Command(
+        "users",
+        "quotecast.commands.users:run",
+        "list, disable or delete users, or reset their passwords",
+        add_users,
+    ),
+    Command(
+        "keys", "quotecast.commands.keys:run", "make, list or revoke API keys, or give them plans", add_keys
+    ),
+    Command(
+        "plans",
+        "quotecast.commands.plans:run",
+        "list, show, store, delete or check the plans of API keys",
+        add_plans,
+    ),
+    Command(
+        "operators",
+        "quotecast.commands.operators:run",
+        "add, list or remove operators, or print what operators did",
+        add_operators,
+    ),
+)

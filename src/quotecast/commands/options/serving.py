@@ -1,7 +1,9 @@
 """Options of the commands that serve, of `migrate`, `doctor` and `completion`."""
 
 import argparse
+from typing import Final
 
+from quotecast.commands.options.actions import Command, add_json
 from quotecast.settings.model import MOST_WORKERS
 
 
@@ -68,15 +70,42 @@ def add_migrate(command: argparse.ArgumentParser) -> None:
 
 def add_doctor(command: argparse.ArgumentParser) -> None:
     """Adds the form of the results."""
-    command.add_argument(
-        "--json",
-        dest="entry",
-        action="store_const",
-        const="quotecast.commands.doctor:run_as_json",
-        help="a JSON object per line: `status` (about, set, ok, note, fails), `name`, `text`",
-    )
+    add_json(command, "a JSON object per line: `status` (about, set, ok, note, fails), `name`, `text`")
 
 
 def add_completion(command: argparse.ArgumentParser) -> None:
     """Adds the shell."""
     command.add_argument("shell", choices=("bash", "zsh"), help="the shell that reads the script")
+
+
+COMMANDS: Final = (
+    Command(
+        "up", "quotecast.local.up:run", "start everything here: databases, ingest and API workers", add_up
+    ),
+    Command("api", "quotecast.api.main:run", "run one API worker; several may share the port"),
+    Command(
+        "edge",
+        "quotecast.api.edge_worker:run",
+        "serve the feeds of another installation near its clients",
+        add_edge,
+        # An edge has the feeds of its origin.
+        needs_servers=False,
+    ),
+    Command("ingest", "quotecast.ingest.main:run", "run one ingest: upstreams to the bus"),
+    Command(
+        "migrate", "quotecast.commands.migrate:run", "bring the database's tables up to date", add_migrate
+    ),
+    Command("vapid", "quotecast.commands.vapid:run", "print a new key for QUOTECAST_VAPID_PRIVATE_KEY"),
+    Command(
+        "completion",
+        "quotecast.commands.completion:write",
+        "print a script for completion in bash or zsh",
+        add_completion,
+    ),
+    Command(
+        "doctor",
+        "quotecast.commands.doctor:run",
+        "check whether `up` would work here, and with which settings",
+        add_doctor,
+    ),
+)

@@ -1,8 +1,9 @@
 """Options of `quotecast simulate`."""
 
 import argparse
+from typing import Final
 
-from quotecast.commands.options.actions import add_json
+from quotecast.commands.options.actions import Command, add_json
 
 
 def add_simulate(command: argparse.ArgumentParser) -> None:
@@ -73,3 +74,13 @@ def _add_values(command: argparse.ArgumentParser) -> None:
         ),
     ):
         command.add_argument(option, type=kind, default=default, metavar=metavar, help=summary)
+
+
+COMMANDS: Final = (
+    Command(
+        "simulate",
+        "quotecast.commands.simulate:run",
+        "serve a vendor's market with invented prices",
+        add_simulate,
+    ),
+)
