@@ -2,6 +2,7 @@
 
 import argparse
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 from importlib.metadata import version
@@ -23,13 +24,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command; returns the exit code: 0, 1 for a failure, 2 for wrong settings."""
     parsed = parser().parse_args(arguments)
     try:
-        return _run(parsed)
+        code = _run(parsed)
+        sys.stdout.flush()
     except SettingsError as error:
         sys.stderr.write(f"{error}\n")
         return 2
     except QuotecastError as error:
         sys.stderr.write(f"quotecast: {error}\n")
         return 1
+    except BrokenPipeError:
+        # A reader such as `head` has what it wanted; Python would fail to flush the rest at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    return code
 
 
 def _run(arguments: argparse.Namespace) -> int:

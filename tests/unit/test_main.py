@@ -1,5 +1,6 @@
 """The command line."""
 
+import os
 import subprocess
 import sys
 from argparse import ArgumentParser, Namespace, _SubParsersAction
@@ -235,3 +236,13 @@ def test_an_edge_takes_its_origin_from_the_command_line(
     for wrong in ("quotes.example.com", "wss://quotes.example.com/api", "https://q.example.com"):
         assert __main__.main(["edge", wrong]) == 2
         assert "wss:// or ws://" in capsys.readouterr().err
+
+
+def test_a_reader_that_leaves_ends_a_command_in_silence() -> None:
+    """As `head` does after its lines."""
+    command = [sys.executable, "-m", "quotecast", "vapid"]
+    reading, writing = os.pipe()
+    os.close(reading)
+    ended = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, check=False)
+    os.close(writing)
+    assert (ended.returncode, ended.stderr) == (1, b"")
