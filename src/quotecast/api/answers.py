@@ -2,7 +2,7 @@
 
 import asyncio
 import gzip
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Collection, Iterable
 from functools import cached_property, lru_cache
 from typing import Any, Concatenate, Final, ParamSpec
 
@@ -231,6 +231,13 @@ def quote_answer(mirror: Mirror, now: float, entry: QuoteEntry) -> Answer:
     """Returns an answer that is the same until the quote, the feed's state or the epoch changes."""
     headers = feed_headers(_feed_tag(mirror, entry.seq), mirror.state(now), CACHE_QUOTES)
     return Answer(entry.full_json(), headers, tag=headers[0][1])
+
+
+def symbols_body(
+    mirror: Mirror, only: Collection[str], body: Callable[[Mirror, frozenset[str] | None], bytes]
+) -> SharedBody:
+    """Returns a list of symbols, of those that `only` names if it names any; `body` takes their keys."""
+    return SharedBody(body(mirror, mirror.scope_of(only))) if only else shared_body(mirror, body, None)
 
 
 def names_answer(mirror: Mirror, now: float, names: SharedBody) -> Answer:

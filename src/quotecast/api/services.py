@@ -74,6 +74,8 @@ class MarketServices(Struct, frozen=True, kw_only=True):
     draining: Callable[[], bool]
     #: The name of the view of the market; empty for the whole of it.
     view: str = ""
+    #: Names of the symbols and groups that lists show; empty for all.
+    only: tuple[str, ...] = ()
     #: How far back the view reaches; None for the whole past.
     reach: Reach | None = None
     #: Seconds by which the view is late.

@@ -21,11 +21,13 @@ from quotecast.market.feeds import Feed
 
 
 class ViewKey(NamedTuple):
-    """What a view depends on: the names of its feeds, its past, and whether it is late."""
+    """What a view depends on: the names of its feeds, its past, whether it is late, and its symbols."""
 
     feeds: tuple[str, ...]
     reach: Reach | None
     is_delayed: bool
+    #: Names of symbols and groups; empty for all.
+    only: tuple[str, ...] = ()
 
 
 #: Views that a worker holds; a plan and a scope make few.
@@ -56,7 +58,7 @@ class Views:
         days = grant.plan.history_days
         reach = None if days is None else Reach(grant.plan_name, days)
         feeds = tuple(feed.spec.name for feed in Feed if grant.has_feed(feed))
-        return ViewKey(feeds, reach, is_delayed=grant.plan.is_delayed)
+        return ViewKey(feeds, reach, is_delayed=grant.plan.is_delayed, only=grant.only)
 
     def of(self, key: ViewKey) -> MarketServices | None:
         """Returns a view; None for the whole market."""
@@ -85,7 +87,8 @@ class Views:
             names=Names(mirrors, documents),
             searches=Searches(mirrors, documents),
             providers={feed: whole.providers[feed] if feed in feeds else NO_PROVIDER for feed in Feed},
-            view=f"{','.join(key.feeds)} {key.reach or ''} {'delayed' if key.is_delayed else 'live'}",
+            view=" ".join(map(str, key)),
+            only=key.only,
             reach=key.reach,
         )
         if not isinstance(view, Services):

@@ -156,6 +156,14 @@ class Mirror:
         members = self.members()
         return names.union(*(members.get(group, frozenset()) for group in groups)) - frozenset(groups)
 
+    def scope_of(self, names: Iterable[str]) -> frozenset[str]:
+        """Returns the keys and groups that names mean, and the members of the groups."""
+        given = [*names]
+        keys = self.keys_named(name for name in given if ":" not in name).values()
+        groups = (self.group(name) for name in given if ":" in name)
+        named = frozenset(filter(None, [*keys, *groups]))
+        return named | self.keys_of(named)
+
     def members(self) -> dict[str, frozenset[str]]:
         """Returns the keys of the quotes in each group, by the group's name."""
         self._settle()

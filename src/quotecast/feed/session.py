@@ -249,13 +249,7 @@ class FeedSession:
     def _allowed(self, known: frozenset[str]) -> frozenset[str]:
         """Returns the keys and groups that this client may have; a group it may have includes its members."""
         only = self._limits.only
-        if not only:
-            return known
-        mirror = self.mirror
-        named = mirror.keys_named(name for name in only if ":" not in name)
-        groups = [mirror.group(name) for name in only if ":" in name]
-        mine = frozenset(filter(None, [*named.values(), *groups]))
-        return known & (mine | mirror.keys_of(mine))
+        return known & self.mirror.scope_of(only) if only else known
 
     def _union(self, added: Wanted) -> Wanted:
         wanted = self.subscription.wanted

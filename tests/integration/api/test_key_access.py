@@ -266,8 +266,6 @@ def test_the_scope_of_a_key_narrows_its_plan(service: Service, keys: KeyMaker) -
     assert get(service, key, "/api/market/bars/AAPL?range=1D").status_code == 200
     assert get(service, key, "/api/market/status").status_code == 200
     for path in (
-        "/api/market/assets",
-        "/api/market/assets?search=apple",
         "/api/openbb/market/symbols",
         "/api/market/quotes?symbols=all",
         "/api/market/quotes?symbols=AAPL,MSFT",
@@ -291,6 +289,24 @@ def test_the_scope_of_a_key_narrows_its_plan(service: Service, keys: KeyMaker) -
         assert answer["rejected"] == [{"symbol": "MSFT", "code": 403}]
         client.send('{"action":"subscribe","symbols":"all"}')
         assert client.next_of("error")["code"] == 403
+
+
+def test_lists_show_a_key_only_its_symbols(service: Service, keys: KeyMaker) -> None:
+    """Also those of its groups; another key and no key see theirs at the same address."""
+    _, key = keys.make(symbols=("AAPL", "BTC/USDT", "category:gold"))
+    _, other = keys.make(symbols=("MSFT",))
+    assets = get(service, key, "/api/market/assets")
+    assert [each["ticker"] for each in assets.json()] == ["AAPL"]
+    assert assets.headers["X-Total-Count"] == "1"
+    assert get(service, key, "/api/market/assets?search=microsoft").json() == []
+    assert [each["ticker"] for each in get(service, key, "/api/crypto/symbols").json()] == ["BTC/USDT"]
+    doviz = get(service, key, "/api/doviz/symbols").json()
+    everything = service.get("/api/doviz/symbols").json()
+    assert doviz == {name: each if name == "gold" else [] for name, each in everything.items()}
+    assert everything["gold"]
+    assert [each["ticker"] for each in get(service, other, "/api/market/assets").json()] == ["MSFT"]
+    assert get(service, other, "/api/crypto/symbols").json() == []
+    assert len(service.get("/api/market/assets").json()) > 100
 
 
 def test_a_key_is_for_its_origins_and_addresses(service: Service, keys: KeyMaker) -> None:

@@ -41,7 +41,7 @@ _KEYS: Final = frozenset({FEED, DOOR, SYMBOLS, LIVE, LIMIT, BY_ADDRESS, TAG})
 #: Data of several feeds: a client's view leaves out what its plan excludes.
 EVERY: Final = "every"
 #: In the parameter `symbol` of the path or `symbols` of the query. Nowhere: the answer has no symbols, or its
-#: maker checks them.
+#: maker leaves out those of others.
 Place = Literal["path", "query", "nowhere"]
 
 _AT: Final = "at"

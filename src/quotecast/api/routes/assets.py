@@ -15,6 +15,7 @@ from quotecast.api.services import MarketServices, require_items
 from quotecast.feed.documents import Copy
 from quotecast.market.assets import Asset, index_assets, search_assets
 from quotecast.market.codec import encode_json
+from quotecast.market.feeds import Feed
 
 MAX_SEARCH_LENGTH: Final = 100
 MAX_ASSETS: Final = 10_000
@@ -35,6 +36,7 @@ Offset = Annotated[int, QueryParameter(ge=0, description="How many to skip at th
     sync_to_thread=False,
     operation_id="listAssets",
     summary="All stocks, or the matches of a search",
+    opt={"symbols": "nowhere"},
     operation_class=PageReading,
     responses=answered(list[Asset], [examples.ASSET], "Stocks in the order of tickers", 422, 429, 503),
 )
@@ -44,6 +46,9 @@ def assets(services: MarketServices, search: Search = "", limit: Limit = None, o
     most = number_of("limit", limit, 1, MAX_ASSETS)
     copy = services.documents.assets
     found = _found(copy, require_items(services, copy), search)
+    if services.only:
+        scope = services.mirrors[Feed.STOCKS].scope_of(services.only)
+        found = [asset for asset in found if asset.ticker in scope]
     if found is copy.items and most is None and offset == 0:
         body = copy.derive(all_assets)
     else:

@@ -6,7 +6,7 @@ from litestar import Router, get
 from litestar.params import PathParameter
 from msgspec import Struct
 
-from quotecast.api.answers import Answer, all_quotes_json, names_answer, shared_body
+from quotecast.api.answers import Answer, all_quotes_json, names_answer, symbols_body
 from quotecast.api.csv import Format, formatted, formatted_apart
 from quotecast.api.edge.repeats import repeatable
 from quotecast.api.lasting import lasting_answer
@@ -133,12 +133,13 @@ def quote(services: MarketServices, symbol: Pair, form: Format = "json") -> Answ
         429,
         503,
     ),
+    opt={"symbols": "nowhere"},
 )
 @repeatable
 def symbols(services: MarketServices) -> Answer:
     """Lists the pairs in alphabetical order."""
     mirror = require_mirror(services, Feed.CRYPTO)
-    return names_answer(mirror, services.monotonic(), shared_body(mirror, _symbols))
+    return names_answer(mirror, services.monotonic(), symbols_body(mirror, services.only, _symbols))
 
 
 @get(
@@ -232,9 +233,9 @@ async def sparklines(services: Services, symbols: SparklineSymbols) -> Answer:
     return await sparklines_answer(services, Feed.CRYPTO, symbols)
 
 
-def _symbols(mirror: Mirror) -> bytes:
-    known = sorted(mirror.quotes().items())
-    return codec.encode_json([CryptoSymbol.of(quote) for _, quote in known if isinstance(quote, CryptoQuote)])
+def _symbols(mirror: Mirror, keys: frozenset[str] | None) -> bytes:
+    known = [quote for key, quote in sorted(mirror.quotes().items()) if keys is None or key in keys]
+    return codec.encode_json([CryptoSymbol.of(quote) for quote in known if isinstance(quote, CryptoQuote)])
 
 
 #: The routes that read the feed only.

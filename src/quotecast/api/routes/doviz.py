@@ -7,7 +7,7 @@ from litestar import Router, get
 from litestar.params import PathParameter, QueryParameter
 from msgspec import Struct
 
-from quotecast.api.answers import Answer, all_quotes_json, names_answer, quotes_json, shared_body
+from quotecast.api.answers import Answer, all_quotes_json, names_answer, quotes_json, symbols_body
 from quotecast.api.csv import Format, formatted, formatted_apart
 from quotecast.api.edge.repeats import repeatable
 from quotecast.api.lasting import lasting_answer
@@ -143,12 +143,13 @@ def quote(services: MarketServices, symbol: Symbol, form: Format = "json") -> An
         429,
         503,
     ),
+    opt={"symbols": "nowhere"},
 )
 @repeatable
 def symbols(services: MarketServices) -> Answer:
     """Lists all symbols, including those of single banks."""
     mirror = require_mirror(services, Feed.DOVIZ)
-    return names_answer(mirror, services.monotonic(), shared_body(mirror, _symbols))
+    return names_answer(mirror, services.monotonic(), symbols_body(mirror, services.only, _symbols))
 
 
 @get(
@@ -250,8 +251,9 @@ def _is_of(category: str, quote: Quote) -> bool:
     return isinstance(quote, DovizQuote) and quote.category == category
 
 
-def _symbols(mirror: Mirror) -> bytes:
-    known: list[Any] = [quote for _, quote in sorted(mirror.quotes().items())]
+def _symbols(mirror: Mirror, keys: frozenset[str] | None) -> bytes:
+    quotes = sorted(mirror.quotes().items())
+    known: list[Any] = [quote for key, quote in quotes if keys is None or key in keys]
     listing = {
         category: [DovizSymbol.of(quote) for quote in known if quote.category == category]
         for category in CATEGORIES
