@@ -171,7 +171,7 @@ class DatabaseAway(QuotecastError):
     retry_after = 1.0
 
     def __init__(self) -> None:
-        super().__init__("The accounts are not available now")
+        super().__init__("Account data is temporarily unavailable")
 
 
 class Busy(QuotecastError):
@@ -182,7 +182,7 @@ class Busy(QuotecastError):
     retry_after = 2.0
 
     def __init__(self) -> None:
-        super().__init__("Too much is asked at once; try again")
+        super().__init__("Too many concurrent requests; try again shortly")
 
 
 class PushOff(QuotecastError):

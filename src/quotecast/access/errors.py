@@ -26,7 +26,7 @@ class KeyNotEnough(QuotecastError):
     code = "key_not_enough"
 
     def __init__(self) -> None:
-        super().__init__("API keys open no accounts: log in and send that token")
+        super().__init__("This route needs a user token; API keys cannot access accounts")
 
 
 class OutOfScope(QuotecastError):

@@ -131,7 +131,7 @@ def networks(texts: Sequence[str]) -> tuple[ipaddress.IPv4Network | ipaddress.IP
     try:
         return tuple(ipaddress.ip_network(text, strict=False) for text in texts)
     except ValueError:
-        raise InvalidValue("scope.addresses", "Addresses or networks such as 192.0.2.0/24") from None
+        raise InvalidValue("scope.addresses", "Must be addresses or networks such as 192.0.2.0/24") from None
 
 
 def normalise(scope: Scope) -> Scope:
@@ -142,7 +142,7 @@ def normalise(scope: Scope) -> Scope:
     texts = (text.strip() for text in scope.symbols)
     symbols = tuple(dict.fromkeys(texts))
     if "" in symbols:
-        raise InvalidValue("scope.symbols", "A symbol must not be blank")
+        raise InvalidValue("scope.symbols", "Must not have a blank symbol")
     return Scope(
         feeds=tuple(dict.fromkeys(scope.feeds)),
         symbols=symbols,

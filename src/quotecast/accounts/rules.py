@@ -37,7 +37,7 @@ def email(text: str) -> str:
     address = lower_email(text)
     local, _, domain = address.rpartition("@")
     if not local or not domain or any(character.isspace() for character in address):
-        raise InvalidValue("email", "Not an email address")
+        raise InvalidValue("email", "Must be an email address")
     return address
 
 
@@ -81,18 +81,20 @@ def password(text: str, least: int = MIN_PASSWORD, field: str = "password") -> s
 
 def _check_length(field: str, text: str, least: int, most: int) -> None:
     if len(text) < least:
-        raise InvalidValue(field, "Must not be empty" if least == 1 else f"At least {least} characters")
+        raise InvalidValue(
+            field, "Must not be empty" if least == 1 else f"Must have at least {least} characters"
+        )
     if len(text) > most:
-        raise InvalidValue(field, f"At most {most} characters")
+        raise InvalidValue(field, f"Must have at most {most} characters")
 
 
 def _check_characters(field: str, text: str) -> None:
     if any(unicodedata.category(character) == "Cc" for character in text):
-        raise InvalidValue(field, "No control characters")
+        raise InvalidValue(field, "Must not have control characters")
     _check_unicode(field, text)
 
 
 def _check_unicode(field: str, text: str) -> None:
     # Python decodes bytes of a command line or an input that are not UTF-8 to lone surrogates.
     if any(unicodedata.category(character) == "Cs" for character in text):
-        raise InvalidValue(field, "Not UTF-8")
+        raise InvalidValue(field, "Must be UTF-8")

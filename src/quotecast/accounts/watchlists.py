@@ -83,7 +83,7 @@ async def change(
 async def remove(account: Account, list_id: str) -> None:
     """Deletes a list with its symbols. Raises NotFound, or InvalidValue for the first list."""
     if list_id == DEFAULT_LIST:
-        raise InvalidValue("id", "The first list stays; delete its symbols instead")
+        raise InvalidValue("id", "The first list cannot be deleted; delete its symbols instead")
     watchlist.require_list_id(list_id)
     if not await account.delete(Table, Table.id == list_id, Table.is_default.eq(False)):
         raise NotFound(watchlist.LIST)
@@ -101,7 +101,7 @@ async def _rename(account: Account, list_id: str, name: str, free_id: str) -> No
 
 async def _move(account: Account, known: Sequence[Watchlist], moved: Watchlist, position: int) -> None:
     if (moved.id == DEFAULT_LIST) != (position == 0):
-        raise InvalidValue("position", "The first list has position 0, and no other list has it")
+        raise InvalidValue("position", "Must be 0 for the first list, and above 0 for all others")
     others = [each for each in known if each.id != moved.id]
     await _number(account, [*others[:position], moved, *others[position:]])
 

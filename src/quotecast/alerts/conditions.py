@@ -40,15 +40,15 @@ def threshold_of(condition: Condition, value: float, window: str | None) -> Thre
     about_price, direction = _PLACES[condition]
     if about_price:
         if window is not None:
-            raise InvalidValue("window", f"Not with {condition}, which is about the price")
+            raise InvalidValue("window", f"Must be absent with {condition}, which is about the price")
         if not 0 < value < MAX_PRICE:
-            raise InvalidValue("value", "Above 0 and below 10^12")
+            raise InvalidValue("value", "Must be above 0 and below 10^12")
         return Threshold("price", direction, value)
     if window is None:
-        raise InvalidValue("window", "One of 5m, 15m, 1h, day")
+        raise InvalidValue("window", "Must be one of 5m, 15m, 1h, day")
     most = MAX_RISE if condition == "rises" else MAX_FALL
     if not MIN_PERCENT <= value <= most:
-        raise InvalidValue("value", f"A percentage from {MIN_PERCENT} to {most:g}")
+        raise InvalidValue("value", f"Must be a percentage from {MIN_PERCENT} to {most:g}")
     return Threshold(window, direction, value if condition == "rises" else -value)
 
 

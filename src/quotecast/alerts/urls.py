@@ -56,20 +56,22 @@ def parse_url(text: str, *, schemes: Collection[str], networks: Collection[Netwo
     connects.
     """
     if len(text.encode(errors="replace")) > MAX_BYTES:
-        raise BadUrl(f"At most {MAX_BYTES} bytes")
+        raise BadUrl(f"Must have at most {MAX_BYTES} bytes")
     if not _PLAIN.fullmatch(text):
-        raise BadUrl("Visible ASCII characters only; write bücher.example as xn--bcher-kva.example")
+        raise BadUrl("Must have visible ASCII characters only: write bücher.example as xn--bcher-kva.example")
     try:
         parts = urlsplit(text)
         port = parts.port
     except ValueError as error:
-        raise BadUrl("Not a URL") from error
+        raise BadUrl("Must be a URL") from error
     if parts.scheme not in schemes:
-        raise BadUrl(f"A URL that begins with {' or '.join(f'{each}://' for each in sorted(schemes))}")
+        raise BadUrl(
+            f"Must be a URL that begins with {' or '.join(f'{each}://' for each in sorted(schemes))}"
+        )
     if "@" in parts.netloc:
-        raise BadUrl("No user name or password")
+        raise BadUrl("Must not have a user name or password")
     if "#" in text:
-        raise BadUrl("No fragment")
+        raise BadUrl("Must not have a fragment")
     host = _host(parts.hostname or "", is_bracketed="[" in parts.netloc, networks=networks)
     port = _port(parts.scheme, port)
     query = f"?{parts.query}" if parts.query else ""
@@ -84,14 +86,14 @@ def _host(host: str, *, is_bracketed: bool, networks: Collection[Network]) -> st
             # Accepts four decimal numbers without leading zeros only.
             address = ipaddress.IPv6Address(host) if is_bracketed else ipaddress.IPv4Address(host)
         except ValueError as error:
-            raise BadUrl("Not an IP address in its usual form") from error
+            raise BadUrl("Must be an IP address in its usual form") from error
         if not is_admitted(address, networks):
-            raise BadUrl("A public address")
+            raise BadUrl("Must be a public address")
         return str(address)
     if not _HOST.fullmatch(host):
-        raise BadUrl("Not a host name")
+        raise BadUrl("Must be a host name")
     if not networks and any(host == name or host.endswith(f".{name}") for name in _LOCAL_NAMES):
-        raise BadUrl("A public host name")
+        raise BadUrl("Must be a public host name")
     return host
 
 
@@ -99,5 +101,5 @@ def _port(scheme: str, port: int | None) -> int:
     if port is None:
         return _KNOWN_PORTS[scheme]
     if port != _KNOWN_PORTS[scheme] and port < _FIRST_FREE_PORT:
-        raise BadUrl(f"Port {_KNOWN_PORTS[scheme]}, or one from {_FIRST_FREE_PORT} on")
+        raise BadUrl(f"Must have port {_KNOWN_PORTS[scheme]}, or one from {_FIRST_FREE_PORT} on")
     return port

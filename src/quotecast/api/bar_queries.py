@@ -36,10 +36,10 @@ _TOKEN: Final = re.compile(r"[A-Za-z0-9_-]{8,64}")
 #: Version, interval, order, start, end: a version that changes the fields changes the first one.
 _FIELDS: Final = re.compile(r"1\.(\w+)\.(asc|desc)\.([0-9]{0,10})\.([0-9]{0,10})")
 _WHEN: Final = (
-    "A time from 1970 to 2099: ISO 8601 such as 2026-11-20T14:30:00Z, in UTC unless it says otherwise "
-    "(write + as %2B), or Unix seconds"
+    "Must be a time from 1970 to 2099: ISO 8601 such as 2026-11-20T14:30:00Z, in UTC unless it says otherwise"
+    " (write + as %2B), or Unix seconds"
 )
-_PAGE: Final = "The X-Next-Page of an answer to the same query, with the same interval and order"
+_PAGE: Final = "Must be the X-Next-Page of an answer to the same query, with the same interval and order"
 
 
 class BarQuery(Struct, frozen=True):
@@ -81,10 +81,10 @@ def _iso_seconds(text: str) -> int:
 def check_span(query: BarQuery, now: float) -> BarQuery:
     """Returns the query, with a start if its interval needs one. Raises InvalidValue for a bad span."""
     if query.start is not None and query.start > now:
-        raise InvalidValue("start", "Not in the future")
+        raise InvalidValue("start", "Must not be in the future")
     end = now if query.end is None else min(now, query.end)
     if query.start is not None and query.end is not None and query.start >= query.end:
-        raise InvalidValue("end", "After start")
+        raise InvalidValue("end", "Must be after start")
     days = MAX_DAYS.get(query.interval)
     if days is None:
         return query
@@ -92,7 +92,7 @@ def check_span(query: BarQuery, now: float) -> BarQuery:
         # Ascending without a start is one page of the newest bars.
         return query if query.order == "asc" else replace(query, start=max(0, int(end) - days * _DAY))
     if end - query.start > days * _DAY:
-        raise InvalidValue("end", f"At most {days} days after start for bars of {query.interval}")
+        raise InvalidValue("end", f"Must be at most {days} days after start for bars of {query.interval}")
     return query
 
 

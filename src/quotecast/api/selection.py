@@ -52,7 +52,7 @@ def _selection(text: str, field: str) -> Selection:
     if not distinct:
         raise InvalidValue(field, "Name at least one symbol, or all")
     if len(distinct) > MAX_SYMBOLS:
-        raise InvalidValue(field, f"At most {MAX_SYMBOLS} symbols, or all")
+        raise InvalidValue(field, f"Must name at most {MAX_SYMBOLS} symbols, or all")
     return distinct
 
 

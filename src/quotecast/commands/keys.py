@@ -151,7 +151,9 @@ def _end(text: str, now: datetime) -> datetime:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
-        raise InvalidValue("--expires", "A number of days such as 90d, or a time in ISO 8601") from None
+        raise InvalidValue(
+            "--expires", "Must be a number of days such as 90d, or a time in ISO 8601"
+        ) from None
     until = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     if until <= now:
         raise InvalidValue("--expires", "Must be in the future")

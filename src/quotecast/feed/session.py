@@ -209,7 +209,7 @@ class FeedSession:
         if command.symbols is None:
             raise CommandError("unsubscribe needs symbols, a list or all")
         if isinstance(command.symbols, list) and subscription.wanted is None:
-            raise CommandError("the subscription is to all; unsubscribe all, then subscribe to names")
+            raise CommandError("already subscribed to all symbols; unsubscribe from `all` first")
         # The client must hear of symbols that left a group before the set changes.
         opening = subscription.advance()
         if isinstance(command.symbols, str) or subscription.wanted is None:

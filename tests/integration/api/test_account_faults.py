@@ -58,7 +58,7 @@ def every_route(service: AccountService, user: User) -> list[asyncio.Task[httpx.
 
 def is_away(response: httpx.Response) -> bool:
     """Returns whether the answer is that of an outage."""
-    assert response.json()["detail"] == "The accounts are not available now"
+    assert response.json()["detail"] == "Account data is temporarily unavailable"
     assert response.json()["code"] == "database"
     assert response.headers["retry-after"] == "1"
     return response.status_code == 503

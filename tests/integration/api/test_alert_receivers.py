@@ -73,16 +73,16 @@ async def test_secret_is_shown_once(user: User) -> None:
 @pytest.mark.parametrize(
     ("url", "message"),
     [
-        ("http://example.com/", "A URL that begins with https://"),
-        ("https://127.0.0.1/", "A public address"),
-        ("https://[::1]/", "A public address"),
-        ("https://127.1/", "Not an IP address in its usual form"),
-        ("https://localhost/", "A public host name"),
-        ("https://user:secret@example.com/", "No user name or password"),
-        ("https://example.com:22/", "Port 443, or one from 1024 on"),
-        ("https://example.com/" + "a" * 2050, "At most 2048 bytes"),
-        ("example.com", "A URL that begins with https://"),
-        ("", "Visible ASCII characters only; write bücher.example as xn--bcher-kva.example"),
+        ("http://example.com/", "Must be a URL that begins with https://"),
+        ("https://127.0.0.1/", "Must be a public address"),
+        ("https://[::1]/", "Must be a public address"),
+        ("https://127.1/", "Must be an IP address in its usual form"),
+        ("https://localhost/", "Must be a public host name"),
+        ("https://user:secret@example.com/", "Must not have a user name or password"),
+        ("https://example.com:22/", "Must have port 443, or one from 1024 on"),
+        ("https://example.com/" + "a" * 2050, "Must have at most 2048 bytes"),
+        ("example.com", "Must be a URL that begins with https://"),
+        ("", "Must have visible ASCII characters only: write bücher.example as xn--bcher-kva.example"),
     ],
 )
 async def test_bad_address_is_answered_with_the_reason(accounts_url: str, url: str, message: str) -> None:

@@ -126,7 +126,7 @@ async def test_the_number_of_bars_is_bounded(service: BarService) -> None:
     answer = await service.get(f"{STOCKS}{names}&limit=251")
     assert (answer.status_code, answer.json()["errors"]) == (
         422,
-        [{"field": "limit", "message": "At most 250 for 40 symbols"}],
+        [{"field": "limit", "message": "Must be at most 250 for 40 symbols"}],
     )
     assert (await service.get(f"{STOCKS}{names}&limit=250")).status_code == 200
 

@@ -118,7 +118,10 @@ async def test_a_limit_alone_has_the_newest_bars_of_the_interval(
     answer = await service.get(f"{path}?{name}=1h&limit=2")
     assert times([answer]) == known[-2:]
     refused = await service.get(f"{path}?interval=1h&timeframe=D&limit=2")
-    assert refused.json()["errors"][0]["message"] == "Another name of interval: give one of them"
+    assert (
+        refused.json()["errors"][0]["message"]
+        == "Must not be given together with interval, of which it is another name"
+    )
 
 
 @pytest.mark.parametrize("name", ["start", "end"])
@@ -294,21 +297,21 @@ async def test_bars_name_the_tick_size(service: BarService, query: str) -> None:
 
 
 BAD: list[tuple[str, str, str]] = [
-    (f"{APPLE}?start=2026-11-01&range=1D", "range", "Not together with start"),
-    (f"{APPLE}?start=2026-11-01&interval=30m", "interval", "One of 1m, 5m"),
-    (f"{APPLE}?limit=0", "limit", "A whole number from 1 to 1000"),
-    (f"{APPLE}?limit=1001&start=2026-11-01", "limit", "A whole number from 1 to 1000"),
-    (f"{APPLE}?range=5D&interval=1m&order=up", "order", "One of asc, desc"),
+    (f"{APPLE}?start=2026-11-01&range=1D", "range", "Must not be given together with start"),
+    (f"{APPLE}?start=2026-11-01&interval=30m", "interval", "Must be one of 1m, 5m"),
+    (f"{APPLE}?limit=0", "limit", "Must be a whole number from 1 to 1000"),
+    (f"{APPLE}?limit=1001&start=2026-11-01", "limit", "Must be a whole number from 1 to 1000"),
+    (f"{APPLE}?range=5D&interval=1m&order=up", "order", "Must be one of asc, desc"),
     *(
         (f"{path}?{field}={quote(text)}", field, WHEN)
         for path in (APPLE, BITCOIN)
         for field in ("start", "end")
         for text in ("", "yesterday", "1969-12-31", "2100-01-01", "-5", "1e9", "2026-11-20T25:00Z")
     ),
-    (f"{BITCOIN}?start=2026-11-20T15:30:01Z", "start", "Not in the future"),
-    (f"{BITCOIN}?start=2026-11-20&end=2026-11-20", "end", "After start"),
-    (f"{BITCOIN}?timeframe=1m&start=2026-10-01", "end", "At most 35 days after start"),
-    (f"{BITCOIN}?timeframe=30m&start=0&end=1000000000", "end", "At most 370 days after start"),
+    (f"{BITCOIN}?start=2026-11-20T15:30:01Z", "start", "Must not be in the future"),
+    (f"{BITCOIN}?start=2026-11-20&end=2026-11-20", "end", "Must be after start"),
+    (f"{BITCOIN}?timeframe=1m&start=2026-10-01", "end", "Must be at most 35 days after start"),
+    (f"{BITCOIN}?timeframe=30m&start=0&end=1000000000", "end", "Must be at most 370 days after start"),
     (f"{BITCOIN}?page=", "page", "X-Next-Page"),
     (f"{BITCOIN}?page={'A' * 4000}", "page", "X-Next-Page"),
     (f"{BITCOIN}?page=MS4xbS5hc2MuMC45", "page", "X-Next-Page"),

@@ -89,22 +89,34 @@ async def test_a_pair_may_be_spelled_in_many_ways(service: BarService, spelling:
 @pytest.mark.parametrize(
     ("path", "field", "message"),
     [
-        (f"{APPLE}?range=2D", "range", f"One of {RANGES}"),
-        (f"{APPLE}?range=", "range", f"One of {RANGES}"),
-        (f"{APPLE}?range=1D,5D", "range", f"One of {RANGES}"),
-        (f"{APPLE}?interval=", "interval", f"One of {STOCK_INTERVALS}"),
-        (f"{APPLE}?interval=2h", "interval", f"One of {STOCK_INTERVALS}"),
-        (f"{APPLE}?interval=30m", "interval", f"One of {STOCK_INTERVALS}"),
-        (f"{APPLE}?interval=5M", "interval", f"One of {STOCK_INTERVALS}"),
-        (f"{APPLE}?range=3M&interval=1m", "interval", "Too fine for 3M; one of 5m, 15m, 1h, 4h, D, W, M"),
-        (f"{APPLE}?range=1Y&interval=5m", "interval", "Too fine for 1Y; one of 15m, 1h, 4h, D, W, M"),
-        (f"{APPLE}?range=ytd&interval=5m", "interval", "Too fine for YTD; one of 15m, 1h, 4h, D, W, M"),
-        (f"{APPLE}?range=5Y&interval=15m", "interval", "Too fine for 5Y; one of 1h, 4h, D, W, M"),
-        (f"{BITCOIN}?timeframe=", "timeframe", f"One of {TIMEFRAMES}"),
-        (f"{BITCOIN}?timeframe=2h", "timeframe", f"One of {TIMEFRAMES}"),
-        (f"{BITCOIN}?timeframe=15M", "timeframe", f"One of {TIMEFRAMES}"),
+        (f"{APPLE}?range=2D", "range", f"Must be one of {RANGES}"),
+        (f"{APPLE}?range=", "range", f"Must be one of {RANGES}"),
+        (f"{APPLE}?range=1D,5D", "range", f"Must be one of {RANGES}"),
+        (f"{APPLE}?interval=", "interval", f"Must be one of {STOCK_INTERVALS}"),
+        (f"{APPLE}?interval=2h", "interval", f"Must be one of {STOCK_INTERVALS}"),
+        (f"{APPLE}?interval=30m", "interval", f"Must be one of {STOCK_INTERVALS}"),
+        (f"{APPLE}?interval=5M", "interval", f"Must be one of {STOCK_INTERVALS}"),
+        (
+            f"{APPLE}?range=3M&interval=1m",
+            "interval",
+            "Is too fine for 3M; must be one of 5m, 15m, 1h, 4h, D, W, M",
+        ),
+        (
+            f"{APPLE}?range=1Y&interval=5m",
+            "interval",
+            "Is too fine for 1Y; must be one of 15m, 1h, 4h, D, W, M",
+        ),
+        (
+            f"{APPLE}?range=ytd&interval=5m",
+            "interval",
+            "Is too fine for YTD; must be one of 15m, 1h, 4h, D, W, M",
+        ),
+        (f"{APPLE}?range=5Y&interval=15m", "interval", "Is too fine for 5Y; must be one of 1h, 4h, D, W, M"),
+        (f"{BITCOIN}?timeframe=", "timeframe", f"Must be one of {TIMEFRAMES}"),
+        (f"{BITCOIN}?timeframe=2h", "timeframe", f"Must be one of {TIMEFRAMES}"),
+        (f"{BITCOIN}?timeframe=15M", "timeframe", f"Must be one of {TIMEFRAMES}"),
         *(
-            (f"{BITCOIN}?limit={text}", "limit", "A whole number from 1 to 1000")
+            (f"{BITCOIN}?limit={text}", "limit", "Must be a whole number from 1 to 1000")
             for text in ("0", "-1", "1001", "1e9", "1e2", "10.0", "%2B5", "007", "many", "", "%205", "%D9%A3")
         ),
     ],

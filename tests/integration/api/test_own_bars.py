@@ -167,7 +167,7 @@ async def test_doviz_has_the_parameters_of_crypto(service: BarService) -> None:
     assert (await service.get("/api/doviz/bars/nope")).status_code == 404
     assert (await service.get(f"{GOLD}?timeframe=7m")).json()["errors"][0]["field"] == "timeframe"
     assert (await service.get(f"{GOLD}?source=alpaca")).json()["errors"] == [
-        {"field": "source", "message": "Only own, or nothing"}
+        {"field": "source", "message": "Must be own, or absent"}
     ]
 
 

@@ -77,7 +77,9 @@ async def test_one_bad_row_adds_none(user: User, query: str) -> None:
     response = await load(user, FILE + "AAPL,0,1,,\r\n", IMPORT + query)
     assert response.status_code == 422
     assert response.json()["detail"] == "Invalid file"
-    assert response.json()["errors"] == [{"field": "shares", "message": "Above 0 and below 10^12", "line": 4}]
+    assert response.json()["errors"] == [
+        {"field": "shares", "message": "Must be above 0 and below 10^12", "line": 4}
+    ]
     assert await listed(user) == []
 
 

@@ -119,7 +119,7 @@ async def test_a_ticker_of_two_kinds_is_taken_off_by_type(accounts_url: str) -> 
         assert (await user.post(WATCHLIST, {"ticker": "usd"})).json()["type"] == "stock"
         assert (await user.post(WATCHLIST, {"ticker": "usd", "type": "doviz"})).status_code == 201
         unclear = await user.delete(f"{WATCHLIST}/USD")
-        assert unclear.json()["errors"] == [{"field": "type", "message": "One of stock, doviz"}]
+        assert unclear.json()["errors"] == [{"field": "type", "message": "Must be one of stock, doviz"}]
         assert (await user.delete(f"{WATCHLIST}/USD?type=crypto")).status_code == 404
         assert (await user.delete(f"{WATCHLIST}/USD?type=bond")).status_code == 422
         assert (await user.delete(f"{WATCHLIST}/USD?type=stock")).status_code == 204

@@ -137,7 +137,7 @@ async def test_first_list_cannot_be_deleted(user: User) -> None:
     refused = await user.delete(f"{LISTS}/default")
     assert (refused.status_code, refused.json()["errors"][0]["message"]) == (
         422,
-        "The first list stays; delete its symbols instead",
+        "The first list cannot be deleted; delete its symbols instead",
     )
     assert (await names(user), await tickers(user)) == (["Mine"], ["AAPL"])
 

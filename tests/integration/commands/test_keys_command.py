@@ -101,11 +101,11 @@ async def test_time_without_a_zone_is_utc(accounts_url: str) -> None:
         (("--name", "x", "--plan", "gold"), "There is no plan 'gold': one of user"),
         (("--name", "x", "--user", "nobody@example.com"), "User not found"),
         (("--name", "x", "--expires", "2001-01-01"), "--expires: Must be in the future"),
-        (("--name", "x", "--expires", "soon"), "--expires: A number of days such as 90d"),
+        (("--name", "x", "--expires", "soon"), "--expires: Must be a number of days such as 90d"),
         (("--name", "x", "--feeds", "bonds"), "--feeds[0]: Must be one of market, crypto, doviz"),
         (("--name", "x", "--symbols", " , "), "--symbols: Name at least one"),
         (("--name", "x", "--origins", "example.com"), "--origins[0]: "),
-        (("--name", "x", "--addresses", "home"), "scope.addresses: Addresses or networks"),
+        (("--name", "x", "--addresses", "home"), "scope.addresses: Must be addresses or networks"),
     ],
 )
 async def test_wrong_option_makes_no_key(accounts_url: str, options: tuple[str, ...], message: str) -> None:

@@ -87,7 +87,7 @@ async def test_a_password_is_replaced(accounts_url: str) -> None:
     async with account_service(accounts_url) as service:
         user = await service.register()
         code, _, said = await command("password", user.email, typed=b"short\n", database_url=accounts_url)
-        assert (code, "At least 8 characters" in said) == (1, True)
+        assert (code, "Must have at least 8 characters" in said) == (1, True)
         assert (await user.get("/api/auth/profile")).status_code == 200
         given = "another password"
         answer = await command(
@@ -133,9 +133,9 @@ async def test_bytes_that_are_no_text_are_refused(accounts_url: str) -> None:
     async with account_service(accounts_url) as service:
         user = await service.register()
     answer = await command("disable", b"ay\xffse@example.com", database_url=accounts_url)
-    assert answer == (1, "", "quotecast: email: Not UTF-8\n")
+    assert answer == (1, "", "quotecast: email: Must be UTF-8\n")
     answer = await command("password", user.email, typed=b"another\xffpassword\n", database_url=accounts_url)
-    assert answer == (1, "", "quotecast: password: Not UTF-8\n")
+    assert answer == (1, "", "quotecast: password: Must be UTF-8\n")
 
 
 async def test_who_is_deleted_leaves_nothing(accounts_url: str) -> None:

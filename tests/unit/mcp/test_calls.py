@@ -36,14 +36,14 @@ async def test_the_service_refuses_in_its_own_words() -> None:
         detail="Invalid limit",
         code="invalid",
         request_id="ab12",
-        errors=[{"field": "limit", "message": "A whole number from 1 to 1000"}],
+        errors=[{"field": "limit", "message": "Must be a whole number from 1 to 1000"}],
         headers={"retry-after": "7"},
     )
     calls = Calls()
     with pytest.raises(Refused) as refused:
         await calls.run("news", {}, asking_of(answer))
     assert str(refused.value) == (
-        "Invalid limit; limit: A whole number from 1 to 1000; try again in 7 s "
+        "Invalid limit; limit: Must be a whole number from 1 to 1000; try again in 7 s "
         "(HTTP 422, invalid, request ab12)"
     )
     assert calls.counts == {("news", "refused"): 1}

@@ -177,12 +177,12 @@ class Gate:
         origin = _header(scope, b"origin")
         # Clients that are no browsers send no origin and pass, as they do elsewhere.
         if origins and origin is not None and origin.decode("latin-1").lower() not in origins:
-            raise OutOfScope("This API key is not for pages of this origin")
+            raise OutOfScope("This API key is not allowed from this origin")
         if not allowed:
             return
         address = self._client_of(scope)
         if address is None or not any(address in network for network in networks(allowed)):
-            raise OutOfScope("This API key is not for this address")
+            raise OutOfScope("This API key is not allowed from this address")
 
     def _check(self, grant: Grant, scope: Scope, route: Route | None) -> None:
         """Raises OutOfPlan or OutOfScope for a route that a client may not have."""

@@ -36,18 +36,18 @@ _ERRORS: Final = {
     ),
     403: refused(
         "An API key is given in place of a token",
-        Problem("API keys open no accounts: log in and send that token", "key_not_enough", ID),
+        Problem("This route needs a user token; API keys cannot access accounts", "key_not_enough", ID),
     ),
     408: refused("The body did not arrive in time", Problem("Request Timeout", "request_timeout", ID)),
     413: refused("The body is too large", Problem("Payload Too Large", "too_large", ID)),
     422: refused(
         "A value is out of bounds",
-        Problem("Invalid name", "invalid", ID, [FieldProblem("name", "At most 100 characters")]),
+        Problem("Invalid name", "invalid", ID, [FieldProblem("name", "Must have at most 100 characters")]),
     ),
     429: refused("The rate limit of this client and path is exhausted", Problem("Too Many Requests")),
     503: refused(
         "Accounts are unavailable; a write may or may not have taken effect",
-        Problem("The accounts are not available now", "database", ID),
+        Problem("Account data is temporarily unavailable", "database", ID),
     ),
 }
 _OF_ALL: Final = (401, 403, 429, 503)
@@ -141,7 +141,7 @@ def replayable() -> list[Parameter]:
             name="Idempotency-Key",
             param_in="header",
             required=False,
-            description="1 to 255 visible ASCII characters that identify this request for 24 hours",
+            description="Must have 1 to 255 visible ASCII characters that identify this request for 24 hours",
             schema=Schema(type=OpenAPIType.STRING, min_length=1, max_length=255),
         )
     ]

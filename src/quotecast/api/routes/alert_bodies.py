@@ -149,7 +149,7 @@ def _changed_threshold(given: AlertChange, before: Mapping[str, Any]) -> Thresho
     condition = old if given.condition is UNSET else given.condition
     to_price = condition in {"above", "below"}
     if given.value is UNSET and to_price != (before["measure"] == "price"):
-        raise InvalidValue("value", "Missing: a price and a percentage are not the same")
+        raise InvalidValue("value", "Must be given: a price and a percentage are not the same")
     value = value_of(old, before["threshold"]) if given.value is UNSET else given.value
     stays = None if to_price else window_of(before["measure"])
     return threshold_of(condition, value, stays if given.window is UNSET else given.window)

@@ -76,7 +76,7 @@ _GIVEN: Final = {
 _OFF: Final = refused(
     "The service has no key for Web Push, or accounts are unavailable",
     Problem("This service sends no notifications: it has no VAPID key", "push_off", ID),
-    Problem("The accounts are not available now", "database", ID),
+    Problem("Account data is temporarily unavailable", "database", ID),
 )
 _FULL: Final = refused(
     "You have as many as you may", Problem(f"At most {MAX_SUBSCRIPTIONS} push subscriptions", "full", ID)
@@ -161,16 +161,16 @@ def _check(services: Services, given: NewSubscription) -> None:
     except BadUrl as error:
         raise InvalidValue("endpoint", str(error)) from error
     if not push.is_public_key(_decoded("keys.p256dh", given.keys.p256dh)):
-        raise InvalidValue("keys.p256dh", "Not a public key of P-256")
+        raise InvalidValue("keys.p256dh", "Must be a public key of P-256")
     if len(_decoded("keys.auth", given.keys.auth)) != push.AUTH_BYTES:
-        raise InvalidValue("keys.auth", f"Not {push.AUTH_BYTES} bytes")
+        raise InvalidValue("keys.auth", f"Must be {push.AUTH_BYTES} bytes")
 
 
 def _decoded(field: str, text: str) -> bytes:
     try:
         return push.decode(text)
     except ValueError as error:
-        raise InvalidValue(field, "Not base64url") from error
+        raise InvalidValue(field, "Must be base64url") from error
 
 
 def _shown(browser: Browser) -> Subscription:

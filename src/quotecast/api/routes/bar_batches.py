@@ -66,7 +66,9 @@ def batch_paging(names: Sequence[str], paging: Paging) -> Paging:
     """Returns the parameters with a limit. Raises InvalidValue for more bars than one answer has."""
     count = DEFAULT_BATCH_BARS if paging.limit is None else count_of(paging.limit)
     if count * len(names) > MAX_BATCH_BARS:
-        raise InvalidValue("limit", f"At most {MAX_BATCH_BARS // len(names)} for {len(names)} symbols")
+        raise InvalidValue(
+            "limit", f"Must be at most {MAX_BATCH_BARS // len(names)} for {len(names)} symbols"
+        )
     return replace(paging, limit=str(count))
 
 

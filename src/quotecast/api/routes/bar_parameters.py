@@ -140,7 +140,7 @@ class Paging(Struct, frozen=True):
     def own_only(self) -> bool:
         """Returns whether a query is for own bars only. Raises InvalidValue."""
         if self.source is not None and self.source.strip().lower() != _OWN:
-            raise InvalidValue("source", f"Only {_OWN}, or nothing")
+            raise InvalidValue("source", f"Must be {_OWN}, or absent")
         return self.source is not None
 
     def query(self, interval: Interval) -> BarQuery:
@@ -159,7 +159,7 @@ def _order_of(text: str | None) -> Order:
     folded = ORDERS[0] if text is None else text.strip().lower()
     order = next((each for each in ORDERS if each == folded), None)
     if order is None:
-        raise InvalidValue("order", f"One of {', '.join(ORDERS)}")
+        raise InvalidValue("order", f"Must be one of {', '.join(ORDERS)}")
     return order
 
 
@@ -167,13 +167,13 @@ def range_and_interval(span: str | None, given: Length) -> tuple[Range, Interval
     """Returns range and interval of a request for stocks. Raises InvalidValue, also if they do not fit."""
     wanted = parse_range("1D" if span is None else span)
     if wanted is None:
-        raise InvalidValue("range", f"One of {', '.join(RANGES)}")
+        raise InvalidValue("range", f"Must be one of {', '.join(RANGES)}")
     length = _interval_of(wanted, given)
     if given.text is None:
         return wanted, length
     allowed = intervals_of(wanted, STOCK_INTERVALS)
     if length not in allowed:
-        raise InvalidValue(given.field, f"Too fine for {wanted}; one of {', '.join(allowed)}")
+        raise InvalidValue(given.field, f"Is too fine for {wanted}; must be one of {', '.join(allowed)}")
     return wanted, length
 
 
@@ -224,14 +224,14 @@ class StockQuery(Struct, frozen=True):
 def _is_extended(session: str | None) -> bool:
     folded = _SESSIONS[0] if session is None else session.strip().lower()
     if folded not in _SESSIONS:
-        raise InvalidValue("session", f"One of {', '.join(_SESSIONS)}")
+        raise InvalidValue("session", f"Must be one of {', '.join(_SESSIONS)}")
     return folded == _SESSIONS[1]
 
 
 def _interval_since(span: str | None, given: Length) -> Interval:
     """Returns the interval of a request for stocks with a start. Raises InvalidValue."""
     if span is not None:
-        raise InvalidValue("range", "Not together with start: give one of them")
+        raise InvalidValue("range", "Must not be given together with start")
     return "D" if given.text is None else _require_interval(given.field, given.text, STOCK_INTERVALS)
 
 
@@ -245,7 +245,9 @@ def _interval_of(span: Range, given: Length) -> Interval:
 def one_length(interval: str | None, timeframe: str | None) -> Length:
     """Returns the length that a request gives by either name. Raises InvalidValue for two different ones."""
     if interval is not None and timeframe is not None and interval != timeframe:
-        raise InvalidValue("timeframe", "Another name of interval: give one of them")
+        raise InvalidValue(
+            "timeframe", "Must not be given together with interval, of which it is another name"
+        )
     return Length("timeframe", timeframe) if interval is None else Length("interval", interval)
 
 
@@ -260,12 +262,12 @@ def count_of(text: str | None) -> int:
     if text is None:
         return DEFAULT_BARS
     if not _COUNT.fullmatch(text) or int(text) > MAX_BARS:
-        raise InvalidValue("limit", f"A whole number from 1 to {MAX_BARS}")
+        raise InvalidValue("limit", f"Must be a whole number from 1 to {MAX_BARS}")
     return int(text)
 
 
 def _require_interval(field: str, text: str, offered: tuple[Interval, ...]) -> Interval:
     interval = parse_interval(text)
     if interval is None or interval not in offered:
-        raise InvalidValue(field, f"One of {', '.join(offered)}")
+        raise InvalidValue(field, f"Must be one of {', '.join(offered)}")
     return interval

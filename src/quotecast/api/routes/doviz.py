@@ -105,7 +105,7 @@ async def quotes(
     wanted = None if category is None else category.strip().lower()
     mirror, now = await mirror_at(services, Feed.DOVIZ, at), services.monotonic()
     if wanted is not None and wanted not in CATEGORIES:
-        raise InvalidValue("category", f"One of {', '.join(CATEGORIES)}")
+        raise InvalidValue("category", f"Must be one of {', '.join(CATEGORIES)}")
     if page:
         answer = page.answer(mirror, now, wants=None if wanted is None else partial(_is_of, wanted))
     elif wanted is None:

@@ -44,7 +44,7 @@ def _errors(*statuses: int) -> dict[int, ResponseSpec]:
 _ERRORS: Final = {
     422: refused(
         "A date is invalid or out of bounds",
-        Problem("Invalid from", "invalid", errors=[FieldProblem("from", "Not after to")]),
+        Problem("Invalid from", "invalid", errors=[FieldProblem("from", "Must not be after to")]),
     ),
     503: refused(
         "The upstream failed with an empty cache, does not offer this, or no provider is configured",
@@ -160,7 +160,7 @@ def _day(field: str, text: str | None) -> date | None:
     try:
         return date.fromisoformat(text if _DATE.fullmatch(text) else "")
     except ValueError:
-        raise InvalidValue(field, "Not a date such as 2026-11-20") from None
+        raise InvalidValue(field, "Must be a date such as 2026-11-20") from None
 
 
 def _span(first: date | None, last: date | None, today: date) -> tuple[date, date]:
@@ -170,9 +170,9 @@ def _span(first: date | None, last: date | None, today: date) -> tuple[date, dat
     if last is None:
         last = _shift(first, DEFAULT_DAYS)
     if first > last:
-        raise InvalidValue("from", "Not after to")
+        raise InvalidValue("from", "Must not be after to")
     if (last - first).days > MAX_DAYS:
-        raise InvalidValue("to", f"At most {MAX_DAYS} days after from")
+        raise InvalidValue("to", f"Must be at most {MAX_DAYS} days after from")
     return first, last
 
 

@@ -29,7 +29,7 @@ def ticker_of(text: str, mirrors: Mirrors) -> str:
     """Returns the ticker as its feed spells it. Raises InvalidValue."""
     ticker = stored_spelling(mirrors, text)
     if ticker is None:
-        raise InvalidValue("ticker", "Not a ticker")
+        raise InvalidValue("ticker", "Must be a ticker")
     return ticker
 
 
@@ -51,9 +51,9 @@ def day_of(text: str, now: datetime) -> date:
     except ValueError:
         day = None
     if day is None:
-        raise InvalidValue("bought_at", "A date as YYYY-MM-DD")
+        raise InvalidValue("bought_at", "Must be a date as YYYY-MM-DD")
     if not EARLIEST <= day <= (now + _FIRST_DAYLIGHT).date():
-        raise InvalidValue("bought_at", f"From {EARLIEST} to today")
+        raise InvalidValue("bought_at", f"Must be from {EARLIEST} to today")
     return day
 
 
@@ -70,16 +70,16 @@ def currency_code(field: str, text: str) -> str:
         raise InvalidValue(field, f"{unit} is a minor unit: give amounts in {major}")
     code = unit.upper()
     if code not in CURRENCIES:
-        raise InvalidValue(field, "Not a code of ISO 4217")
+        raise InvalidValue(field, "Must be a code of ISO 4217")
     return code
 
 
 def _amount(field: str, number: bytes, *, zero: bool) -> Decimal:
     amount = money.parse_amount(number)
     if amount is None:
-        raise InvalidValue(field, "A number of at most 64 characters")
+        raise InvalidValue(field, "Must be a number of at most 64 characters")
     if money.decimal_places(amount) > money.PLACES:
-        raise InvalidValue(field, f"At most {money.PLACES} decimals")
+        raise InvalidValue(field, f"Must have at most {money.PLACES} decimals")
     if not (Decimal(0) <= amount < LIMIT) or (amount == 0 and not zero):
-        raise InvalidValue(field, f"{'At least' if zero else 'Above'} 0 and below 10^12")
+        raise InvalidValue(field, f"Must be {'at least' if zero else 'above'} 0 and below 10^12")
     return amount

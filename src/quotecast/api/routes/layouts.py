@@ -111,9 +111,9 @@ def _require_object(layout: bytes) -> str:
     except (ValueError, RecursionError) as error:
         raise MalformedJson from error
     if not isinstance(value, dict):
-        raise InvalidValue("layout", "Not an object")
+        raise InvalidValue("layout", "Must be an object")
     if _is_deeper(value, MAX_DEPTH):
-        raise InvalidValue("layout", f"At most {MAX_DEPTH} levels")
+        raise InvalidValue("layout", f"Must have at most {MAX_DEPTH} levels")
     return layout.decode()
 
 

@@ -121,7 +121,7 @@ async def quotes(
     page = SymbolPage(limit, after)
     wanted = "all" if page and symbols is None else selection_of(require_symbols(symbols))
     if page and wanted != "all":
-        raise InvalidValue("symbols", "Pages are of all symbols: leave symbols out, or name all")
+        raise InvalidValue("symbols", "Paging covers all symbols: omit `symbols` or send `all`")
     mirror, now = await mirror_at(services, Feed.STOCKS, at), services.monotonic()
     if page:
         answer = page.answer(mirror, now, *missing_headers([]))

@@ -81,5 +81,5 @@ def changed_values(given: HoldingChange, now: datetime) -> dict[str, Any]:
     if given.currency is not UNSET:
         values["currency"] = currency_code("currency", given.currency)
     if not values:
-        raise InvalidValue("shares", "Missing, as are avg_cost, bought_at and currency")
+        raise InvalidValue("shares", "Must be given, together with avg_cost, bought_at and currency")
     return values

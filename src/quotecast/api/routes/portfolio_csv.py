@@ -81,7 +81,7 @@ _SHOWN: Final = RowShown(
     ticker="AAPL", shares=0.1, avg_cost=187.5, bought_at=date(2026, 3, 2), currency="USD", type="stock"
 )
 _PROBLEM: Final = Problem(
-    "Invalid file", "invalid", ID, [FieldProblem("shares", "Above 0 and below 10^12", 2)]
+    "Invalid file", "invalid", ID, [FieldProblem("shares", "Must be above 0 and below 10^12", 2)]
 )
 
 

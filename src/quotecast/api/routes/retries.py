@@ -23,7 +23,7 @@ def replay_key(request: HttpRequest) -> str | None:
     """Returns the `Idempotency-Key`; None without one. Raises InvalidValue."""
     key = request.headers.get("idempotency-key")
     if key is not None and not _KEY.fullmatch(key):
-        raise InvalidValue("Idempotency-Key", "1 to 255 visible ASCII characters")
+        raise InvalidValue("Idempotency-Key", "Must have 1 to 255 visible ASCII characters")
     return key
 
 

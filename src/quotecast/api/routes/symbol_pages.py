@@ -44,7 +44,7 @@ class SymbolPage:
 
     def __init__(self, limit: str | None, after: str | None) -> None:
         if after is not None and len(after) > MAX_SYMBOL_LENGTH:
-            raise InvalidValue("after", f"At most {MAX_SYMBOL_LENGTH} characters")
+            raise InvalidValue("after", f"Must have at most {MAX_SYMBOL_LENGTH} characters")
         self._asked = limit is not None or after is not None
         self._limit = number_of("limit", limit, 1, MAX_QUOTES) or DEFAULT_QUOTES
         self._after = after or ""

@@ -207,7 +207,7 @@ async def remove(
         if not named:
             raise NotFound("Watchlist entry")
         if len(named) > 1:
-            raise InvalidValue("type", f"One of {', '.join(entry.kind for entry in named)}")
+            raise InvalidValue("type", f"Must be one of {', '.join(entry.kind for entry in named)}")
         await watchlist.remove(account, named[0], list_id)
 
     await with_account(request, write, writing=True)
@@ -216,7 +216,7 @@ async def remove(
 def resolve_ticker(services: Services, ticker: str, kind: Kind | None) -> tuple[Kind, str]:
     """Returns kind and key of a ticker. Raises InvalidValue, SymbolNotFound, NoData or ProviderMissing."""
     if not ticker.strip():
-        raise InvalidValue("ticker", "Not a ticker")
+        raise InvalidValue("ticker", "Must be a ticker")
     asked = [feed_of_kind(kind)] if kind else list(Feed)
     provided = [feed for feed in asked if services.providers[feed] != NO_PROVIDER]
     if kind and not provided:

@@ -53,7 +53,7 @@ def _refused(description: str, problem: Problem, message: str) -> ResponseSpec:
     return described(ChartProblem, _chart_problem(problem, message), description)
 
 
-_INVALID: Final = [FieldProblem("resolution", "One of 1, 5, 15, 1D, 1W, 1M")]
+_INVALID: Final = [FieldProblem("resolution", "Must be one of 1, 5, 15, 1D, 1W, 1M")]
 _ERRORS: Final = {
     404: _refused(
         "No feed has the symbol", Problem("Symbol not found", "symbol_not_found", ID), "Symbol not found"
@@ -61,7 +61,7 @@ _ERRORS: Final = {
     422: _refused(
         "A value is out of bounds",
         Problem("Invalid resolution", "invalid", ID, _INVALID),
-        "Invalid resolution; resolution: One of 1, 5, 15, 1D, 1W, 1M",
+        "Invalid resolution; resolution: Must be one of 1, 5, 15, 1D, 1W, 1M",
     ),
     503: _refused(
         "The feed has no data yet, no provider, or its upstream failed",

@@ -24,7 +24,7 @@ _LATEST: Final = 4_102_444_800
 #: Charts compute times, so they may be negative, and have fractions.
 _SECONDS: Final = re.compile(r"-?[0-9]{1,12}(\.[0-9]{1,20})?")
 _COUNT: Final = re.compile(r"[0-9]{1,7}")
-_WHEN: Final = "A Unix time in seconds"
+_WHEN: Final = "Must be a Unix time in seconds"
 
 
 def _text(name: str, description: str, example: str, **more: Any) -> QueryParameter:
@@ -135,7 +135,7 @@ def count_of(text: str | None) -> int | None:
     if text is None:
         return None
     if not _COUNT.fullmatch(text):
-        raise InvalidValue("countback", "A whole number of at most seven digits")
+        raise InvalidValue("countback", "Must be a whole number of at most seven digits")
     return int(text) or None
 
 
@@ -143,17 +143,17 @@ def interval_of(text: str, resolutions: list[str]) -> Interval:
     """Returns the interval of a resolution that an instrument has. Raises InvalidValue."""
     resolution = resolution_of(text)
     if resolution not in resolutions:
-        raise InvalidValue("resolution", f"One of {', '.join(resolutions)}")
+        raise InvalidValue("resolution", f"Must be one of {', '.join(resolutions)}")
     return RESOLUTIONS[resolution]
 
 
 def kind_of(text: str) -> str:
     """Returns a type of symbols, or nothing for all types. Raises InvalidValue."""
     if text and text not in TYPES:
-        raise InvalidValue("type", f"One of {', '.join(TYPES)}, or nothing")
+        raise InvalidValue("type", f"Must be one of {', '.join(TYPES)}, or nothing")
     return text
 
 
 def missing_start() -> InvalidValue:
     """Returns the error of a span without a beginning."""
-    return InvalidValue("from", "Missing; or name a countback")
+    return InvalidValue("from", "Must be given, or else countback")
