@@ -24,7 +24,7 @@ class NoClaims(Enum):
     INVALID = "its token is invalid"
 
 
-class RequestState(Struct, eq=False, gc=False):
+class RequestState(Struct, eq=False):
     """The state of one request or socket."""
 
     #: Empty for sockets: their clients get the id of the connection.
