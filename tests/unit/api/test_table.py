@@ -36,9 +36,21 @@ def misspelt() -> str:
     return ""
 
 
+@get("/api/candles", sync_to_thread=False, opt={"feed": "market"})
+def unknown_feed() -> str:
+    return ""
+
+
+@get("/api/candles/{name:str}", sync_to_thread=False, opt={"feed": Feed.STOCKS, "symbols": "path"})
+def unnamed(name: FromPath[str]) -> str:
+    return name
+
+
 @pytest.mark.parametrize(
     ("handler", "complaint"),
     [
+        (unknown_feed, r"/api/candles must declare its `feed`: a Feed, EVERY or None"),
+        (unnamed, r"/api/candles/\{name:str\} has no parameter `symbol`"),
         (undeclared, r"/api/candles must declare its `feed`: a Feed, EVERY or None"),
         (misspelt, r"/api/candles declares dor, which has no meaning"),
     ],

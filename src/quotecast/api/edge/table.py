@@ -135,11 +135,13 @@ def _handlers(app: Litestar) -> Iterator[tuple[str, HTTPRouteHandler | ASGIRoute
 
 def _declared(path: str, handler: HTTPRouteHandler | ASGIRouteHandler) -> Route:
     declared = handler.opt
-    if FEED not in declared:
+    feed = declared.get(FEED, "")
+    if not (feed is None or feed == EVERY or isinstance(feed, Feed)):
         raise ImproperlyConfiguredException(f"{path} must declare its `feed`: a Feed, EVERY or None")
     if unknown := declared.keys() - _KEYS:
         raise ImproperlyConfiguredException(f"{path} declares {', '.join(unknown)}, which has no meaning")
-    feed = declared[FEED]
+    if declared.get(SYMBOLS) == "path" and "{symbol:" not in path:
+        raise ImproperlyConfiguredException(f"{path} has no parameter `symbol`")
     layers = [(layer.opt or {}).get(DOOR) for layer in handler.ownership_layers]
     doors = tuple(dict.fromkeys(door for door in layers if door is not None))
     return Route(
