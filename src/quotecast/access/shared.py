@@ -5,14 +5,14 @@ import contextlib
 import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterator
-from functools import cache, partial
-from importlib import resources
+from functools import partial
 from typing import Any, Final, Self
 
 from quotecast.access.key_text import digest
 from quotecast.errors import QuotecastError
 from quotecast.redis.breaker import CircuitBreaker
 from quotecast.redis.client import check_writable, connect, drop_connections
+from quotecast.redis.lua import lua
 
 #: Seconds in which a ticket opens one socket or event stream.
 TICKET_SECONDS: Final = 30
@@ -48,8 +48,8 @@ class SharedAccess:
         self._client = connect(url, "access")
         self._prefix = prefix
         self._budget = budget
-        self._take = self._client.register_script(_lua("take_place"))
-        self._renew = self._client.register_script(_lua("renew_places"))
+        self._take = self._client.register_script(lua("access", "take_place"))
+        self._renew = self._client.register_script(lua("access", "renew_places"))
         self._own: defaultdict[str, set[str]] = defaultdict(set)
         self._breaker = CircuitBreaker(
             self._probe,
@@ -148,8 +148,3 @@ class SharedAccess:
     async def _probe(self) -> None:
         await drop_connections(self._client, "access")
         await check_writable(self._client)
-
-
-@cache
-def _lua(name: str) -> str:
-    return resources.files("quotecast.access").joinpath(f"{name}.lua").read_text("utf-8")

@@ -7,7 +7,6 @@ say that a block is old enough, so no reader gets one early because one of them 
 import asyncio
 import time
 from collections.abc import Callable, Sequence
-from importlib import resources
 from typing import Any, Final, NamedTuple, Protocol
 
 import msgspec
@@ -18,6 +17,7 @@ from quotecast.bus.base import Batch, Beat, Document, Snapshot
 from quotecast.bus.calls import within_deadline
 from quotecast.market.feeds import Feed
 from quotecast.redis.client import connect
+from quotecast.redis.lua import lua
 
 #: Seconds for which a block stays after it is due: a reader that is away for less misses nothing.
 GRACE_SECONDS: Final = 120
@@ -79,8 +79,8 @@ class RedisKept:
         self._clock = clock
         self._redis = connect(url, "kept")
         self._prefix = prefix
-        self._keep = self._redis.register_script(_lua("keep"))
-        self._released = self._redis.register_script(_lua("released"))
+        self._keep = self._redis.register_script(lua("bus", "keep"))
+        self._released = self._redis.register_script(lua("bus", "released"))
 
     async def close(self) -> None:
         """Closes every connection."""
@@ -128,7 +128,3 @@ def decode(data: bytes) -> Block | None:
         return _decoder.decode(zstandard.ZstdDecompressor().decompress(data))
     except (zstandard.ZstdError, ValueError, RecursionError):
         return None
-
-
-def _lua(name: str) -> str:
-    return resources.files("quotecast.bus").joinpath(f"{name}.lua").read_text("utf-8")

@@ -6,7 +6,6 @@ The keys of one feed share a hash tag, so that they lie on one node of a cluster
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
-from importlib import resources
 from typing import Any, Final, TypeVar
 
 from redis.commands.core import AsyncScript
@@ -43,6 +42,7 @@ from quotecast.market.feeds import Feed
 from quotecast.market.own_bars import Closing, Parts
 from quotecast.redis.client import check_writable, connect, script
 from quotecast.redis.counts import CODES, Part, error_kind
+from quotecast.redis.lua import lua
 from quotecast.redis.urls import is_cluster
 
 #: Seconds between two checks that the subscribed server still takes writes.
@@ -65,7 +65,7 @@ class RedisBus:
         self._hold = self._script("hold")
         self._release = self._script("release")
         self._begin = self._script("begin")
-        self._publish = script(self._redis, _lua("publish"))
+        self._publish = script(self._redis, lua("bus", "publish"))
         self._beat = self._script("beat")
         self._load = self._script("load")
         self._store = self._script("store")
@@ -285,7 +285,7 @@ class RedisBus:
         return within_deadline(self._redis, part, call)
 
     def _script(self, name: str) -> AsyncScript:
-        return self._redis.register_script(_lua(name))
+        return self._redis.register_script(lua("bus", name))
 
     def _key(self, feed: Feed, name: str) -> str:
         return f"{self._prefix}:{{{feed}}}:{name}"
@@ -299,7 +299,3 @@ class RedisBus:
 
     def _channel(self, feed: Feed) -> str:
         return self._key(feed, "batches")
-
-
-def _lua(name: str) -> str:
-    return resources.files("quotecast.bus").joinpath(f"{name}.lua").read_text()

@@ -7,7 +7,6 @@ import asyncio
 import hashlib
 import re
 from collections.abc import Awaitable, Callable
-from importlib import resources
 from typing import Any, Final, NamedTuple, TypeVar
 
 from redis.commands.core import AsyncScript
@@ -18,6 +17,7 @@ from quotecast.cache.state import CacheEntry, CacheState, UpstreamFailure, decod
 from quotecast.redis.breaker import CircuitBreaker
 from quotecast.redis.client import check_writable, connect, drop_connections
 from quotecast.redis.commands import MeasuredCommand
+from quotecast.redis.lua import lua
 
 MAX_KEY_LENGTH: Final = 96
 MAX_CONNECTIONS: Final = 16
@@ -155,8 +155,7 @@ class CacheStore:
         await check_writable(self._client)
 
     def _script(self, name: str) -> AsyncScript:
-        text = resources.files("quotecast.cache").joinpath(f"{name}.lua").read_text("utf-8")
-        return self._client.register_script(text)
+        return self._client.register_script(lua("cache", name))
 
 
 def _with_lifetime(stored: CacheEntry | UpstreamFailure | None, seconds: float) -> tuple[bytes, int]:

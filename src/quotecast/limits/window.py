@@ -5,8 +5,6 @@ import contextlib
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
-from importlib import resources
 from typing import Final, Self
 
 from msgspec import structs
@@ -19,6 +17,7 @@ from quotecast.limits.leases import LEASE, MARGIN, Lease, Leases
 from quotecast.limits.refusals import Refusals
 from quotecast.redis.breaker import CircuitBreaker
 from quotecast.redis.client import check_writable, connect, drop_connections
+from quotecast.redis.lua import lua
 from quotecast.redis.urls import is_cluster
 
 _MICROSECOND: Final = 1_000
@@ -75,7 +74,7 @@ class Window:
         # The budget bounds connecting, writing and reading together. The client's own time-outs would cost a
         # third of a call, and a retry could count a request twice.
         self._client = connect(url, "limits")
-        self._source = _lua("window")
+        self._source = lua("limits", "window")
         self._names = KeyNames(prefix)
         self._budget = budget
         self._clock = clock
@@ -167,7 +166,7 @@ class Window:
         """
         self._local.give_back(key)
         self._refusals.forget(key)
-        await self._send(self._client.eval, _lua("give_back"), 1, self._names.name_of(key))
+        await self._send(self._client.eval, lua("limits", "give_back"), 1, self._names.name_of(key))
 
     async def _send(self, command: Callable[..., Awaitable[object]], *words: str | bytes | int) -> None:
         if self._breaker.is_open:
@@ -262,8 +261,3 @@ def _resolve(check: Check, decision: Decision) -> None:
     # The future is done when its request was cancelled.
     if not check.decided.done():
         check.decided.set_result(decision)
-
-
-@cache
-def _lua(name: str) -> str:
-    return resources.files("quotecast.limits").joinpath(f"{name}.lua").read_text("utf-8")

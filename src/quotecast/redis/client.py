@@ -3,8 +3,6 @@
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
-from functools import cache
-from importlib import resources
 from typing import Any, Final
 
 from redis.asyncio import BlockingConnectionPool, Connection, Redis
@@ -15,6 +13,7 @@ from redis.exceptions import ReadOnlyError, ResponseError
 
 from quotecast.redis import counts
 from quotecast.redis.counts import Part
+from quotecast.redis.lua import lua
 from quotecast.redis.script_line import Script, ScriptConnection
 from quotecast.redis.sentinel import master_options
 from quotecast.redis.urls import cluster_nodes, is_cluster, is_sentinel, server_options
@@ -129,7 +128,7 @@ async def require_master(connection: Connection) -> None:
 
 
 async def _try_write(connection: Any) -> None:
-    await connection.send_command("EVAL", _writable_source(), 0)
+    await connection.send_command("EVAL", lua("redis", "writable"), 0)
     await connection.read_response()
 
 
@@ -138,9 +137,4 @@ async def check_writable(client: Client, *keys: str | bytes) -> None:
 
     The keys share one hash tag.
     """
-    await client.eval(_writable_source(), len(keys), *keys)
-
-
-@cache
-def _writable_source() -> str:
-    return resources.files("quotecast.redis").joinpath("writable.lua").read_text("utf-8")
+    await client.eval(lua("redis", "writable"), len(keys), *keys)
