@@ -1,6 +1,6 @@
 """Takes the screenshots of docs/ from a running service: `python take_screenshots.py URL FOLDER`.
 
-Takes the three of README, and in `every/` the page at eight sizes, in both languages and both themes.
+Takes the three of README. In `every/`, which git ignores, is the page of each size, language and theme.
 """
 
 import base64
