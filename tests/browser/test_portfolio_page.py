@@ -153,7 +153,7 @@ def test_a_file_is_checked_imported_and_exported(
         HEADER + "AAPL,0.1,187.5,2026-03-02,USD\r\ngram-altin,2,3000,2026-03-03,TRY\r\n", newline=""
     )
     dialog.get_by_label(re.compile("CSV file")).set_input_files(bad)
-    expect(dialog.get_by_role("alert")).to_contain_text("Line 2, shares: Above 0")
+    expect(dialog.get_by_role("alert")).to_contain_text("Line 2, shares: Must be above 0")
     expect(dialog.get_by_role("alert")).to_contain_text("Line 3, currency")
     expect(dialog.locator("button[type=submit]")).to_be_disabled()
     dialog.get_by_label(re.compile("CSV file")).set_input_files(good)
