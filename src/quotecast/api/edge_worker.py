@@ -125,8 +125,7 @@ async def _serve(settings: Settings) -> None:
             address_of=identify_by_address(settings.trusted_proxies),
             relays=relays,
         )
-        table: Table = routed.state.table
-        gate = _gate(streams, table, services, settings)
+        gate = _gate(streams, routed.state.table, services, settings)
         local = traced(make_edge(gate, (), requests, settings), span_attributes)
         forward = Forward(
             settings.origin,
@@ -135,7 +134,7 @@ async def _serve(settings: Settings) -> None:
             observers=observers_of(requests, settings),
         )
         stack.push_async_callback(forward.close)
-        app = dispatch(local, forward, partial(is_local, table))
+        app = dispatch(local, forward, partial(is_local, routed.state.table))
         mirrors = {feed: hub.mirror for feed, hub in hubs.items()}
         relay = Relay(bus, mirrors, services.documents, on_message=relays.publish)
         await stack.enter_async_context(run_loops(relay.run(), ticker.run(hubs.values())))

@@ -53,12 +53,12 @@ class Views:
         """Whether this worker has the delayed market."""
         return self._delayed is not None
 
-    def key_of(self, grant: Grant) -> ViewKey:
-        """Returns the key of a client's view."""
+    def key_of(self, grant: Grant, *, for_list: bool = False) -> ViewKey:
+        """Returns the key of a client's view; `for_list` of that with the symbols of its key alone."""
         days = grant.plan.history_days
         reach = None if days is None else Reach(grant.plan_name, days)
         feeds = tuple(feed.spec.name for feed in Feed if grant.has_feed(feed))
-        return ViewKey(feeds, reach, is_delayed=grant.plan.is_delayed, only=grant.only)
+        return ViewKey(feeds, reach, is_delayed=grant.plan.is_delayed, only=grant.only if for_list else ())
 
     def of(self, key: ViewKey) -> MarketServices | None:
         """Returns a view; None for the whole market."""
@@ -72,6 +72,9 @@ class Views:
         return view
 
     def _make(self, key: ViewKey) -> MarketServices:
+        name = " ".join(map(str, key))
+        if key.only:
+            return replace(self.of(key._replace(only=())) or self._services, only=key.only, view=name)
         market = self._delayed if key.is_delayed else self._services
         # Without a delayed market such a view has no feed.
         feeds = [feed for feed in Feed if market is not None and feed.spec.name in key.feeds]
@@ -87,8 +90,7 @@ class Views:
             names=Names(mirrors, documents),
             searches=Searches(mirrors, documents),
             providers={feed: whole.providers[feed] if feed in feeds else NO_PROVIDER for feed in Feed},
-            view=" ".join(map(str, key)),
-            only=key.only,
+            view=name,
             reach=key.reach,
         )
         if not isinstance(view, Services):

@@ -131,14 +131,13 @@ async def account_service(
             address_of=identify_by_address(["127.0.0.1"]),
         )
         made = services(other.pop("mirrors", None) or full_mirrors(), accounts=accounts, **other)
-        identify = identify_by_user(accounts.tokens, accounts.address_of)
         requests = LocalLimits()
         limits = Throttle(
             requests.check,
             requests.give_back,
             limits=LIMITS,
             find=made.names.find,
-            identify=identify,
+            identify=identify_by_user(accounts.tokens, accounts.address_of),
             by_address=accounts.address_of,
         )
         app = app_of(made, admin=admin, throttle=limits if limited else None)

@@ -94,7 +94,7 @@ class Admissions:
         if scope["type"] != "http":
             return None
         route = known.routes.get((scope["method"], scope["path"]))
-        if route is None or (route.has_moment and route.moments(scope["query_string"])):
+        if route is None or route.moments(scope["query_string"]):
             return None
         if known.until is not None and self._clock() >= known.until:
             return None

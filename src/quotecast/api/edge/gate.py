@@ -7,7 +7,7 @@ which find the client's grant in the request's state.
 
 import contextlib
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final
 
 from msgspec import Struct
@@ -32,13 +32,13 @@ from quotecast.api.edge.admissions import (
     text_of,
 )
 from quotecast.api.edge.key_counting import counting, counting_stream
-from quotecast.api.edge.key_symbols import require_symbols
 from quotecast.api.edge.problems import refuse_request
 from quotecast.api.edge.table import Route, Table
 from quotecast.api.views import Views
 from quotecast.asgi import App, Receive, Scope, Send
 from quotecast.errors import InvalidValue, QuotecastError
 from quotecast.history.moments import parse_moment
+from quotecast.market.feeds import Feed
 from quotecast.stream.client import connection_id
 from quotecast.stream.endpoint import refuse_socket
 
@@ -70,10 +70,9 @@ class Gate:
     """ASGI application before routes and feeds.
 
     `app` serves feeds too, `http` all else: requests that were admitted before go there at once. `table` has
-    the routes of both.
-    `address_of` returns a client's name for limits, `client_of` its address. `claims_of` returns those of a
-    request's token; None without a valid one. `clock` is Unix time. `usage` counts the requests and sockets
-    of keys.
+    the routes of both. `address_of` returns a client's name for limits, `client_of` its address. `claims_of`
+    returns those of a request's token; None without a valid one. `clock` is Unix time. `usage` counts the
+    requests and sockets of keys.
     """
 
     def __init__(
@@ -134,7 +133,8 @@ class Gate:
         if grant is None:
             await self._app(scope, receive, send)
             return
-        view = self._views.of(self._views.key_of(grant))
+        is_list = route is not None and route.symbols == "list"
+        view = self._views.of(self._views.key_of(grant, for_list=is_list))
         if holder is None:
             Admission(grant, view).enter(scope)
             await self._app(scope, receive, send)
@@ -200,10 +200,14 @@ class Gate:
             grant.require_door(door)
         for moment in route.moments(scope["query_string"]):
             self._check_moment(grant, moment)
-        if grant.only and route.symbols != "nowhere":
-            mirrors = self._views.whole.mirrors
-            mirror = mirrors[route.feed] if route.feed else None
-            require_symbols(self._table.symbols_of(scope), grant.only, mirror)
+        if grant.only and route.symbols not in {"list", "nowhere"}:
+            self._check_symbols(grant, self._table.symbols_of(scope), route.feed)
+
+    def _check_symbols(self, grant: Grant, names: Sequence[str], feed: Feed | None) -> None:
+        """Raises OutOfScope unless a request names symbols, and only those that its key is for."""
+        mirror = self._views.whole.mirrors[feed] if feed and names else None
+        if mirror is None or not mirror.scope_of(grant.only).issuperset(mirror.keys_named(names).values()):
+            raise OutOfScope("This API key is limited to certain symbols; this request returns others")
 
     def _check_moment(self, grant: Grant, moment: str) -> None:
         grant.require_door("replay")

@@ -40,9 +40,9 @@ _KEYS: Final = frozenset({FEED, DOOR, SYMBOLS, LIVE, LIMIT, BY_ADDRESS, TAG})
 
 #: Data of several feeds: a client's view leaves out what its plan excludes.
 EVERY: Final = "every"
-#: In the parameter `symbol` of the path or `symbols` of the query. Nowhere: the answer has no symbols, or its
-#: maker leaves out those of others.
-Place = Literal["path", "query", "nowhere"]
+#: In the parameter `symbol` of the path or `symbols` of the query. A list needs no names: it has those of the
+#: key alone. Nowhere: the answer has no symbols, or the feed checks them.
+Place = Literal["path", "query", "list", "nowhere"]
 
 _AT: Final = "at"
 

@@ -36,7 +36,7 @@ Offset = Annotated[int, QueryParameter(ge=0, description="How many to skip at th
     sync_to_thread=False,
     operation_id="listAssets",
     summary="All stocks, or the matches of a search",
-    opt={"symbols": "nowhere"},
+    opt={"symbols": "list"},
     operation_class=PageReading,
     responses=answered(list[Asset], [examples.ASSET], "Stocks in the order of tickers", 422, 429, 503),
 )

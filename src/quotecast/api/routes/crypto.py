@@ -133,7 +133,7 @@ def quote(services: MarketServices, symbol: Pair, form: Format = "json") -> Answ
         429,
         503,
     ),
-    opt={"symbols": "nowhere"},
+    opt={"symbols": "list"},
 )
 @repeatable
 def symbols(services: MarketServices) -> Answer:

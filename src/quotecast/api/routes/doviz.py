@@ -143,7 +143,7 @@ def quote(services: MarketServices, symbol: Symbol, form: Format = "json") -> An
         429,
         503,
     ),
-    opt={"symbols": "nowhere"},
+    opt={"symbols": "list"},
 )
 @repeatable
 def symbols(services: MarketServices) -> Answer:

@@ -156,4 +156,4 @@ def kind_of(text: str) -> str:
 
 def missing_start() -> InvalidValue:
     """Returns the error of a span without a beginning."""
-    return InvalidValue("from", "Must be given, or else countback")
+    return InvalidValue("from", "Must be given unless countback is")
