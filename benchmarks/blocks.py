@@ -15,9 +15,9 @@ from typing import Any, Final
 from msgspec import UNSET
 
 from benchmarks.many import Upstream
-from quotecast.api.answers import SharedBody, all_quotes_json
-from quotecast.api.routes.overviews import heatmap_json, movers_json
-from quotecast.api.routes.symbol_pages import SymbolPage
+from quotecast.api.answers.answers import SharedBody, all_quotes_json
+from quotecast.api.routes.market.overviews import heatmap_json, movers_json
+from quotecast.api.routes.market.symbol_pages import SymbolPage
 from quotecast.bus import wire
 from quotecast.bus.base import Batch, FeedInfo
 from quotecast.feed.encoding import JSON, ROWS

@@ -17,7 +17,7 @@ from typing import Final
 
 from benchmarks.contenders import folder, redis
 from benchmarks.processes import cpu_seconds, reserved_port, running, wait_until
-from quotecast.api.answers import all_quotes_json
+from quotecast.api.answers.answers import all_quotes_json
 from quotecast.bus.base import FeedInfo
 from quotecast.feed.past import apply_message, mirror_at
 from quotecast.history.folder import Folder

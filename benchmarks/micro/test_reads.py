@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 import uvloop
 
-from quotecast.api.app import build_app
-from quotecast.api.edge.middleware import Edge
-from quotecast.api.edge.repeats import Repeats
-from quotecast.api.edge.throttle import Throttle
+from quotecast.api.limits.repeats import Repeats
+from quotecast.api.limits.throttle import Throttle
+from quotecast.api.middleware.middleware import Edge
+from quotecast.api.worker.app import build_app
 from quotecast.asgi import App, Message
 from quotecast.limits.decision import Decision
 from support.made.factories import full_mirrors, services

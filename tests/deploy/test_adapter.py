@@ -15,7 +15,7 @@ pytestmark = pytest.mark.deploy
 RULES: list[dict[str, Any]] = yaml.safe_load((ROOT / "deploy/prometheus/adapter.yaml").read_text("utf-8"))[
     "rules"
 ]["custom"]
-METRICS = (ROOT / "src" / "quotecast" / "api" / "metrics.py").read_text("utf-8")
+METRICS = (ROOT / "src" / "quotecast" / "api" / "metrics" / "metrics.py").read_text("utf-8")
 POD = 'namespace="quotecast",pod="{}"'
 
 

@@ -11,8 +11,8 @@ import msgspec
 import pytest
 import yaml  # type: ignore[import-untyped]  # ships no types
 
-from quotecast.api.app import MAX_BODY_BYTES
-from quotecast.api.routes import health
+from quotecast.api.routes.market import health
+from quotecast.api.worker.app import MAX_BODY_BYTES
 from quotecast.observe import tracing
 from quotecast.settings import loading, model
 

@@ -10,7 +10,7 @@ from docs.pages import ROOT, blocks, page
 TEXT = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
 PACKAGE = ROOT / "src" / "quotecast"
 #: Modules that the recipes would add.
-EXAMPLES = {"api/routes/alerts.py", "api/routes/bonds.py", "tests/fakes/acme.py"}
+EXAMPLES = {"api/routes/alerts/alerts.py", "api/routes/market/bonds.py", "tests/fakes/acme.py"}
 
 
 def folders_in(text: str) -> set[str]:

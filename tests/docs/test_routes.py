@@ -3,10 +3,10 @@
 import re
 
 from docs.pages import DOCS, README
-from quotecast.api import sources
-from quotecast.api.app import build_app
-from quotecast.api.private import private_prefixes
-from quotecast.api.services import Services
+from quotecast.api.market.services import Services
+from quotecast.api.worker import sources
+from quotecast.api.worker.app import build_app
+from quotecast.api.worker.private import private_prefixes
 from quotecast.feed.documents import Documents
 from quotecast.market.calendars import EXCHANGE
 from quotecast.market.feeds import Feed

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from quotecast.api.bar_queries import BarQuery, token_of
+from quotecast.api.bars.queries import BarQuery, token_of
 from quotecast.market.bars import INTERVALS
 from quotecast.market.feeds import Feed
 from support.made.market import doviz

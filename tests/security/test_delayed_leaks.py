@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from quotecast.access.plans import Plan
-from quotecast.api.delayed import DelayedMarket
+from quotecast.api.views.delayed import DelayedMarket
 from quotecast.feed.documents import Documents
 from quotecast.feed.mirror import Mirror
 from quotecast.market.bars import Bar, Interval, bar_time

@@ -8,7 +8,7 @@ import httpx
 import pytest
 import redis
 
-from quotecast.api.logins import PER_ACCOUNT
+from quotecast.api.accounts.logins import PER_ACCOUNT
 from support.servers.whole_service import GROUPS, Whole, whole_service
 
 LIMIT: Final = 10

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest_asyncio
 
-from quotecast.api.logins import PER_CLIENT
+from quotecast.api.accounts.logins import PER_CLIENT
 from support.stages.account_service import PASSWORD, AccountService, User, account_service
 
 CHANGE, PROFILE, LOGIN = "/api/auth/password", "/api/auth/profile", "/api/auth/login"

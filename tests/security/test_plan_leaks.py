@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from quotecast.access.plans import DOORS, FEEDS, Door, FeedName, Plan
-from quotecast.api.edge.table import Table
+from quotecast.api.route_table import Table
 from quotecast.feed.documents import Documents
 from quotecast.market.feeds import Feed
 from support.made.documents import article, asset, assets_of, news_of

@@ -18,11 +18,18 @@ from quotecast.access.reserve import Reserve
 from quotecast.access.rollup import RollUp
 from quotecast.accounts.alert_events import users_after
 from quotecast.accounts.database import Database
-from quotecast.api.account_services import open_accounts, window_of
-from quotecast.api.admin_services import Admin, open_admin
-from quotecast.api.alert_waits import Waker
-from quotecast.api.app import build_app
-from quotecast.api.composition import (
+from quotecast.api.accounts.alert_waits import Waker
+from quotecast.api.gate.admin_services import Admin, open_admin
+from quotecast.api.integrations.mcp import mcp_route
+from quotecast.api.limits.repeats import Repeats
+from quotecast.api.limits.requests import Requests, span_attributes
+from quotecast.api.market.services import Services
+from quotecast.api.metrics.metrics import ApiWorker, families
+from quotecast.api.metrics.worker_report import report_loops
+from quotecast.api.routes.market.health import readiness_on_private_port
+from quotecast.api.worker.account_services import open_accounts, window_of
+from quotecast.api.worker.app import build_app
+from quotecast.api.worker.composition import (
     capacity_of,
     make_edge,
     make_gate,
@@ -31,16 +38,9 @@ from quotecast.api.composition import (
     make_throttle,
     with_caches,
 )
-from quotecast.api.delayed_feeds import delayed_feeds
-from quotecast.api.edge.repeats import Repeats
-from quotecast.api.edge.requests import Requests, span_attributes
-from quotecast.api.lifetime import run_loops, serve_until_stopped, wait_for_data
-from quotecast.api.metrics import ApiWorker, families
-from quotecast.api.private import private_prefixes
-from quotecast.api.routes.health import readiness_on_private_port
-from quotecast.api.routes.mcp import mcp_route
-from quotecast.api.services import Services
-from quotecast.api.worker_report import report_loops
+from quotecast.api.worker.delayed_feeds import delayed_feeds
+from quotecast.api.worker.lifetime import run_loops, serve_until_stopped, wait_for_data
+from quotecast.api.worker.private import private_prefixes
 from quotecast.asgi import App, Receive, Scope, Send
 from quotecast.bus.redis import RedisBus
 from quotecast.cache.redis import RedisCache

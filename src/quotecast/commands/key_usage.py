@@ -13,7 +13,7 @@ from quotecast.access.storage import KEY
 from quotecast.accounts.database import Run
 from quotecast.accounts.key_tables import ApiKey
 from quotecast.accounts.key_usage import UsageRow, usage_rows
-from quotecast.api.csv import write_csv
+from quotecast.api.answers.csv import write_csv
 from quotecast.commands.account_database import open_database, plain
 from quotecast.commands.json_lines import json_lines
 from quotecast.errors import NotFound

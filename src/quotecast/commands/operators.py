@@ -12,7 +12,7 @@ from msgspec.structs import astuple, fields
 
 from quotecast.accounts import rules
 from quotecast.accounts.database import Run
-from quotecast.api.csv import write_csv
+from quotecast.api.answers.csv import write_csv
 from quotecast.commands.account_database import (
     answering_url,
     as_failures_of,

@@ -10,7 +10,7 @@ import pytest
 
 from quotecast.accounts.database import Run
 from quotecast.accounts.tables import User
-from quotecast.api import checks
+from quotecast.api.worker import checks
 from quotecast.errors import DatabaseAway
 from support.oracles.transactions import open_database, raises_in_time, register_user
 

@@ -15,8 +15,8 @@ from argon2 import PasswordHasher
 
 from quotecast.accounts import migrations, users
 from quotecast.accounts.users import UserRow
-from quotecast.api.routes.auth import Credentials, Registration
-from quotecast.api.routes.signed_in import Profile, Session
+from quotecast.api.routes.accounts.auth import Credentials, Registration
+from quotecast.api.routes.accounts.signed_in import Profile, Session
 from quotecast.observe.logs import configure_logs
 from support.made.forged_tokens import FORGERIES, split_token
 from support.oracles.transactions import query_server

@@ -8,8 +8,8 @@ import pytest
 import pytest_asyncio
 import zstandard
 
-from quotecast.api.answers import SharedBody
-from quotecast.api.edge.middleware import Edge
+from quotecast.api.answers.answers import SharedBody
+from quotecast.api.middleware.middleware import Edge
 from quotecast.bus.base import Batch
 from quotecast.bus.wire import encode_change
 from quotecast.codings import best_coding

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from quotecast.api.answers import cached_for
+from quotecast.api.answers.answers import cached_for
 from quotecast.errors import SymbolNotFound, UpstreamError
 from quotecast.market.bars import Bar, Interval, bar_time
 from support.stages.bar_service import APPLE, BITCOIN, FRIDAY, BarService, History, bar, new_service

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from quotecast.api.answers import cached_for
+from quotecast.api.answers.answers import cached_for
 from quotecast.errors import UpstreamError
 from support.stages.bar_service import APPLE, BITCOIN, FRIDAY, BarService, bar, new_service
 

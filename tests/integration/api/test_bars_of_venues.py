@@ -11,7 +11,7 @@ from fakes.binance import FakeBinance
 from fakes.binance_rows import statistics
 from fakes.http import HTML_503
 from fakes.kraken import FakeKraken, ticker
-from quotecast.api import sources
+from quotecast.api.worker import sources
 from quotecast.ingest.failover import Failover
 from quotecast.market.calendars import EXCHANGE
 from quotecast.market.feeds import Feed

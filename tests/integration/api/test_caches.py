@@ -7,13 +7,13 @@ from typing import Any
 import httpx
 import pytest
 
-from quotecast.api.app import build_app
-from quotecast.api.edge.addresses import identify_by_address
-from quotecast.api.edge.caches import ASK_PATH, PUBLIC_GROUPS, CacheLimits
-from quotecast.api.edge.middleware import Edge
-from quotecast.api.edge.repeats import Repeats
-from quotecast.api.edge.throttle import Throttle
-from quotecast.api.private import private_prefixes
+from quotecast.api.gate.addresses import identify_by_address
+from quotecast.api.limits.caches import ASK_PATH, PUBLIC_GROUPS, CacheLimits
+from quotecast.api.limits.repeats import Repeats
+from quotecast.api.limits.throttle import Throttle
+from quotecast.api.middleware.middleware import Edge
+from quotecast.api.worker.app import build_app
+from quotecast.api.worker.private import private_prefixes
 from support.made.factories import full_mirrors, services
 from support.stages.account_service import LocalLimits
 

@@ -6,10 +6,10 @@ import httpx
 import pytest
 import pytest_asyncio
 
-from quotecast.api.answers import SharedBody
-from quotecast.api.edge.middleware import Edge
-from quotecast.api.routes import assets as assets_route
-from quotecast.api.routes import news as news_route
+from quotecast.api.answers.answers import SharedBody
+from quotecast.api.middleware.middleware import Edge
+from quotecast.api.routes.market import assets as assets_route
+from quotecast.api.routes.market import news as news_route
 from quotecast.feed.documents import Documents
 from quotecast.market.feeds import Feed
 from quotecast.market.news import NewsImage

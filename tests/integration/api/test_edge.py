@@ -10,7 +10,7 @@ from litestar.handlers import asgi
 from litestar.types import Receive, Scope, Send
 
 from quotecast.access.request_state import request_state
-from quotecast.api.edge.middleware import MAX_PATH_LENGTH, Edge
+from quotecast.api.middleware.middleware import MAX_PATH_LENGTH, Edge
 from quotecast.asgi import App
 
 ORIGIN = "https://example.org"

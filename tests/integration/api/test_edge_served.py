@@ -15,7 +15,7 @@ from granian.server.embed import Server
 from litestar import Litestar, Request, get, post
 from litestar.params import FromPath
 
-from quotecast.api.edge.middleware import Edge
+from quotecast.api.middleware.middleware import Edge
 from quotecast.asgi import App
 
 ORIGIN = "https://example.org"

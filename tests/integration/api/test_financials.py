@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from fakes.financials import CALENDAR, COMPANY, MEMBERS, FakeFinancials, running_worker
-from quotecast.api.answers import cached_for
+from quotecast.api.answers.answers import cached_for
 from quotecast.errors import NotOffered, UpstreamError
 from support.made.factories import client_of, full_mirrors, services
 from support.stages.caching import Clock, until

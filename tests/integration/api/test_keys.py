@@ -17,7 +17,7 @@ import structlog
 from quotecast.access import key_text, storage
 from quotecast.access.key_text import KeyText
 from quotecast.access.keys import Key
-from quotecast.api.routes.keys import KeySecret
+from quotecast.api.routes.accounts.keys import KeySecret
 from quotecast.observe.logs import configure_logs
 from support.made.factories import NOW
 from support.stages.account_service import PASSWORD, AccountService, User, account_service, count_rows

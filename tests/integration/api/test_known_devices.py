@@ -6,8 +6,8 @@ from http.cookies import SimpleCookie
 import httpx
 import pytest
 
-from quotecast.api.logins import PER_ACCOUNT, PER_CLIENT, WINDOW_SECONDS
-from quotecast.api.routes.devices import COOKIE
+from quotecast.api.accounts.logins import PER_ACCOUNT, PER_CLIENT, WINDOW_SECONDS
+from quotecast.api.routes.accounts.devices import COOKIE
 from support.stages.account_service import PASSWORD, AccountService, User, account_service
 
 LOGIN = "/api/auth/login"

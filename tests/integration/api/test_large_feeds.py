@@ -7,8 +7,8 @@ import httpx
 import pytest
 import zstandard
 
-from quotecast.api import lasting
-from quotecast.api.answers import APART_FROM
+from quotecast.api.answers import lasting
+from quotecast.api.answers.answers import APART_FROM
 from quotecast.bus.base import Batch
 from quotecast.bus.wire import encode_change
 from quotecast.feed.mirror import Mirror

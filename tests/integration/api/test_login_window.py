@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack
 
 import redis
 
-from quotecast.api.logins import PER_ACCOUNT, PER_CLIENT, WINDOW_SECONDS, Attempt, LoginWindow
+from quotecast.api.accounts.logins import PER_ACCOUNT, PER_CLIENT, WINDOW_SECONDS, Attempt, LoginWindow
 from quotecast.errors import TooManyRequests
 from quotecast.limits.window import Window
 from support.servers.processes import Valkey

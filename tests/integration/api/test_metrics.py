@@ -14,7 +14,7 @@ import yaml  # type: ignore[import-untyped]  # PyYAML ships no types
 from websockets.exceptions import InvalidStatus
 
 from quotecast.accounts import migrations
-from quotecast.api.logins import OUTCOMES, PER_CLIENT
+from quotecast.api.accounts.logins import OUTCOMES, PER_CLIENT
 from support.clients.scraping import scrape, wait_for_scrape
 from support.servers.processes import running_postgres, running_valkey
 from support.servers.service import Service

@@ -10,9 +10,9 @@ import pytest_asyncio
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from litestar.routes import HTTPRoute
 
-from quotecast.api.answers import cached_for
-from quotecast.api.app import build_app
-from quotecast.api.edge.middleware import Edge
+from quotecast.api.answers.answers import cached_for
+from quotecast.api.middleware.middleware import Edge
+from quotecast.api.worker.app import build_app
 from quotecast.market.feeds import Feed
 from support.made.factories import client_to, edge_of, full_mirrors, services
 

@@ -12,13 +12,13 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # i
 from litestar import Litestar
 
 from integration.api import openbb_schema as schema
-from quotecast.api import sources
-from quotecast.api.app import build_app
-from quotecast.api.edge.middleware import Edge
-from quotecast.api.openbb.apps import APPS
-from quotecast.api.openbb.rows import MAX_OPTIONS
-from quotecast.api.openbb.widgets import WIDGETS
-from quotecast.api.services import Services
+from quotecast.api.integrations.openbb.apps import APPS
+from quotecast.api.integrations.openbb.rows import MAX_OPTIONS
+from quotecast.api.integrations.openbb.widgets import WIDGETS
+from quotecast.api.market.services import Services
+from quotecast.api.middleware.middleware import Edge
+from quotecast.api.worker import sources
+from quotecast.api.worker.app import build_app
 from quotecast.feed.documents import Documents
 from quotecast.market.calendars import EXCHANGE
 from quotecast.market.feeds import Feed

@@ -7,7 +7,7 @@ import pytest
 import pytest_asyncio
 from msgspec import structs
 
-from quotecast.api.edge.middleware import Edge
+from quotecast.api.middleware.middleware import Edge
 from quotecast.market.feeds import Feed
 from quotecast.market.movers import Floors
 from support.made.factories import (

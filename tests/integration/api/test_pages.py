@@ -9,7 +9,7 @@ import httpx
 import pytest
 import zstandard
 
-from quotecast.api.edge.pages import Pages, build_time, built_pages, can_build
+from quotecast.api.middleware.pages import Pages, build_time, built_pages, can_build
 from support.runs import virtual_time
 
 PAGE = Path(__file__).parents[3] / "src/quotecast/web/page/index.html"

@@ -8,9 +8,9 @@ from typing import Any
 import httpx
 import pytest
 
-from quotecast.api import past
-from quotecast.api.delayed import DelayedMarket, delayed_services
-from quotecast.api.past import Past
+from quotecast.api.market import past
+from quotecast.api.market.past import Past
+from quotecast.api.views.delayed import DelayedMarket, delayed_services
 from quotecast.errors import Busy
 from quotecast.feed.documents import Documents
 from quotecast.history.folder import Folder

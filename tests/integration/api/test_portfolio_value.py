@@ -11,7 +11,7 @@ import pytest
 import pytest_asyncio
 from msgspec.structs import replace
 
-from quotecast.api.routes import worth_history
+from quotecast.api.routes.portfolio import worth_history
 from quotecast.errors import UpstreamError
 from quotecast.market.feeds import Feed
 from quotecast.market.own_bars import Closing, OwnBar
@@ -197,7 +197,7 @@ async def test_an_answer_is_cached_until_holdings_change(user: User, stored: Sto
 async def test_a_hundred_symbols_are_read_at_most(
     user: User, stored: Stored, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("quotecast.api.routes.worth_history.MAX_SYMBOLS", 1)
+    monkeypatch.setattr("quotecast.api.routes.portfolio.worth_history.MAX_SYMBOLS", 1)
     write(stored, Feed.STOCKS, "AAPL", {"2026-11-18": 10.0})
     write(stored, Feed.STOCKS, "MSFT", {"2026-11-18": 10.0})
     await hold(user, "MSFT", 1, "2026-11-18")

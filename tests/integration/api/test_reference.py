@@ -12,7 +12,7 @@ import httpx
 import pytest
 import pytest_asyncio
 
-from quotecast.api.edge.middleware import Edge
+from quotecast.api.middleware.middleware import Edge
 from quotecast.asgi import code_of_status
 from quotecast.market.instruments import CATEGORIES
 from support.made.factories import client_to, edge_of, full_mirrors, services

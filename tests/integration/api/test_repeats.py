@@ -7,11 +7,11 @@ import pytest
 from msgspec.structs import replace
 
 from fakes.financials import COMPANY, FakeFinancials
-from quotecast.api.app import build_app
-from quotecast.api.edge import repeats
-from quotecast.api.edge.middleware import Edge
-from quotecast.api.edge.repeats import MAX_URLS, Repeats
-from quotecast.api.edge.throttle import Throttle
+from quotecast.api.limits import repeats
+from quotecast.api.limits.repeats import MAX_URLS, Repeats
+from quotecast.api.limits.throttle import Throttle
+from quotecast.api.middleware.middleware import Edge
+from quotecast.api.worker.app import build_app
 from quotecast.bus.base import Batch
 from quotecast.bus.wire import encode_change
 from quotecast.errors import UpstreamError
@@ -238,7 +238,7 @@ async def test_too_many_urls_forget_the_oldest(
     world: World, client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The number and the length of remembered URLs are bounded."""
-    monkeypatch.setattr("quotecast.api.edge.repeats.MAX_URLS", 3)
+    monkeypatch.setattr("quotecast.api.limits.repeats.MAX_URLS", 3)
     for number in range(5):
         await client.get(f"/api/market/assets?limit={number + 1}")
     assert world.routed == 5

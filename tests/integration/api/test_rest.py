@@ -7,7 +7,7 @@ import httpx
 import pytest
 import pytest_asyncio
 
-from quotecast.api.edge.middleware import Edge
+from quotecast.api.middleware.middleware import Edge
 from quotecast.market.feeds import Feed
 from support.made.factories import (
     client_of,

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 import httpx
 import pytest
 
-from quotecast.api.searching import PIECE, REFRESH_SECONDS, Searches
+from quotecast.api.market.searching import PIECE, REFRESH_SECONDS, Searches
 from quotecast.bus.base import Batch
 from quotecast.bus.wire import encode_change
 from quotecast.feed.documents import Documents

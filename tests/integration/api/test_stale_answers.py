@@ -11,7 +11,7 @@ import httpx
 import pytest
 from msgspec.structs import replace
 
-from quotecast.api.answers import cached_for
+from quotecast.api.answers.answers import cached_for
 from quotecast.bus.base import FeedInfo
 from quotecast.feed.mirror import STALE_AFTER_SECONDS, Mirror
 from quotecast.market.feeds import Feed

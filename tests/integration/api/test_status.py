@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from quotecast.api.routes import health
-from quotecast.api.services import Services
+from quotecast.api.market.services import Services
+from quotecast.api.routes.market import health
 from quotecast.bus.base import FeedInfo
 from quotecast.feed.mirror import Mirror
 from quotecast.market.feeds import Feed

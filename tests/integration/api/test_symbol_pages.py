@@ -6,7 +6,7 @@ import httpx
 import pytest
 import pytest_asyncio
 
-from quotecast.api.edge.middleware import Edge
+from quotecast.api.middleware.middleware import Edge
 from quotecast.bus.base import Batch
 from quotecast.bus.wire import encode_change
 from quotecast.market.feeds import Feed

@@ -8,10 +8,10 @@ import pytest
 from litestar import Litestar, Request, Response, delete, get, post, route
 from litestar.params import FromPath, JSONBody
 
-from quotecast.api.edge.addresses import identify_by_address
-from quotecast.api.edge.middleware import Edge
-from quotecast.api.edge.throttle import Throttle
-from quotecast.api.names import Names
+from quotecast.api.gate.addresses import identify_by_address
+from quotecast.api.limits.throttle import Throttle
+from quotecast.api.market.names import Names
+from quotecast.api.middleware.middleware import Edge
 from quotecast.feed.documents import Documents
 from quotecast.limits.decision import Decision
 from quotecast.limits.fallback import LocalWindow

@@ -15,7 +15,7 @@ from structlog.testing import capture_logs
 
 from fakes.http import FakeHttp
 from fakes.otlp import OtlpReceiver, Span
-from quotecast.api.edge.requests import span_attributes
+from quotecast.api.limits.requests import span_attributes
 from quotecast.observe import tracing
 from quotecast.providers.transport.fetch import get_bytes, open_client
 from support.servers.processes import running_valkey

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from quotecast.api.edge.middleware import Edge
+from quotecast.api.middleware.middleware import Edge
 from quotecast.bus.base import FeedInfo
 from quotecast.feed.documents import Documents
 from quotecast.market.feeds import Feed

@@ -11,7 +11,7 @@ import pytest
 from fakes.alpaca import FakeAlpaca
 from fakes.alpaca_rows import Trade
 from fakes.alpaca_stream import FakeAlpacaStream
-from quotecast.api.bar_market import exchange_of
+from quotecast.api.bars.market import exchange_of
 from quotecast.bus.memory import MemoryBus
 from quotecast.feed.relay import Relay
 from quotecast.ingest import lease

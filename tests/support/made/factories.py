@@ -13,16 +13,16 @@ from litestar.types import ControllerRouterHandler
 
 from quotecast.alerts.networks import LOOPBACK
 from quotecast.alerts.outbound import Outbound
-from quotecast.api.admin_services import Admin, state_of
-from quotecast.api.alert_services import Alerts
-from quotecast.api.app import build_app
-from quotecast.api.edge.middleware import Edge, Observer
-from quotecast.api.edge.throttle import Throttle
-from quotecast.api.names import Names
-from quotecast.api.past import Past
-from quotecast.api.private import private_prefixes
-from quotecast.api.searching import Searches
-from quotecast.api.services import Services
+from quotecast.api.accounts.alert_services import Alerts
+from quotecast.api.gate.admin_services import Admin, state_of
+from quotecast.api.limits.throttle import Throttle
+from quotecast.api.market.names import Names
+from quotecast.api.market.past import Past
+from quotecast.api.market.searching import Searches
+from quotecast.api.market.services import Services
+from quotecast.api.middleware.middleware import Edge, Observer
+from quotecast.api.worker.app import build_app
+from quotecast.api.worker.private import private_prefixes
 from quotecast.asgi import App, Receive, Scope, Send
 from quotecast.bus.base import FeedInfo, Snapshot, StoredQuote
 from quotecast.cache.base import Cached, Policy

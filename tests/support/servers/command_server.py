@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 _MODULES: Final = (
-    *("__main__", "api.main", "api.edge_worker", "ingest.main"),
+    *("__main__", "api.main", "api.edge.main", "ingest.main"),
     *(f"commands.{name}" for name in ("audit", "keys", "migrate", "operators", "plans", "record")),
     *(f"commands.{name}" for name in ("simulate", "users")),
 )

@@ -13,17 +13,17 @@ from quotecast.access.shared import SharedAccess
 from quotecast.accounts.database import Database
 from quotecast.accounts.passwords import Passwords
 from quotecast.accounts.tokens import Tokens
-from quotecast.api.admin_services import Admin
-from quotecast.api.delayed import DelayedMarket
-from quotecast.api.edge.addresses import client_address, identify_by_address
-from quotecast.api.edge.gate import Everybody, Gate
-from quotecast.api.edge.identity import identify_by_user, valid_claims
-from quotecast.api.edge.middleware import Edge
-from quotecast.api.edge.throttle import Throttle
-from quotecast.api.key_access import KeyAccess
-from quotecast.api.logins import LoginWindow
-from quotecast.api.services import Accounts
-from quotecast.api.views import Views
+from quotecast.api.accounts.key_access import KeyAccess
+from quotecast.api.accounts.logins import LoginWindow
+from quotecast.api.gate.addresses import client_address, identify_by_address
+from quotecast.api.gate.admin_services import Admin
+from quotecast.api.gate.gate import Everybody, Gate
+from quotecast.api.gate.identity import identify_by_user, valid_claims
+from quotecast.api.limits.throttle import Throttle
+from quotecast.api.market.services import Accounts
+from quotecast.api.middleware.middleware import Edge
+from quotecast.api.views.delayed import DelayedMarket
+from quotecast.api.views.views import Views
 from quotecast.limits.decision import Decision
 from quotecast.limits.fallback import LocalWindow
 from support.made.factories import NOW, app_of, client_to, full_mirrors, private_of, services

@@ -11,7 +11,7 @@ import httpx
 
 from quotecast.access.plans import Plan
 from quotecast.accounts.database import Run
-from quotecast.api.admin_services import Admin
+from quotecast.api.gate.admin_services import Admin
 from quotecast.operators import storage, totp
 from quotecast.operators.seal import seal
 from quotecast.operators.tokens import OperatorTokens

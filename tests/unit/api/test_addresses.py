@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quotecast.api.edge.addresses import (
+from quotecast.api.gate.addresses import (
     NOWHERE,
     client_address,
     identify_by_address,

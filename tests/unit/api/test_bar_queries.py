@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quotecast.api.bar_queries import BarQuery, Order, check_span, parse_time, query_of_page, token_of
+from quotecast.api.bars.queries import BarQuery, Order, check_span, parse_time, query_of_page, token_of
 from quotecast.errors import InvalidValue
 from quotecast.market.bars import Interval
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from quotecast.access.request_state import request_state
-from quotecast.api.edge.caches import ASK_PATH, CacheLimits
+from quotecast.api.limits.caches import ASK_PATH, CacheLimits
 from quotecast.asgi import Receive, Scope, Send
 
 KEY = "k" * 32

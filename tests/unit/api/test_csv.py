@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quotecast.api.csv import Table, write_csv
+from quotecast.api.answers.csv import Table, write_csv
 
 TABLE = Table(("a", "b"), lambda rows: rows)
 

@@ -7,11 +7,11 @@ from typing import Any, Final
 import pytest
 from litestar import Litestar
 
-from quotecast.api.app import ROUTERS as ALL_ROUTERS
-from quotecast.api.edge.table import Table
-from quotecast.api.edge_worker import is_local
-from quotecast.api.feed_routes import ROUTERS
-from quotecast.api.private import handlers_of
+from quotecast.api.edge.feed_routes import ROUTERS
+from quotecast.api.edge.main import is_local
+from quotecast.api.route_table import Table
+from quotecast.api.worker.app import ROUTERS as ALL_ROUTERS
+from quotecast.api.worker.private import handlers_of
 
 #: The documented paths that an edge answers; it forwards all others.
 LOCAL: Final = {

@@ -9,9 +9,9 @@ import httpx
 import pytest
 
 from quotecast.access.request_state import request_state
-from quotecast.api import forward as module
-from quotecast.api.edge.middleware import Edge
-from quotecast.api.forward import MAX_BODY_BYTES, MAX_PER_ADDRESS, Forward, dispatch, refuse
+from quotecast.api.edge import forward as module
+from quotecast.api.edge.forward import MAX_BODY_BYTES, MAX_PER_ADDRESS, Forward, dispatch, refuse
+from quotecast.api.middleware.middleware import Edge
 
 Handler = Callable[[httpx.Request], Awaitable[httpx.Response]]
 Pairs = list[tuple[bytes, bytes]]

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quotecast.accounts.portfolio import Holding
-from quotecast.api.routes.holdings_csv import MAX_PROBLEMS, MAX_ROWS, holdings_csv, holdings_of
+from quotecast.api.routes.portfolio.holdings_csv import MAX_PROBLEMS, MAX_ROWS, holdings_csv, holdings_of
 from quotecast.errors import InvalidRows
 from support.made.factories import NOW, full_mirrors
 

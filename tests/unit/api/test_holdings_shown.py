@@ -10,8 +10,14 @@ import pytest
 
 from quotecast.accounts.portfolio import Holding
 from quotecast.api.reference.examples import plain
-from quotecast.api.routes.holdings_shown import SHOWN, VALUED, encode_holding, exchange_of, value_holding
 from quotecast.api.routes.lookup import Mirrors
+from quotecast.api.routes.portfolio.holdings_shown import (
+    SHOWN,
+    VALUED,
+    encode_holding,
+    exchange_of,
+    value_holding,
+)
 from quotecast.market import codec
 from quotecast.market.feeds import Feed
 from support.made.factories import doviz, empty_mirrors, full_mirrors, mirror_of

@@ -1,7 +1,7 @@
 """Metrics of API keys."""
 
 from quotecast.access.usage import Usage
-from quotecast.api.key_metrics import BUSIEST, families
+from quotecast.api.metrics.key_metrics import BUSIEST, families
 from support.clients.scraping import scrape_of
 
 

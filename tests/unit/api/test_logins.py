@@ -2,7 +2,7 @@
 
 import pytest
 
-from quotecast.api.logins import PER_ACCOUNT, PER_CLIENT, WINDOW_SECONDS, LoginWindow, Unlimited
+from quotecast.api.accounts.logins import PER_ACCOUNT, PER_CLIENT, WINDOW_SECONDS, LoginWindow, Unlimited
 from quotecast.errors import TooManyRequests
 from quotecast.limits.decision import Decision
 from support.stages.account_service import SECRET, LocalLimits

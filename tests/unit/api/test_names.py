@@ -2,8 +2,8 @@
 
 import pytest
 
-from quotecast.api import names
-from quotecast.api.names import Names
+from quotecast.api.market import names
+from quotecast.api.market.names import Names
 from quotecast.bus.base import Batch
 from quotecast.feed.documents import Documents
 from quotecast.market.feeds import Feed

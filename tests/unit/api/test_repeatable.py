@@ -6,12 +6,12 @@ import pytest
 from litestar import get
 from litestar.params import FromPath, FromQuery
 
-from quotecast.api.answers import Answer
-from quotecast.api.app import build_app
-from quotecast.api.edge.middleware import Edge
-from quotecast.api.edge.repeats import Repeats, repeatable
-from quotecast.api.edge.throttle import Throttle
-from quotecast.api.services import HttpRequest, Services
+from quotecast.api.answers.answers import Answer
+from quotecast.api.limits.repeats import Repeats, repeatable
+from quotecast.api.limits.throttle import Throttle
+from quotecast.api.market.services import HttpRequest, Services
+from quotecast.api.middleware.middleware import Edge
+from quotecast.api.worker.app import build_app
 from quotecast.limits.decision import Decision
 from quotecast.limits.fallback import LocalWindow
 from support.made.factories import client_to, full_mirrors, services

@@ -7,12 +7,12 @@ import pytest
 from structlog.testing import capture_logs
 
 from quotecast.access.request_state import request_state
-from quotecast.api.app import build_app
-from quotecast.api.edge.access_log import access_log
-from quotecast.api.edge.middleware import Edge
-from quotecast.api.edge.repeats import Repeats
-from quotecast.api.edge.requests import Requests, span_attributes
-from quotecast.api.edge.throttle import Throttle
+from quotecast.api.limits.access_log import access_log
+from quotecast.api.limits.repeats import Repeats
+from quotecast.api.limits.requests import Requests, span_attributes
+from quotecast.api.limits.throttle import Throttle
+from quotecast.api.middleware.middleware import Edge
+from quotecast.api.worker.app import build_app
 from quotecast.limits.decision import Decision
 from quotecast.limits.fallback import LocalWindow
 from support.made.factories import edge_of, full_mirrors, services

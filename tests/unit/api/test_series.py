@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quotecast.api.routes.series import decode, document, encode, series_of
+from quotecast.api.bars.series import decode, document, encode, series_of
 from quotecast.market.bars import Bar, bar_time
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from quotecast.api.suggestions import suggest
+from quotecast.api.market.suggestions import suggest
 from quotecast.market.feeds import Feed
 from support.made.factories import client_of, full_mirrors, mirror_of, services
 from support.made.market import doviz, pair, stock

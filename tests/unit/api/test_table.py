@@ -7,8 +7,8 @@ from litestar import Litestar, Router, get
 from litestar.exceptions import ImproperlyConfiguredException
 from litestar.params import FromPath, FromQuery
 
-from quotecast.api.app import build_app
-from quotecast.api.edge.table import EVERY, Route, Table
+from quotecast.api.route_table import EVERY, Route, Table
+from quotecast.api.worker.app import build_app
 from quotecast.market.feeds import Feed
 from support.made.factories import app_of, empty_mirrors, services
 

@@ -6,7 +6,7 @@ from typing import Any
 from quotecast.access.grant import Grant
 from quotecast.access.keys import Scope
 from quotecast.access.plans import Plan
-from quotecast.api.views import Views
+from quotecast.api.views.views import Views
 from support.made.factories import full_mirrors, services
 
 

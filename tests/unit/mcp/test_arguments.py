@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from quotecast.api.routes.bar_parameters import STOCK_INTERVALS
+from quotecast.api.bars.parameters import STOCK_INTERVALS
 from quotecast.mcp.arguments import Arguments, Bars, News, Quotes, read_arguments, schema_of
 from quotecast.mcp.asking import Refused
 from quotecast.mcp.tools import TOOLS, listed_tools

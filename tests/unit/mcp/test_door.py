@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 
-from quotecast.api.routes.mcp import mcp_route
+from quotecast.api.integrations.mcp import mcp_route
 from quotecast.asgi import App, respond
 from quotecast.mcp.door import Door
 from quotecast.settings.model import Settings

@@ -4,7 +4,7 @@ import argparse
 
 import pytest
 
-from quotecast.api import edge_worker
+from quotecast.api.edge import main as edge_worker
 from quotecast.errors import SettingsError
 from quotecast.ingest.sources import followed_feeds
 from quotecast.local.live import describe_groups

@@ -1,1 +1,1 @@
-"""In front of the routes: CORS, identity, rate limits, errors, the access log and static pages."""
+"""The process `quotecast edge`: a mirror of the feeds elsewhere, which forwards what only the origin has."""

@@ -18,7 +18,7 @@ from litestar.openapi.spec import (
 )
 from msgspec import Struct
 
-from quotecast.api.answers import JSON, Answer, SharedBody
+from quotecast.api.answers.answers import JSON, Answer, SharedBody
 from quotecast.api.reference.openapi import ID, LIMITED, add_csv, described, refused
 from quotecast.asgi import Header
 from quotecast.errors import FieldProblem, Problem

@@ -11,9 +11,9 @@ from litestar.response import Redirect
 from msgspec import Struct
 from swagger_ui_bundle import swagger_ui_path
 
-from quotecast.api.answers import CACHE_LISTS, Answer, SharedBody, document_answer
+from quotecast.api.answers.answers import CACHE_LISTS, Answer, SharedBody, document_answer
+from quotecast.api.market.services import HttpRequest
 from quotecast.api.reference.openapi import Reading, answered
-from quotecast.api.services import HttpRequest
 from quotecast.market.codec import encode_json
 
 #: The files of the pages; no other file of the bundle is public.

@@ -9,7 +9,7 @@ from litestar import Router, get
 from litestar.exceptions import NotFoundException
 from litestar.params import FromPath
 
-from quotecast.api.answers import CACHE_LISTS, Answer, SharedBody, document_answer
+from quotecast.api.answers.answers import CACHE_LISTS, Answer, SharedBody, document_answer
 
 _PACKAGE: Final = Path(__file__).parents[2]
 # An installed package holds the guides itself; a checkout has them at its top.

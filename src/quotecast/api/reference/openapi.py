@@ -27,13 +27,13 @@ from litestar.openapi.spec import (
 from litestar.types import ControllerRouterHandler
 from msgspec import Struct
 
-from quotecast.api.csv import FORMAT
-from quotecast.api.edge.table import TAG
+from quotecast.api.answers.csv import FORMAT
+from quotecast.api.market.selection import MAX_HEADER_BYTES
 from quotecast.api.reference.examples import plain
 from quotecast.api.reference.parameters import complete_parameters
 from quotecast.api.reference.samples import add_samples
 from quotecast.api.reference.schemas import complete_fields, without_modules
-from quotecast.api.selection import MAX_HEADER_BYTES
+from quotecast.api.route_table import TAG
 from quotecast.errors import FieldProblem, Problem
 from quotecast.market.feeds import Feed
 

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from quotecast.api.bar_queries import BarQuery, token_of
+from quotecast.api.bars.queries import BarQuery, token_of
 
 #: Descriptions of path parameters.
 _TEXTS: Final = {

@@ -6,7 +6,7 @@ from typing import Any, Final, TypeVar, get_args, get_type_hints
 import msgspec
 from msgspec import Struct
 
-from quotecast.api.services import HttpRequest
+from quotecast.api.market.services import HttpRequest
 from quotecast.complaints import choices_of, complaint
 from quotecast.errors import InvalidValue, MalformedJson
 

@@ -7,10 +7,10 @@ from typing import Final
 
 from quotecast.accounts import portfolio
 from quotecast.accounts.account import Account
-from quotecast.api.answers import JSON, Answer
-from quotecast.api.edge.identity import with_account
+from quotecast.api.answers.answers import JSON, Answer
+from quotecast.api.gate.identity import with_account
+from quotecast.api.market.services import HttpRequest, services_of
 from quotecast.api.reference.openapi import ID, refused
-from quotecast.api.services import HttpRequest, services_of
 from quotecast.errors import InvalidValue, Problem
 
 #: The response of a request for which the portfolio has no room.

@@ -85,7 +85,7 @@ COMMANDS: Final = (
     Command("api", "quotecast.api.main:run", "run one API worker; several may share the port"),
     Command(
         "edge",
-        "quotecast.api.edge_worker:run",
+        "quotecast.api.edge.main:run",
         "serve the feeds of another installation near its clients",
         add_edge,
         # An edge has the feeds of its origin.

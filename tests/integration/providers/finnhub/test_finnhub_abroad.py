@@ -10,7 +10,7 @@ from fakes.financials import COMPANY, running_worker
 from fakes.finnhub import NO_ACCESS, TOO_MANY, VERSION, FakeFinnhub
 from fakes.finnhub_rows import company, company_abroad, event, profile
 from fakes.http import HANGING, HTML_503, TRUNCATED, Answer
-from quotecast.api.answers import cached_for
+from quotecast.api.answers.answers import cached_for
 from quotecast.providers.finnhub import profiles
 from support.servers.finnhub_local import FIRST, LAST, PATHS, PRICED, ask, local_finnhub, provider
 from support.stages.caching import Clock

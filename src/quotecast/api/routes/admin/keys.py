@@ -12,14 +12,14 @@ from quotecast.access.plans import USER
 from quotecast.access.storage import KEY
 from quotecast.accounts.database import Run
 from quotecast.accounts.ids import ID_PATTERN
-from quotecast.api.admin_services import admin_of
-from quotecast.api.answers import Answer
-from quotecast.api.edge.operators import actor_of, now_of, require_operator, with_operator
+from quotecast.api.answers.answers import Answer
+from quotecast.api.gate.admin_services import admin_of
+from quotecast.api.gate.operators import actor_of, now_of, require_operator, with_operator
+from quotecast.api.market.services import HttpRequest
 from quotecast.api.reference.account_operations import AccountOperation, answer, not_found, taking
 from quotecast.api.routes.admin.operations import OPERATOR, operator_done, operator_outcomes
 from quotecast.api.routes.admin.users import BeforeId, Find
 from quotecast.api.routes.bodies import body_of
-from quotecast.api.services import HttpRequest
 from quotecast.errors import InvalidValue, NotFound
 from quotecast.market.codec import iso_utc
 from quotecast.operators import lists

@@ -13,16 +13,16 @@ from msgspec import Meta, Struct
 from quotecast.accounts import rules
 from quotecast.accounts.database import Run
 from quotecast.accounts.ids import new_id
-from quotecast.api.admin_services import admin_of
-from quotecast.api.answers import Answer
-from quotecast.api.edge.operators import actor_of, now_of, require_operator, with_operator
-from quotecast.api.logins import Attempt
+from quotecast.api.accounts.logins import Attempt
+from quotecast.api.answers.answers import Answer
+from quotecast.api.gate.admin_services import admin_of
+from quotecast.api.gate.operators import actor_of, now_of, require_operator, with_operator
+from quotecast.api.market.services import HttpRequest, services_of
 from quotecast.api.reference.account_operations import AccountOperation, answer, secret_answer, taking
 from quotecast.api.reference.openapi import ID, refused
+from quotecast.api.routes.accounts.attempts import count_outcome
 from quotecast.api.routes.admin.operations import OPERATOR, operator_done, operator_outcomes
-from quotecast.api.routes.attempts import count_outcome
 from quotecast.api.routes.bodies import body_of
-from quotecast.api.services import HttpRequest, services_of
 from quotecast.errors import DatabaseAway, Problem, TooManyRequests
 from quotecast.market.codec import iso_utc
 from quotecast.operators import sessions, storage, totp

@@ -9,12 +9,12 @@ from litestar.params import QueryParameter
 from msgspec import Struct
 
 from quotecast.accounts.database import Run
-from quotecast.api.admin_services import admin_of
-from quotecast.api.answers import Answer
-from quotecast.api.edge.operators import now_of, require_operator, with_operator
+from quotecast.api.answers.answers import Answer
+from quotecast.api.gate.admin_services import admin_of
+from quotecast.api.gate.operators import now_of, require_operator, with_operator
+from quotecast.api.market.services import HttpRequest, services_of
 from quotecast.api.reference.account_operations import AccountOperation, answer
 from quotecast.api.routes.admin.operations import OPERATOR, operator_outcomes
-from quotecast.api.services import HttpRequest, services_of
 from quotecast.market.codec import iso_utc
 from quotecast.operators import actions, lists
 from quotecast.operators.lists import KeyUsage

@@ -5,8 +5,8 @@ from typing import Final
 from litestar import Router
 from msgspec import Struct
 
-from quotecast.api.edge.middleware import OPERATORS_PATH
-from quotecast.api.edge.operators import refuse_other_sites
+from quotecast.api.gate.operators import refuse_other_sites
+from quotecast.api.middleware.middleware import OPERATORS_PATH
 from quotecast.api.routes.admin import keys, login, overview, users
 from quotecast.api.routes.admin.keys import KeyPlan
 from quotecast.api.routes.admin.login import OperatorCredentials

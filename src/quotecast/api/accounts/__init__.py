@@ -1,0 +1,1 @@
+"""What routes open accounts with: keys, log-ins, alerts."""

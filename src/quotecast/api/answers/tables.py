@@ -1,0 +1,45 @@
+"""The tables of answers in CSV: columns have the names and the order of the JSON's fields."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import fields
+
+from quotecast.api.answers.csv import Table
+from quotecast.market.bars import Bar
+from quotecast.market.feeds import Feed
+from quotecast.market.movers import Mover
+
+Row = Mapping[str, Any]
+
+
+def _columns(kind: type[Struct]) -> tuple[str, ...]:
+    return tuple(field.encode_name for field in fields(kind))
+
+
+def _values(by_key: Mapping[str, Row]) -> Iterable[Row]:
+    return by_key.values()
+
+
+def _itself(row: Row) -> Iterable[Row]:
+    return [row]
+
+
+def _list(rows: Iterable[Row]) -> Iterable[Row]:
+    return rows
+
+
+def _bars_by_symbol(by_symbol: Mapping[str, Iterable[Row]]) -> Iterator[Row]:
+    return ({"symbol": symbol, **bar} for symbol, bars in by_symbol.items() for bar in bars)
+
+
+def _movers(lists: Mapping[str, Any]) -> Iterator[Row]:
+    return ({"list": name, **mover} for name in ("gainers", "losers") for mover in lists[name])
+
+
+QUOTES: Final = {feed: Table(_columns(feed.spec.quote), _values) for feed in Feed}
+QUOTE: Final = {feed: Table(_columns(feed.spec.quote), _itself) for feed in Feed}
+BARS: Final = Table(_columns(Bar), _list)
+BARS_BY_SYMBOL: Final = Table(("symbol", *_columns(Bar)), _bars_by_symbol)
+MOVERS: Final = Table(("list", *_columns(Mover)), _movers)

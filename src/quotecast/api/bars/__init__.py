@@ -1,0 +1,1 @@
+"""Bars over HTTP: their parameters, sources, pages and batches."""

@@ -1,0 +1,199 @@
+"""Bars made from our own quotes: the stored ones, then the newest final ones, then those in progress.
+
+Only the stored ones come through the cache; the others are in each worker's mirror.
+"""
+
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from typing import Final
+
+import msgspec
+
+from quotecast.api.bars.market import Market
+from quotecast.api.bars.sources import EPOCH, OWN, PAST_POLICY, Part, Source, window_key
+from quotecast.api.market.services import Services
+from quotecast.api.market.stored_bars import series_of
+from quotecast.cache.base import Cached, Policy
+from quotecast.errors import DatabaseAway, UnreadableState, UpstreamError
+from quotecast.feed.mirror import Mirror
+from quotecast.market.aggregate import fold_bars
+from quotecast.market.bar_windows import Window
+from quotecast.market.bars import Bar, Interval, bar_time
+from quotecast.market.own_bars import LIVE_INTERVALS, LiveInterval, OwnBar
+
+#: How long a stored copy is fresh. The mirror has the final bars of half an hour, so there is no gap between
+#: the copy and the mirror.
+LIVE_POLICY: Final = Policy(fresh_seconds=60, stale_seconds=86_400)
+#: The time after which the bars of a window are written: they wait at most a day for a database that is away.
+_WRITTEN_AFTER: Final = timedelta(days=2)
+#: No trading day is longer: a night has an hour more when summer time ends.
+_LONGEST_DAY: Final = timedelta(hours=25)
+_VERSION: Final = 1
+#: The stored bars of which the other intervals are folded.
+_FINER: Final[Mapping[Interval, LiveInterval]] = {
+    **{interval: interval for interval in LIVE_INTERVALS},
+    "30m": "15m",
+    "4h": "1h",
+    "W": "D",
+    "M": "D",
+}
+
+_pack: Final = msgspec.msgpack.Encoder().encode
+_unpack: Final = msgspec.msgpack.Decoder(list[OwnBar]).decode
+
+
+class OwnBars:
+    """The own bars of one instrument, as a Source."""
+
+    name = OWN
+    settled_after = _WRITTEN_AFTER
+
+    def __init__(self, services: Services, market: Market) -> None:
+        self._services = services
+        self._mirror = services.mirrors[market.feed]
+        self._series = series_of(self._mirror)
+        self._market = market
+
+    async def read(self, interval: Interval, window: Window) -> Part:
+        """See Source; the bar in progress has every update, so it closes with the current price."""
+        series = f"{self._series}:{self._market.symbol}:{_FINER[interval]}.{interval}"
+        past = window.end + _WRITTEN_AFTER <= self._market.moment
+        cached = await self._stored(
+            window_key(OWN, series, window, self._market),
+            PAST_POLICY if past else LIVE_POLICY,
+            _FINER[interval],
+            max(window.start, EPOCH),
+            window.end,
+        )
+        found = self._with_recent(_unpack(cached.body), interval, window.start, window.end)
+        return Part(found, cached.status, cached.age_seconds, past, bool(found))
+
+    async def since(self, interval: Interval, start: datetime) -> list[Bar]:
+        """Returns the bars of the trading day in progress that open at `start` or later, ascending.
+
+        While the database is away, only the newest.
+        """
+        stored: list[OwnBar] = []
+        end = start + _LONGEST_DAY
+        if start.timestamp() < self._mirror.bars.known_from:
+            finer = _FINER[interval]
+            key = f"{OWN}:since{_VERSION}:{self._series}:{self._market.symbol}:{finer}:{start:%Y%m%dT%H%M}"
+            with contextlib.suppress(UpstreamError):
+                stored = _unpack((await self._stored(key, LIVE_POLICY, finer, start, end)).body)
+        # A longer bar that opened before is not whole.
+        first = bar_time(start)
+        return [bar for bar in self._with_recent(stored, interval, start, end) if bar.time >= first]
+
+    async def _stored(
+        self, key: str, policy: Policy, finer: LiveInterval, start: datetime, end: datetime
+    ) -> Cached:
+        async def fetch() -> bytes:
+            symbol = self._market.symbol
+            with as_upstream():
+                found = await self._services.stored_bars.read(self._series, [symbol], finer, start, end)
+            return _pack(list(found.get(symbol, ())))
+
+        return await self._services.cache.read(key, policy, fetch)
+
+    def _with_recent(
+        self, stored: Sequence[OwnBar], interval: Interval, start: datetime, end: datetime
+    ) -> list[Bar]:
+        """Returns the bars of an interval, ascending, from stored ones and the mirror's in [start, end)."""
+        finer = _FINER[interval]
+        bars = {bar.opened: bar for bar in stored}
+        first, last = start.timestamp(), end.timestamp()
+        for bar in recent_bars(self._mirror, self._market.symbol, finer, after=int(first)):
+            if first <= bar.opened < last:
+                bars[bar.opened] = bar
+        ascending = [bars[opened] for opened in sorted(bars)]
+        if finer != interval:
+            ascending = fold_bars(ascending, interval, self._market.calendar)
+        return [_to_bar(bar) for bar in ascending]
+
+
+class OwnAfterPast:
+    """Own bars behind those of the upstream, as a Source: in each window own bars go from the first one on.
+
+    Prices of doviz are published by nobody else, so a simulated past is the only one that there is.
+    """
+
+    name = OWN
+    settled_after = _WRITTEN_AFTER
+
+    def __init__(self, own: OwnBars, past: Source) -> None:
+        self._own = own
+        self._past = past
+
+    async def read(self, interval: Interval, window: Window) -> Part:
+        """See Source."""
+        past = await self._past.read(interval, window)
+        try:
+            own = await self._own.read(interval, window)
+        except UpstreamError:
+            return past
+        if not own.bars:
+            return past
+        first, *others = own.bars
+        earlier = [bar for bar in past.bars if bar.time < first.time]
+        whole = next((bar for bar in past.bars if bar.time == first.time), None)
+        if earlier and whole is not None:
+            # Of the day, or the minute, in which own bars begin they have the end only.
+            first = Bar(
+                first.time,
+                whole.open,
+                max(whole.high, first.high),
+                min(whole.low, first.low),
+                first.close,
+                first.volume,
+            )
+        bars = [*earlier, first, *others]
+        return msgspec.structs.replace(own, bars=bars, past=own.past and past.past)
+
+
+@contextlib.contextmanager
+def as_upstream() -> Iterator[None]:
+    """Raises UpstreamError instead of DatabaseAway, so that the cache may serve an older copy."""
+    try:
+        yield
+    except DatabaseAway as error:
+        raise UpstreamError("the stored bars are not available now", retry_after=error.retry_after) from error
+
+
+def recent_bars(mirror: Mirror, symbol: str, interval: LiveInterval, *, after: int = 0) -> Iterator[OwnBar]:
+    """Yields the mirror's bars of a symbol, ascending: the newest final ones and those in progress.
+
+    Final ones end after a Unix time.
+    """
+    book = mirror.bars
+    yield from book.final(symbol, interval, max(book.known_from, after))
+    entry = mirror.find(symbol)
+    try:
+        progress = entry.progress if entry is not None else None
+    except UnreadableState:
+        return
+    if progress is None:
+        return
+    newest = book.in_progress(symbol, progress, interval)
+    # For two seconds after a minute the bar of the minute before is not final, and may be another one.
+    before = book.in_progress(symbol, msgspec.structs.replace(progress, minute=None), interval)
+    if before is not None and newest is not None and before.opened < newest.opened:
+        yield before
+    if newest is not None:
+        yield newest
+
+
+def newest_bars(mirror: Mirror, symbol: str, interval: LiveInterval) -> list[Bar]:
+    """Returns the bars of a symbol that this worker has in memory, ascending."""
+    return [_to_bar(bar) for bar in recent_bars(mirror, symbol, interval)]
+
+
+def _to_bar(bar: OwnBar) -> Bar:
+    return Bar(_time(bar.opened), bar.open, bar.high, bar.low, bar.close, bar.volume or 0.0)
+
+
+# All symbols' bars have the same times.
+@lru_cache(maxsize=8192)
+def _time(opened: int) -> str:
+    return bar_time(datetime.fromtimestamp(opened, UTC))

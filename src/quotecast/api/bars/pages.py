@@ -1,0 +1,136 @@
+"""Pages of bars, collected window by window."""
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Final, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from quotecast.api.bars.market import Market
+from quotecast.api.bars.queries import BarQuery, opening_of
+from quotecast.api.bars.sources import EPOCH, TICK, Part, Source
+from quotecast.market.bar_windows import Window, next_window, window_at, window_before
+from quotecast.market.bars import Bar, bar_time, opening_of_bar
+
+#: Windows that one page reads at most: a page of years without trades is short or empty, and has a next one.
+MAX_WINDOWS: Final = 4
+#: Windows of a whole range; the longest one is half a year of five-minute bars.
+RANGE_WINDOWS: Final = 12
+#: Sorts behind all times.
+_END_OF_TIME: Final = "~"
+
+
+class Page(Struct, frozen=True):
+    """Bars in the query's order, and the query for the page that follows; None after the last one."""
+
+    bars: list[Bar]
+    rest: BarQuery | None
+    status: Literal["HIT", "MISS", "STALE"]
+    age_seconds: int
+    #: Whether no bar changes any more.
+    past: bool
+    #: Whether the source had more than the bar of the current price.
+    history: bool
+
+
+async def read_page(source: Source, market: Market, query: BarQuery, most: int = MAX_WINDOWS) -> Page:
+    """Returns a page of bars. Raises SymbolNotFound, NotOffered, UpstreamError or PastOutOfPlan.
+
+    Ascending without a start, the page has the newest bars, and no other page follows.
+    """
+    if query.order == "asc" and query.start is None:
+        page = await read_page(source, market, replace(query, order="desc"), most)
+        return replace(page, bars=page.bars[::-1], rest=None)
+    query = _within_reach(market, query)
+    found: list[Bar] = []
+    parts: list[Part] = []
+    rest: BarQuery | None = None
+    for window in _windows(market, query):
+        if len(parts) == most or len(found) >= query.limit:
+            rest = _rest_from_window(query, window)
+            break
+        parts.append(await source.read(query.interval, window))
+        found += _selected(parts[-1].bars, query)
+    if len(found) > query.limit:
+        rest = _rest_from_bar(query, found)
+    page = _page(found[: query.limit], rest, parts)
+    return replace(page, past=page.past or _is_settled(source, market, query, page))
+
+
+def _within_reach(market: Market, query: BarQuery) -> BarQuery:
+    """Returns the query from the start of the plan's past on. Raises PastOutOfPlan for an earlier start."""
+    reach, now = market.reach, market.moment.timestamp()
+    if reach is None:
+        return query
+    if query.start is None:
+        return replace(query, start=reach.start(now))
+    reach.require(query.start, now)
+    return query
+
+
+def _page(bars: list[Bar], rest: BarQuery | None, parts: list[Part]) -> Page:
+    statuses = {part.status for part in parts}
+    return Page(
+        bars,
+        rest,
+        "STALE" if "STALE" in statuses else "MISS" if "MISS" in statuses else "HIT",
+        max((part.age_seconds for part in parts), default=0),
+        all(part.past for part in parts),
+        any(part.history for part in parts),
+    )
+
+
+def _is_settled(source: Source, market: Market, query: BarQuery, page: Page) -> bool:
+    """Returns whether a page ends before every bar that may still change, in a window that has some of those.
+
+    A stale window may lack settled bars.
+    """
+    end = page.rest.start if query.order == "asc" and page.rest is not None else query.end
+    opened = opening_of_bar(market.calendar, query.interval, market.traded)
+    if end is None or page.status == "STALE" or (opened is not None and opened.timestamp() < end):
+        return False
+    return datetime.fromtimestamp(end, UTC) + source.settled_after <= market.moment
+
+
+def _windows(market: Market, query: BarQuery) -> Iterator[Window]:
+    """Yields the windows that the query touches, in its order."""
+    interval, calendar = query.interval, market.calendar
+    end = market.moment + TICK
+    if query.end is not None:
+        end = min(end, datetime.fromtimestamp(query.end, UTC))
+    start = EPOCH if query.start is None else datetime.fromtimestamp(query.start, UTC)
+    if query.order == "asc":
+        window = window_at(interval, calendar, start)
+        while window.start < end:
+            yield window
+            window = next_window(interval, calendar, window)
+    else:
+        window = window_at(interval, calendar, end - TICK)
+        while window.end > start:
+            yield window
+            window = window_before(interval, calendar, window)
+
+
+def _selected(bars: Sequence[Bar], query: BarQuery) -> list[Bar]:
+    low = "" if query.start is None else time_of(query.start)
+    high = _END_OF_TIME if query.end is None else time_of(query.end)
+    found = [bar for bar in bars if low <= bar.time < high]
+    return found if query.order == "asc" else found[::-1]
+
+
+def _rest_from_window(query: BarQuery, window: Window) -> BarQuery:
+    if query.order == "asc":
+        return replace(query, start=int(window.start.timestamp()))
+    return replace(query, end=int(window.end.timestamp()))
+
+
+def _rest_from_bar(query: BarQuery, found: list[Bar]) -> BarQuery:
+    if query.order == "asc":
+        return replace(query, start=opening_of(found[query.limit]))
+    return replace(query, end=opening_of(found[query.limit - 1]))
+
+
+def time_of(seconds: int) -> str:
+    """Returns the `time` of a bar that opens at a Unix time."""
+    return bar_time(datetime.fromtimestamp(seconds, UTC))

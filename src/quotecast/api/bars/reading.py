@@ -1,0 +1,87 @@
+"""Reads bars from the upstream of the price, or else those made from our own quotes."""
+
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from quotecast.api.bars.live_day import LiveDay
+from quotecast.api.bars.market import Market
+from quotecast.api.bars.own_bars import OwnAfterPast, OwnBars
+from quotecast.api.bars.pages import MAX_WINDOWS, Page, read_page
+from quotecast.api.bars.queries import BarQuery, check_span, opening_of
+from quotecast.api.bars.sources import ORIGIN, OWN, Source, Upstream
+from quotecast.api.market.services import Services
+from quotecast.errors import NotOffered, ProviderMissing, SymbolNotFound, UpstreamError
+from quotecast.market.bars import LENGTHS
+from quotecast.market.feeds import Feed
+
+#: With the hour that a day has more when summer time ends.
+_LONGEST_DAY: Final = 90_000
+#: Errors of an upstream that has no bars of an instrument, or none now.
+WITHOUT_BARS: Final = (ProviderMissing, NotOffered, SymbolNotFound, UpstreamError)
+
+
+class FoundPage(Struct, frozen=True):
+    """A page, and where it comes from."""
+
+    page: Page
+    source: str
+
+
+async def read_bars(
+    services: Services, market: Market, query: BarQuery, *, own_only: bool, most: int = MAX_WINDOWS
+) -> FoundPage:
+    """Returns a page of bars; one page never mixes sources.
+
+    Raises InvalidValue for a bad span, and the upstream's error if there are no own bars either.
+    """
+    offered = services.history.get(market.feed, {})
+    # An origin has older bars of currencies than a region that began later.
+    if own_only or (market.feed is Feed.DOVIZ and ORIGIN not in offered):
+        source: Source = OwnBars(services, market)
+        if not own_only and market.provider in offered:
+            source = OwnAfterPast(OwnBars(services, market), Upstream(services, market))
+        return FoundPage(await _read(source, market, query, most), OWN)
+    try:
+        day = LiveDay(services, market, Upstream(services, market))
+        found = FoundPage(await _read(day, market, query, most), day.name)
+    except WITHOUT_BARS:
+        own = await own_page(services, market, query, most)
+        if own is None:
+            raise
+        return own
+    if found.page.history or (found.page.rest is not None and query.order == "asc"):
+        return found
+    return await own_page(services, market, query, most) or found
+
+
+async def own_page(services: Services, market: Market, query: BarQuery, most: int) -> FoundPage | None:
+    """Returns a page of own bars; None if there are none, or none now."""
+    try:
+        page = await _read(OwnBars(services, market), market, query, most)
+    except UpstreamError:
+        return None
+    return FoundPage(page, OWN) if page.bars else None
+
+
+async def _read(source: Source, market: Market, asked: BarQuery, most: int) -> Page:
+    """Returns a page; where it would be empty, back without a start, that of the newest bars before the gap.
+
+    Days tell where those are. No other page follows an empty one: an instrument's first trade is behind it.
+    Raises InvalidValue for a bad span.
+    """
+    now = market.moment.timestamp()
+    query = check_span(asked, now)
+    page = await read_page(source, market, query, most)
+    if asked.start is not None or asked.order == "asc" or market.reach is not None:
+        return page
+    before = page.rest.end if page.rest else query.start
+    if not page.bars and before and asked.interval in LENGTHS:
+        days = await read_page(source, market, BarQuery("D", None, before, 1, "desc"), MAX_WINDOWS)
+        if days.bars:
+            end = min(opening_of(days.bars[0]) + _LONGEST_DAY, before)
+            query = check_span(replace(asked, end=end), now)
+            page = await read_page(source, market, query, most)
+            before = page.rest.end if page.rest else query.start
+    return replace(page, rest=replace(asked, end=before) if page.bars and before else None)

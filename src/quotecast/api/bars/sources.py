@@ -1,0 +1,170 @@
+"""Where bars come from: the upstream of the price, read through the cache."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Final, Literal, Protocol
+
+import msgspec
+from msgspec import Struct
+
+from quotecast.api.bars.market import RESTING_SECONDS, Market, tail_with_price
+from quotecast.api.market.services import Services
+from quotecast.cache.base import Cache, Cached, Policy
+from quotecast.errors import ProviderMissing
+from quotecast.market.bar_windows import Window
+from quotecast.market.bars import Bar, Interval, opening_of_bar
+from quotecast.market.calendars import Exchange
+from quotecast.market.codec import encode_json
+from quotecast.market.feeds import Feed
+from quotecast.providers.base import ExtendedHistoryProvider, HistoryProvider
+from quotecast.providers.quotecast.history import OriginHistory
+
+#: Seconds for which a cached history is fresh; the last bar always closes with the current quote.
+FRESH: Final[dict[Interval, int]] = {
+    "1m": 5,
+    "5m": 5,
+    "15m": 10,
+    "30m": 10,
+    "1h": 15,
+    "4h": 30,
+    "D": 30,
+    "W": 60,
+    "M": 60,
+}
+#: A stale history may be served for this multiple of its fresh time: an hour for `1m`, half a day for `M`.
+_STALE: Final = 720
+#: Seconds for which a window of the past is fresh, and may be served stale. It is read again on each trading
+#: day: a split changes all prices before it.
+PAST_SECONDS: Final = 3600
+_PAST_STALE_SECONDS: Final = 86_400
+#: The time after its end at which a window is past: late trades may still change its last bars.
+SETTLED_AFTER: Final = timedelta(hours=1)
+#: The resolution of timestamps in quotes.
+TICK: Final = timedelta(milliseconds=1)
+#: Version of the cached format, in the cache key: a worker never reads another version's entries.
+_VERSION: Final = 1
+#: The `X-Source` of bars made from our own quotes, and the provider of bars of a followed feed.
+OWN: Final = "own"
+ORIGIN: Final = OriginHistory.name
+EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+_decode: Final = msgspec.json.Decoder(list[Bar]).decode
+
+
+class Part(Struct, frozen=True):
+    """The bars of one window, ascending, and how the cache answered.
+
+    `past` bars do not change any more. Without `history` there is at most the bar of the current price.
+    """
+
+    bars: Sequence[Bar]
+    status: Literal["HIT", "MISS", "STALE"]
+    age_seconds: int
+    past: bool
+    history: bool
+
+
+class Source(Protocol):
+    """Bars of one instrument by windows."""
+
+    #: The `X-Source` of answers.
+    name: str
+    #: The time after which a bar does not change any more.
+    settled_after: timedelta
+
+    async def read(self, interval: Interval, window: Window) -> Part:
+        """Returns the bars of a window. Raises SymbolNotFound, NotOffered or UpstreamError."""
+        ...
+
+
+class Upstream:
+    """The upstream of an instrument's price: a candle is of one venue, so no other upstream's bars fit.
+
+    Raises ProviderMissing if that upstream offers no bars.
+    """
+
+    settled_after = SETTLED_AFTER
+
+    def __init__(self, services: Services, market: Market) -> None:
+        self._history = history_of(services, market)
+        self._is_extended = isinstance(market.calendar, Exchange) and market.calendar.is_extended
+        self._cache = services.cache
+        self._admitted = services.past_reads(market.provider)
+        self._market = market
+        self.name = OWN if market.feed is Feed.DOVIZ else market.provider
+
+    async def read(self, interval: Interval, window: Window) -> Part:
+        """See Source; the last bar closes with the current price."""
+        market, past = self._market, is_past(window, self._market)
+        end = min(window.end, market.moment + TICK)
+
+        async def fetch() -> Sequence[Bar]:
+            if past:
+                await self._admitted()
+            return await self._read(market.symbol, interval, max(window.start, EPOCH), end)
+
+        hours = ":extended" if self._is_extended else ""
+        key = window_key(market.provider, f"{market.symbol}:{interval}{hours}", window, market)
+        policy = PAST_POLICY if past else policy_of(market, interval)
+        cached, bars = await read_window(self._cache, key, policy, fetch)
+        history = bool(bars)
+        opened = opening_of_bar(market.calendar, interval, market.traded)
+        if opened and window.start <= opened < window.end:
+            bars[-1:] = tail_with_price(bars[-1] if bars else None, market, interval, window.start)
+            past = False
+        return Part(bars, cached.status, cached.age_seconds, past, history)
+
+    async def _read(self, symbol: str, interval: Interval, start: datetime, end: datetime) -> Sequence[Bar]:
+        history = self._history
+        if self._is_extended and isinstance(history, ExtendedHistoryProvider):
+            return await history.extended_bars(symbol, interval, start, end)
+        return await history.bars(symbol, interval, start, end)
+
+
+def history_of(services: Services, market: Market) -> HistoryProvider:
+    """Returns the bars of the provider of the price: an origin has those of all its providers.
+
+    Raises ProviderMissing.
+    """
+    offered = services.history.get(market.feed)
+    if not offered:
+        raise ProviderMissing(f"bars of {market.feed}")
+    history = offered.get(market.provider) or offered.get(ORIGIN)
+    if history is None:
+        raise ProviderMissing(f"bars of {market.provider}")
+    return history
+
+
+def policy_of(market: Market, interval: Interval) -> Policy:
+    """Returns the lifetimes of a history that reaches the present."""
+    fresh = RESTING_SECONDS if market.resting else FRESH[interval]
+    return Policy(fresh_seconds=fresh, stale_seconds=FRESH[interval] * _STALE)
+
+
+PAST_POLICY: Final = Policy(fresh_seconds=PAST_SECONDS, stale_seconds=_PAST_STALE_SECONDS)
+
+
+def is_past(window: Window, market: Market) -> bool:
+    """Returns whether the bars of a window do not change any more."""
+    return window.end + SETTLED_AFTER <= market.moment
+
+
+def window_key(source: str, series: str, window: Window, market: Market) -> str:
+    """Returns the cache key of a window; one of the past is another one on each trading day."""
+    day = next(market.calendar.until(market.moment)).date
+    age = f"{day:%Y%m%d}" if is_past(window, market) else "now"
+    return f"{source}:windows{_VERSION}:{series}:{window.first:%Y%m%d}:{age}"
+
+
+async def read_window(
+    cache: Cache, key: str, policy: Policy, fetch: Callable[[], Awaitable[Sequence[Bar]]]
+) -> tuple[Cached, list[Bar]]:
+    """Returns the cache's answer to a window, and its bars."""
+
+    async def fetch_bytes() -> bytes:
+        bars = await fetch()
+        return await asyncio.to_thread(encode_json, bars)
+
+    cached = await cache.read(key, policy, fetch_bytes)
+    return cached, _decode(cached.body)

@@ -1,0 +1,1 @@
+"""The protocols of other clients: UDF, OpenBB, MCP."""

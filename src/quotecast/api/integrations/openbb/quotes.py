@@ -1,0 +1,214 @@
+"""Quotes and bars of each feed for the widgets of OpenBB Workspace."""
+
+from typing import Any, Final
+
+from litestar import Router, get
+from litestar.handlers import HTTPRouteHandler
+
+from quotecast.api.answers.answers import JSON, Answer, SharedBody, names_answer, quotes_answer, shared_body
+from quotecast.api.answers.lasting import lasting_answer
+from quotecast.api.bars.handlers import crypto_bars, doviz_bars, stock_bars
+from quotecast.api.bars.parameters import Paging, Span, StockQuery, Timeframe, one_length, timeframe_of
+from quotecast.api.integrations.openbb import rows
+from quotecast.api.integrations.openbb.charts import CANDLES
+from quotecast.api.integrations.openbb.parameters import Group, OneSymbol, Raw, Rows, Theming
+from quotecast.api.limits.repeats import repeatable
+from quotecast.api.market.selection import Selection, missing_headers, selection_of
+from quotecast.api.market.services import Services, require_mirror
+from quotecast.api.reference import examples
+from quotecast.api.reference.openapi import BarsReading, BatchReading, FeedReading, answered
+from quotecast.feed.entry import QuoteEntry
+from quotecast.feed.mirror import Mirror
+from quotecast.market.feeds import Feed
+
+#: A JSON array of objects.
+Objects = list[dict[str, Any]]
+#: A Plotly figure, or the rows behind it.
+Figure = dict[str, Any] | list[dict[str, Any]]
+
+FIGURE: Final = {"data": [{"type": "candlestick", "x": ["2026-11-20T15:00:00Z"]}], "layout": {}}
+OPTION: Final = {"label": "AAPL", "value": "AAPL", "extraInfo": {"description": "Apple Inc."}}
+_EXAMPLES: Final = {
+    Feed.STOCKS: examples.STOCK,
+    Feed.CRYPTO: examples.CRYPTO,
+    Feed.DOVIZ: examples.DOVIZ,
+}
+
+
+def rows_answer(services: Services, feed: Feed, wanted: Selection) -> Answer:
+    """Returns quotes as rows, in the order of the names; a group has its members by symbol."""
+    mirror = require_mirror(services, feed)
+    if wanted == "all":
+        return lasting_answer(mirror, services.monotonic(), _all_rows)
+    found: dict[str, QuoteEntry] = {}
+    missing = []
+    for name in wanted:
+        entries = _entries_of(mirror, name)
+        found |= {entry.key: entry for entry in entries}
+        if not entries:
+            missing.append(name)
+    body = _array(found.values())
+    return quotes_answer(mirror, services.monotonic(), SharedBody(body), *missing_headers(missing))
+
+
+def _entries_of(mirror: Mirror, name: str) -> list[QuoteEntry]:
+    if ":" in name:
+        group = mirror.group(name)
+        return [*mirror.entries(mirror.members()[group])] if group else []
+    entry = mirror.find(name)
+    return [entry] if entry else []
+
+
+def _all_rows(mirror: Mirror) -> bytes:
+    return _array(sorted(mirror.live(), key=lambda entry: entry.key))
+
+
+def _array(entries: Any) -> bytes:
+    return b"[%b]" % b",".join(entry.full_json() for entry in entries)
+
+
+def _grid(feed: Feed, name: str) -> HTTPRouteHandler:
+    @get(
+        "/grid",
+        sync_to_thread=False,
+        operation_id=f"getOpenbb{name}Grid",
+        summary=f"Rows of a live grid: {feed.spec.name}",
+        operation_class=BatchReading,
+        responses=answered(Objects, [_EXAMPLES[feed]], "A row for each quote", 422, 429, 503),
+    )
+    @repeatable
+    def grid(services: Services, symbol: Rows) -> Answer:
+        """The socket of the grid then sends the changes; `docs/openbb.md` has its messages."""
+        return rows_answer(services, feed, selection_of(symbol, "symbol"))
+
+    return grid
+
+
+def _table(feed: Feed, name: str) -> HTTPRouteHandler:
+    @get(
+        "/quotes",
+        sync_to_thread=False,
+        operation_id=f"getOpenbb{name}Quotes",
+        summary=f"Quotes of a group as rows: {feed.spec.name}",
+        operation_class=BatchReading,
+        responses=answered(Objects, [_EXAMPLES[feed]], "A row for each quote", 422, 429, 503),
+    )
+    @repeatable
+    def table(services: Services, group: Group = "all") -> Answer:
+        """Returns the quotes of a group, or of the whole feed."""
+        return rows_answer(services, feed, selection_of([group], "group"))
+
+    return table
+
+
+def _symbols(feed: Feed, name: str) -> HTTPRouteHandler:
+    @get(
+        "/symbols",
+        sync_to_thread=False,
+        operation_id=f"listOpenbb{name}Symbols",
+        summary=f"Options of a parameter for symbols: {feed.spec.name}",
+        operation_class=FeedReading,
+        responses=answered(Objects, [OPTION], "At most 1000, the greatest turnover first", 429, 503),
+    )
+    @repeatable
+    def symbols(services: Services) -> Answer:
+        """A dropdown has no pages; other symbols may be typed."""
+        mirror = require_mirror(services, feed)
+        return names_answer(mirror, services.monotonic(), shared_body(mirror, rows.symbol_options))
+
+    return symbols
+
+
+def groups_route(feed: Feed, name: str) -> HTTPRouteHandler:
+    """Returns the route with the options of a parameter for groups."""
+
+    @get(
+        "/groups",
+        sync_to_thread=False,
+        operation_id=f"listOpenbb{name}Groups",
+        summary=f"Options of a parameter for groups: {feed.spec.name}",
+        operation_class=FeedReading,
+        responses=answered(
+            Objects, [{"label": "Energy", "value": "sector:Energy"}], "All, then the groups", 429, 503
+        ),
+    )
+    @repeatable
+    def groups(services: Services) -> Answer:
+        """Groups that have members now."""
+        mirror = require_mirror(services, feed)
+        return names_answer(mirror, services.monotonic(), shared_body(mirror, rows.group_options))
+
+    return groups
+
+
+@get(
+    "/bars",
+    operation_id="getOpenbbMarketBars",
+    summary="Chart of a stock's bars",
+    operation_class=BarsReading,
+    responses=answered(Figure, FIGURE, "A Plotly figure, or the bars", 404, 422, 429, 503),
+    opt={"door": "bars"},
+)
+@repeatable
+async def _market_bars(
+    services: Services, symbol: OneSymbol, *, span: Span = None, theme: Theming = "dark", raw: Raw = "false"
+) -> Answer:
+    """Candles of a range, at the range's default interval."""
+    query = StockQuery.of(span, one_length(None, None), Paging())
+    answer = await stock_bars(services, symbol, query)
+    return answer if raw == "true" else answer.converted(CANDLES[theme], JSON)
+
+
+@get(
+    "/bars",
+    operation_id="getOpenbbCryptoBars",
+    summary="Chart of a pair's bars",
+    operation_class=BarsReading,
+    responses=answered(Figure, FIGURE, "A Plotly figure, or the bars", 404, 422, 429, 503),
+    opt={"door": "bars"},
+)
+@repeatable
+async def _crypto_bars(
+    services: Services,
+    symbol: OneSymbol,
+    *,
+    timeframe: Timeframe = "1h",
+    theme: Theming = "dark",
+    raw: Raw = "false",
+) -> Answer:
+    """Candles of the newest 500 bars."""
+    answer = await crypto_bars(services, symbol, timeframe_of(timeframe, None), Paging())
+    return answer if raw == "true" else answer.converted(CANDLES[theme], JSON)
+
+
+@get(
+    "/bars",
+    operation_id="getOpenbbDovizBars",
+    summary="Chart of the bars of a currency or metal",
+    operation_class=BarsReading,
+    responses=answered(Figure, FIGURE, "A Plotly figure, or the bars", 404, 422, 429, 503),
+    opt={"door": "bars"},
+)
+@repeatable
+async def _doviz_bars(
+    services: Services,
+    symbol: OneSymbol,
+    *,
+    timeframe: Timeframe = "1h",
+    theme: Theming = "dark",
+    raw: Raw = "false",
+) -> Answer:
+    """Candles of the newest 500 bars."""
+    answer = await doviz_bars(services, symbol, timeframe_of(timeframe, None), Paging())
+    return answer if raw == "true" else answer.converted(CANDLES[theme], JSON)
+
+
+_BARS: Final = {Feed.STOCKS: _market_bars, Feed.CRYPTO: _crypto_bars, Feed.DOVIZ: _doviz_bars}
+
+
+def feed_router(feed: Feed, *more: HTTPRouteHandler) -> Router:
+    """Returns the routes of one feed, under its own rate limit."""
+    name = feed.spec.name
+    title = name.capitalize()
+    common = [each(feed, title) for each in (_grid, _table, _symbols)]
+    return Router(f"/{name}", route_handlers=[*common, _BARS[feed], *more], opt={"feed": feed, "limit": name})

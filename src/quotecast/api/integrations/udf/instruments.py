@@ -1,0 +1,87 @@
+"""Instruments as charts name them: `AAPL`, `NASDAQ:AAPL`, `BTC/USDT`, `DOVIZ:gram-altin`."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from msgspec import Struct
+
+from quotecast.api.market.services import Services
+from quotecast.api.routes.lookup import first_with, require_data
+from quotecast.errors import SymbolNotFound
+from quotecast.market.assets import Asset
+from quotecast.market.feeds import Feed
+from quotecast.market.quotes import CryptoQuote, DovizQuote, Quote, StockQuote
+
+#: The exchange of Turkish prices.
+DOVIZ: Final = "DOVIZ"
+#: The exchange of a stock that is not among the assets.
+UNLISTED: Final = "US"
+#: The longest name in a request: an exchange, a colon and a symbol.
+MAX_NAME: Final = 80
+
+_TYPES: Final = {"currency": "forex", "index": "index"}
+_METAL: Final = "commodity"
+TYPES: Final = ("stock", "crypto", "forex", _METAL, "index")
+
+
+class Instrument(Struct, frozen=True):
+    """An instrument of a feed. `ticker` names it in every request of a chart."""
+
+    feed: Feed
+    quote: Quote
+    ticker: str
+    exchange: str
+    type: str
+
+
+def find_instrument(services: Services, text: str) -> Instrument:
+    """Returns the instrument of a name, with or without its exchange, in any letter case.
+
+    A name that two feeds have means the first of stocks, crypto and doviz. Raises SymbolNotFound, or NoData.
+    """
+    exchange, colon, name = text.strip().rpartition(":")
+    feeds = services.configured()
+    if colon:
+        wanted = exchange.casefold()
+        feeds = [each for each in feeds if (each is Feed.DOVIZ) == (wanted == DOVIZ.casefold())]
+    found = first_with(services.mirrors, name, feeds)
+    if found is None or found[1].quote is None:
+        require_data(services.mirrors, name, feeds)
+        raise SymbolNotFound
+    instrument = instrument_of(services, found[0], found[1].quote)
+    if colon and instrument.exchange.casefold() != wanted:
+        raise SymbolNotFound
+    return instrument
+
+
+def instrument_of(services: Services, feed: Feed, quote: Quote) -> Instrument:
+    """Returns the instrument of a quote."""
+    match quote:
+        case StockQuote():
+            exchange = services.documents.assets.derive(_exchanges).get(quote.key, UNLISTED)
+            return Instrument(feed, quote, quote.key, exchange, "stock")
+        case CryptoQuote():
+            return Instrument(feed, quote, quote.key, quote.exchange, "crypto")
+        case DovizQuote():
+            # With its exchange: a currency may have the ticker of a stock.
+            kind = _TYPES.get(quote.category, _METAL)
+            return Instrument(feed, quote, f"{DOVIZ}:{quote.key}", DOVIZ, kind)
+
+
+def exchanges(services: Services) -> list[str]:
+    """Returns the exchanges of all instruments, in alphabetical order."""
+    names = set(services.documents.assets.derive(_exchanges).values())
+    for feed in services.configured():
+        if feed is Feed.DOVIZ:
+            names.add(DOVIZ)
+        if feed is Feed.CRYPTO:
+            names |= services.mirrors[feed].derive(_venues)
+    return sorted(names)
+
+
+def _exchanges(assets: Sequence[Asset]) -> Mapping[str, str]:
+    return {asset.ticker: asset.exchange for asset in assets}
+
+
+def _venues(mirror: Any) -> frozenset[str]:
+    return frozenset(quote.exchange for quote in mirror.quotes().values())

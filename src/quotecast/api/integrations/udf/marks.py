@@ -1,0 +1,64 @@
+"""Marks on a chart: the news about a stock."""
+
+from datetime import datetime, timedelta
+from typing import Final
+
+from msgspec import Struct
+
+from quotecast.api.bars.market import calendar_of_venue
+from quotecast.api.integrations.udf.instruments import Instrument
+from quotecast.api.integrations.udf.resolutions import chart_time_of
+from quotecast.api.market.services import Services
+from quotecast.market.bars import Interval, opening_of_bar
+from quotecast.market.calendars import Calendar
+from quotecast.market.feeds import Feed
+
+COLOR: Final = "blue"
+FONT_COLOR: Final = "white"
+#: Diameter of a mark in pixels.
+SIZE: Final = 14
+
+_NEWS: Final = "N"
+_INSTANT: Final = timedelta(microseconds=1)
+
+
+class Marks(Struct, frozen=True):
+    """Marks as a table: the n-th value of each column is of the n-th mark."""
+
+    id: list[str]
+    time: list[int]
+    color: list[str]
+    text: list[str]
+    label: list[str]
+    labelFontColor: list[str]  # noqa: N815 - TradingView's name
+    minSize: list[int]  # noqa: N815 - TradingView's name
+
+
+def marks_of(services: Services, instrument: Instrument, interval: Interval, start: int, end: int) -> Marks:
+    """Returns the articles about a stock on the bars of their time, from `start` to `end` in chart time."""
+    found: list[tuple[int, str, str]] = []
+    if instrument.feed is Feed.STOCKS:
+        calendar = calendar_of_venue(services.mirrors[Feed.STOCKS])
+        for article in services.documents.news.items or ():
+            if instrument.quote.key in article.symbols:
+                opened = _opening(calendar, interval, datetime.fromisoformat(article.created_at))
+                time = chart_time_of(int(opened.timestamp()), instrument.feed, interval)
+                if start <= time <= end:
+                    found.append((time, article.id, article.headline))
+    found.sort()
+    count = len(found)
+    return Marks(
+        id=[name for _, name, _ in found],
+        time=[time for time, _, _ in found],
+        color=[COLOR] * count,
+        text=[headline for _, _, headline in found],
+        label=[_NEWS] * count,
+        labelFontColor=[FONT_COLOR] * count,
+        minSize=[SIZE] * count,
+    )
+
+
+def _opening(calendar: Calendar, interval: Interval, moment: datetime) -> datetime:
+    """Returns the opening of the bar of a moment; outside trading hours, of the last bar before it."""
+    day = next(calendar.until(moment))
+    return opening_of_bar(calendar, interval, min(moment, day.close - _INSTANT)) or day.open

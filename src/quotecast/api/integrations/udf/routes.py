@@ -1,0 +1,221 @@
+"""The routes of TradingView's UDF protocol."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from litestar import Router, get
+
+from quotecast.api.answers.answers import (
+    CACHE_LISTS,
+    CACHE_QUOTES,
+    Answer,
+    SharedBody,
+    cached_for,
+    document_answer,
+    feed_headers,
+)
+from quotecast.api.bars.market import bars_headers, market_of, tick_header, until_prices_move
+from quotecast.api.integrations.udf import examples, parameters
+from quotecast.api.integrations.udf.configuration import Configuration, configuration
+from quotecast.api.integrations.udf.errors import answered_to_charts, chart_exception_handlers
+from quotecast.api.integrations.udf.finding import FoundSymbol, find_symbols
+from quotecast.api.integrations.udf.history import ChartBars, HistoryQuery, read_history
+from quotecast.api.integrations.udf.instruments import find_instrument
+from quotecast.api.integrations.udf.marks import Marks, marks_of
+from quotecast.api.integrations.udf.quotes import ChartQuotes, chart_quotes, names_of
+from quotecast.api.integrations.udf.resolutions import RESOLUTIONS, resolutions_of
+from quotecast.api.integrations.udf.symbols import SymbolInfo, symbol_info
+from quotecast.api.limits.repeats import repeatable
+from quotecast.api.market.finding import GROUP
+from quotecast.api.market.services import Services, combined_state
+from quotecast.api.reference.openapi import BarsReading, FeedReading, Reading
+from quotecast.api.route_table import EVERY
+from quotecast.api.routes.market.news import CACHE_NEWS
+from quotecast.market.codec import encode_json
+
+_TEXT: Final = b"text/plain; charset=utf-8"
+_CACHE_SEARCH: Final = cached_for(60)
+
+
+@dataclass
+class HistoryReading(BarsReading):
+    """A reading of bars without pages."""
+
+    def _headers_of(self, status: str) -> list[str]:
+        return [name for name in super()._headers_of(status) if name != "X-Next-Page"]
+
+
+@get(
+    "/config",
+    sync_to_thread=False,
+    operation_id="getUdfConfig",
+    summary="What the service offers to charts",
+    operation_class=Reading,
+    responses=answered_to_charts(Configuration, examples.CONFIGURATION, "The configuration"),
+)
+@repeatable
+def config(services: Services) -> Answer:
+    """The first request of a chart: resolutions, and the choices of its search."""
+    return document_answer(SharedBody(encode_json(configuration(services))), CACHE_LISTS)
+
+
+@get(
+    "/symbols",
+    operation_id="getUdfSymbol",
+    summary="A symbol as a chart must know it",
+    operation_class=FeedReading,
+    responses=answered_to_charts(SymbolInfo, examples.SYMBOL, "The symbol", 404, 422, 503),
+)
+@repeatable
+async def symbols(services: Services, symbol: parameters.Name) -> Answer:
+    """Trading hours with holidays and half days, the step of prices, and the resolutions of the bars.
+
+    Times of sessions are in the time zone of the venue. Without an exchange in front, a name that several
+    feeds have means the first of stocks, crypto pairs and Turkish prices.
+    """
+    instrument = find_instrument(services, symbol)
+    body = SharedBody(encode_json(await symbol_info(services, instrument)))
+    state = services.mirrors[instrument.feed].state(services.monotonic())
+    headers = feed_headers(body.tag, state, _CACHE_SEARCH)
+    return Answer(body, headers, tag=headers[0][1])
+
+
+@get(
+    "/search",
+    operation_id="searchUdfSymbols",
+    summary="Search symbols for a chart",
+    operation_class=FeedReading,
+    responses=answered_to_charts(list[FoundSymbol], examples.FOUND, "The best matches first", 422, 503),
+    opt={"limit": GROUP},
+)
+@repeatable
+async def search(
+    services: Services,
+    *,
+    text: parameters.Text = "",
+    kind: parameters.Kind = "",
+    exchange: parameters.ExchangeName = "",
+    limit: parameters.Limit = 30,
+) -> Answer:
+    """The search of `/api/search`, by type and exchange."""
+    found = await find_symbols(services, text, parameters.kind_of(kind), exchange, limit)
+    body = SharedBody(encode_json(found))
+    headers = feed_headers(body.tag, combined_state(services, services.configured()), _CACHE_SEARCH)
+    return Answer(body, headers, tag=headers[0][1])
+
+
+@get(
+    "/history",
+    operation_id="getUdfHistory",
+    summary="Bars of a chart",
+    operation_class=HistoryReading,
+    responses=answered_to_charts(ChartBars, examples.BARS, "The bars, ascending", 404, 422, 503),
+    opt={"door": "bars"},
+)
+@repeatable
+async def history(
+    services: Services,
+    *,
+    symbol: parameters.Name,
+    resolution: parameters.Resolution,
+    end: parameters.End,
+    start: parameters.Start = None,
+    countback: parameters.CountBack = None,
+) -> Answer:
+    """The bars that open in [`from`, `to`), or the last `countback` ones before `to`.
+
+    They are those of the market's own route; the last bar's close is the current price.
+
+    Bars of a day or longer have the time of midnight UTC of their first trading day. Without bars in the
+    span, `s` is `no_data`, and `nextTime` is the time of the last bar before it.
+    """
+    instrument = find_instrument(services, symbol)
+    market = market_of(services, instrument.feed, instrument.quote.key)
+    interval = parameters.interval_of(resolution, resolutions_of(market.feed, market.calendar))
+    count = parameters.count_of(countback)
+    if count is None and start is None:
+        raise parameters.missing_start()
+    first = parameters.time_of("from", "0" if start is None else start)
+    wanted = HistoryQuery(interval, first, parameters.time_of("to", end), count)
+    found = await read_history(services, market, wanted)
+    body, mirror = SharedBody(encode_json(found.bars)), services.mirrors[market.feed]
+    last = found.last
+    headers = bars_headers(
+        mirror.state(services.monotonic()),
+        market,
+        body.tag,
+        (b"x-cache", last.page.status.encode() if last else b"HIT"),
+        (b"x-source", last.source.encode() if last else b"own"),
+        tick_header(market, last.page.bars if last else []),
+    )
+    return Answer(body, headers, tag=headers[0][1], is_current=until_prices_move(services, mirror, [market]))
+
+
+@get(
+    "/marks",
+    sync_to_thread=False,
+    operation_id="getUdfMarks",
+    summary="News on a chart",
+    operation_class=Reading,
+    responses=answered_to_charts(Marks, examples.MARKS, "The marks, ascending", 404, 422, 503),
+)
+@repeatable
+def marks(
+    services: Services,
+    *,
+    symbol: parameters.Name,
+    start: parameters.MarksStart,
+    end: parameters.MarksEnd,
+    resolution: parameters.Resolution,
+) -> Answer:
+    """The newest articles about a stock, each on the bar of its time; other symbols have none."""
+    instrument = find_instrument(services, symbol)
+    interval = parameters.interval_of(resolution, [*RESOLUTIONS])
+    span = parameters.time_of("from", start), parameters.time_of("to", end)
+    return document_answer(
+        SharedBody(encode_json(marks_of(services, instrument, interval, *span))), CACHE_NEWS
+    )
+
+
+@get(
+    "/time",
+    sync_to_thread=False,
+    operation_id="getUdfTime",
+    summary="The time of the service",
+    operation_class=Reading,
+    responses=answered_to_charts(int, 1_795_188_600, "Unix time in seconds", media_type="text/plain"),
+)
+@repeatable
+def time(services: Services) -> Answer:
+    """Unix time in whole seconds, as text."""
+    return document_answer(SharedBody(b"%d" % services.now(), _TEXT), CACHE_QUOTES)
+
+
+@get(
+    "/quotes",
+    sync_to_thread=False,
+    operation_id="getUdfQuotes",
+    summary="Quotes for a chart's watchlist",
+    operation_class=FeedReading,
+    responses=answered_to_charts(ChartQuotes, examples.QUOTES, "A quote of each name", 422),
+)
+@repeatable
+def quotes(services: Services, symbols: parameters.Names) -> Answer:
+    """The quotes of stocks, pairs, currencies and metals; an unknown name has an item with `s` = `error`."""
+    body = SharedBody(encode_json(chart_quotes(services, names_of(symbols))))
+    headers = feed_headers(body.tag, combined_state(services, services.configured()), CACHE_QUOTES)
+    return Answer(body, headers, tag=headers[0][1])
+
+
+ROUTER: Final = Router(
+    "/api/udf",
+    route_handlers=[config, symbols, search, history, marks, time, quotes],
+    tags=["TradingView"],
+    exception_handlers=chart_exception_handlers(),
+    opt={
+        "tag": "TradingView's UDF protocol, for its charts and others that speak it.",
+        "feed": EVERY,
+        "door": "udf",
+        "limit": "market",
+    },
+)

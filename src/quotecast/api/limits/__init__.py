@@ -1,0 +1,1 @@
+"""The rate limits of requests, repeated answers, and the log of requests."""

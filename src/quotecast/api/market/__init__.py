@@ -1,0 +1,1 @@
+"""What routes read the market with: services, names, search, past quotes."""

@@ -1,0 +1,150 @@
+"""The services behind the routes: one value that the application is built with."""
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, TypeVar
+
+from litestar import Request
+from litestar.datastructures import State
+from msgspec import Struct, field
+
+from quotecast.access.reach import Reach
+from quotecast.access.request_state import request_state
+from quotecast.accounts.database import Database
+from quotecast.accounts.passwords import Passwords
+from quotecast.accounts.tokens import Tokens
+from quotecast.api.accounts.alert_services import Alerts
+from quotecast.api.accounts.key_access import KeyAccess
+from quotecast.api.accounts.logins import LoginWindow
+from quotecast.api.market.names import Names
+from quotecast.api.market.past import Past
+from quotecast.api.market.searching import Searches
+from quotecast.api.market.stored_bars import StoredBars
+from quotecast.cache.base import Cache
+from quotecast.errors import NoData, ProviderMissing
+from quotecast.feed.documents import Copy, Documents
+from quotecast.feed.mirror import FeedState, Mirror
+from quotecast.market.feeds import Feed
+from quotecast.market.movers import Floors
+from quotecast.providers.base import Admission, FinancialsProvider, HistoryProvider
+
+T = TypeVar("T")
+
+HttpRequest = Request[Any, Any, State]
+
+#: The name of the provider of a feed that the operator switched off.
+NO_PROVIDER: Final = "none"
+
+
+class Accounts(Struct, frozen=True, kw_only=True):
+    """Everything that account routes need."""
+
+    database: Database
+    tokens: Tokens
+    passwords: Passwords
+    logins: LoginWindow
+    keys: KeyAccess
+    #: Returns the address under which to count an attempt to log in.
+    address_of: Callable[[Mapping[str, Any]], str]
+
+
+class MarketServices(Struct, frozen=True, kw_only=True):
+    """Everything behind the routes that read the feeds only.
+
+    `checks` are the checks of readiness by name; each returns a word such as `ok` and may raise or hang.
+    """
+
+    mirrors: Mapping[Feed, Mirror]
+    documents: Documents
+    names: Names
+    searches: Searches
+    #: Shares outstanding by ticker; some are unknown.
+    shares: Mapping[str, int]
+    #: The least price and volume of a mover.
+    floors: Floors
+    #: The recorded moments of the feeds.
+    past: Past
+    #: Configured provider of each feed, or `none`.
+    providers: Mapping[Feed, str]
+    #: Unix time.
+    clock: Callable[[], float]
+    #: The clock of the mirrors' `heard_at`, in seconds.
+    monotonic: Callable[[], float]
+    checks: Mapping[str, Callable[[], Awaitable[str]]]
+    #: Whether this worker is about to stop.
+    draining: Callable[[], bool]
+    #: The name of the view of the market; empty for the whole of it.
+    view: str = ""
+    #: Names of the symbols and groups that lists show; empty for all.
+    only: tuple[str, ...] = ()
+    #: How far back the view reaches; None for the whole past.
+    reach: Reach | None = None
+    #: Seconds by which the view is late.
+    delay_seconds: int = 0
+
+    def now(self) -> float:
+        """Returns the Unix time of the market that the view shows."""
+        return self.clock() - self.delay_seconds
+
+    def configured(self) -> list[Feed]:
+        """Returns the feeds that have a provider."""
+        return [feed for feed in self.mirrors if self.providers[feed] != NO_PROVIDER]
+
+
+class Services(MarketServices, frozen=True, kw_only=True):
+    """Everything behind the routes."""
+
+    #: The provider of company data; None when the operator switched it off.
+    financials: FinancialsProvider | None
+    #: Admits a request to that provider about a company that is not listed.
+    unlisted: Admission
+    #: Providers of bars by feed, then by the name of the provider whose quotes complete the last bar.
+    history: Mapping[Feed, Mapping[str, HistoryProvider]]
+    #: Admits a read of bars of the past from an upstream, by its name.
+    past_reads: Callable[[str], Admission]
+    #: Final bars made from our own quotes.
+    stored_bars: StoredBars
+    #: Answers of upstreams to requests.
+    cache: Cache
+    accounts: Accounts
+    alerts: Alerts
+    #: This worker's encoded sparklines, and when it made them, by feed and symbol.
+    sparklines: dict[tuple[Feed, str], tuple[float, bytes]] = field(default_factory=dict)
+
+
+def services_of(request: HttpRequest) -> Services:
+    """Returns the services of the request's view, else those that its application was built with."""
+    view = request_state(request.scope).view
+    services: Services = request.app.state.services if view is None else view
+    return services
+
+
+def require_mirror(services: MarketServices, feed: Feed) -> Mirror:
+    """Returns a feed's mirror that has data. Raises ProviderMissing or NoData."""
+    if services.providers[feed] == NO_PROVIDER:
+        raise ProviderMissing(feed)
+    mirror = services.mirrors[feed]
+    if not mirror.loaded:
+        raise NoData(feed, services.delay_seconds)
+    return mirror
+
+
+async def mirror_at(services: MarketServices, feed: Feed, at: str | None) -> Mirror:
+    """Returns a feed's mirror, or one of a recorded moment. Raises InvalidValue too."""
+    if at is None:
+        return require_mirror(services, feed)
+    return await services.past.mirror(feed, at, services.monotonic())
+
+
+def combined_state(services: MarketServices, feeds: Iterable[Feed]) -> FeedState:
+    """Returns `live` while all of the feeds are live, else `stale`."""
+    now = services.monotonic()
+    return "live" if all(services.mirrors[feed].state(now) == "live" for feed in feeds) else "stale"
+
+
+def require_items(services: MarketServices, copy: Copy[T]) -> Sequence[T]:
+    """Returns the items of a document. Raises ProviderMissing or NoData."""
+    if services.providers[copy.feed] == NO_PROVIDER:
+        raise ProviderMissing(copy.name)
+    if copy.items is None:
+        raise NoData(copy.name, services.delay_seconds)
+    return copy.items

@@ -1,0 +1,112 @@
+"""What an unknown symbol may mean: a former name, another feed's instrument, or a typing mistake."""
+
+from collections.abc import Iterator
+from string import ascii_uppercase, digits
+from typing import Final
+
+from quotecast.api.market.services import MarketServices
+from quotecast.feed.entry import QuoteEntry
+from quotecast.feed.mirror import Mirror
+from quotecast.market.feeds import Feed
+from quotecast.market.folding import fold
+from quotecast.market.instruments import MAX_SYMBOL_LENGTH
+from quotecast.market.quotes import DovizQuote, Quote
+from quotecast.market.renames import Rename, renames
+from quotecast.market.vocabulary import edits
+
+#: Letters of the shortest symbol in which one typing mistake is forgiven.
+_LEAST_LETTERS: Final = 3
+#: A longer text has too many neighbours: a thousand take a millisecond.
+_MOST_LETTERS: Final = 12
+_LETTERS: Final = ascii_uppercase + digits
+#: Quote assets of the best-known pairs.
+_TARGETS: Final = ("USDT", "USD", "USDC", "EUR", "TRY", "BTC")
+_ALPHABETS: Final = {
+    Feed.STOCKS: "Symbols of stocks have the letters A to Z, digits, dots and hyphens only.",
+    Feed.CRYPTO: "Symbols of pairs have the letters A to Z and digits only.",
+    Feed.DOVIZ: "Symbols of currencies and metals have the letters a to z, digits and hyphens only.",
+}
+_NOUNS: Final = {Feed.STOCKS: "stock", Feed.CRYPTO: "pair", Feed.DOVIZ: "metal or currency"}
+
+
+def suggest(services: MarketServices, feed: Feed, text: str) -> str | None:
+    """Returns a sentence about a symbol that a feed does not have; None without an idea."""
+    text = text.strip()
+    if not 0 < len(text) <= MAX_SYMBOL_LENGTH:
+        return None
+    mirror = services.mirrors[feed]
+    others = [services.mirrors[other] for other in services.configured() if other is not feed]
+    return (
+        _other_way(mirror, text)
+        or next(filter(None, (_elsewhere(other, text) for other in others)), None)
+        or _misspelt(mirror, text)
+        or (None if text.isascii() else _ALPHABETS[feed])
+    )
+
+
+def _other_way(mirror: Mirror, text: str) -> str | None:
+    entry, rename = _renamed(mirror, text) or (_spelled(mirror, _letters_of(text)), None)
+    if entry is None:
+        return None
+    since = f" It is the name of {rename.former} since {rename.since}." if rename and rename.since else ""
+    return f"Did you mean {entry.key}?{since}"
+
+
+def _elsewhere(mirror: Mirror, text: str) -> str | None:
+    place = f"in the feed {mirror.feed} (/api/{mirror.feed.spec.name})"
+    noun = _NOUNS[mirror.feed]
+    if entry := mirror.find(text):
+        return f"{entry.key} is a {noun}, {place}."
+    found, _ = _renamed(mirror, text) or (_spelled(mirror, _letters_of(text)), None)
+    return f"Did you mean the {noun} {found.key}, {place}?" if found else None
+
+
+def _misspelt(mirror: Mirror, text: str) -> str | None:
+    if not _LEAST_LETTERS <= len(text) <= _MOST_LETTERS:
+        return None
+    near = {entry.key: entry for entry in map(mirror.find, edits(text.upper(), _LETTERS)) if entry}
+    found = max(near.values(), key=lambda entry: (_turnover(entry.quote), entry.key), default=None)
+    return f"Did you mean {found.key}?" if found else None
+
+
+def _renamed(mirror: Mirror, text: str) -> tuple[QuoteEntry, Rename] | None:
+    """Returns what became of a former symbol; of a pair, its first asset may have a new one."""
+    letters = _letters_of(text)
+    for rename in renames(mirror.feed.spec.kind):
+        if letters == rename.former or (mirror.feed is Feed.CRYPTO and letters.startswith(rename.former)):
+            entry = _spelled(mirror, rename.symbol + letters.removeprefix(rename.former))
+            if entry is not None:
+                return entry, rename
+    return None
+
+
+def _letters_of(text: str) -> str:
+    return "".join(filter(str.isalnum, fold(text))).upper()
+
+
+def _spelled(mirror: Mirror, letters: str) -> QuoteEntry | None:
+    """Returns the instrument with those letters, whatever else its symbol has."""
+    return next(filter(None, map(mirror.find, _spellings(mirror, letters))), None)
+
+
+def _spellings(mirror: Mirror, letters: str) -> Iterator[str]:
+    """Yields symbols of the letters, the best known first: `BTCUSDT` is a pair, `altin` gold."""
+    match mirror.feed:
+        case Feed.CRYPTO:
+            yield from (f"{letters[:at]}/{letters[at:]}" for at in range(2, len(letters) - 1))
+            yield from (f"{letters}/{target}" for target in _TARGETS)
+        case Feed.DOVIZ:
+            yield from (
+                key
+                for key in mirror.quotes()
+                if letters in {*key.upper().split("-"), key.upper().replace("-", "")}
+            )
+        case Feed.STOCKS:
+            yield letters
+            yield from (f"{letters[:at]}.{letters[at:]}" for at in range(2, len(letters)))
+
+
+def _turnover(quote: Quote | None) -> float:
+    if quote is None or isinstance(quote, DovizQuote):
+        return 0.0
+    return quote.price * float(quote.volume or 0)

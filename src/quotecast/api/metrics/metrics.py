@@ -1,0 +1,284 @@
+"""Metrics of an API worker in the format of Prometheus, read from its components when scraped."""
+
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
+
+from msgspec import Struct
+from prometheus_client import Metric
+
+from quotecast.accounts.database import Database
+from quotecast.api.accounts.alert_waits import Waits
+from quotecast.api.accounts.key_access import KeyAccess
+from quotecast.api.accounts.logins import LoginWindow
+from quotecast.api.limits.requests import Requests
+from quotecast.api.metrics import account_metrics, key_metrics
+from quotecast.cache.redis import RedisCache
+from quotecast.feed.hub import Hub
+from quotecast.feed.mirror import Mirror
+from quotecast.feed.relay import Relay
+from quotecast.limits.alone import WindowAlone
+from quotecast.limits.window import Window
+from quotecast.mcp.calls import Calls
+from quotecast.observe.metrics import counter, gauge, histogram
+from quotecast.providers.transport import outcomes
+from quotecast.stream.endpoint import ALL, REPLAY, Streams
+from quotecast.stream.handshakes import REASONS
+from quotecast.stream.relays import Relays
+from quotecast.stream.room import Room
+
+_STATES = ("live", "stale", "down")
+
+
+class Worker(Struct, frozen=True, kw_only=True):
+    """The components of every worker that have counters."""
+
+    requests: Requests
+    window: Window | WindowAlone
+    #: Hubs by the name of their feed; `stocks-delayed` is that of delayed plans.
+    hubs: Mapping[str, Hub]
+    streams: Streams
+    room: Room
+    relay: Relay
+    relays: Relays
+    #: The clock of the mirrors' `heard_at`, in seconds.
+    monotonic: Callable[[], float]
+
+
+class ApiWorker(Worker, frozen=True, kw_only=True):
+    """The components of a worker with accounts and upstreams."""
+
+    cache: RedisCache
+    database: Database
+    logins: LoginWindow
+    keys: KeyAccess
+    waits: Waits
+    #: Calls that remain in each upstream's plan, by name.
+    budgets: Mapping[str, int]
+    calls: Calls
+
+
+def feed_families(worker: Worker) -> Iterator[Metric]:
+    """Yields the metrics that every worker has."""
+    mirrors = {feed: hub.mirror for feed, hub in worker.hubs.items()}
+    yield from _http(worker.requests)
+    yield from _limits(worker.window)
+    yield from _connections(worker.room)
+    yield from _handshakes(worker.hubs, worker.streams, worker.room)
+    yield from _fan_out(worker.hubs, worker.streams)
+    yield from _feeds(mirrors, worker.monotonic())
+    yield from _bus(worker.relay)
+    yield from _relays(worker.relays)
+
+
+def families(worker: ApiWorker) -> Iterator[Metric]:
+    """Yields all metrics of a worker with accounts and upstreams."""
+    yield from feed_families(worker)
+    yield from _cache(worker.cache)
+    yield from account_metrics.families(worker.database, worker.logins)
+    yield from key_metrics.families(len(worker.keys.book), worker.keys.usage)
+    yield from _waits(worker.waits)
+    yield from outcomes.families(worker.budgets)
+    yield from worker.calls.families()
+
+
+def _relays(relays: Relays) -> Iterator[Metric]:
+    yield gauge("relays", "Edges and installations that follow this worker's feeds.", len(relays))
+    yield counter("relays_missed_messages", "Messages of the bus that slow relays missed.", relays.missed)
+
+
+def _waits(waits: Waits) -> Iterator[Metric]:
+    yield gauge("alert_waits", "Requests that wait for an event of an alert.", waits.count)
+    yield counter("alert_waits_refused", "Such requests that found the worker full.", waits.refused)
+
+
+def _http(requests: Requests) -> Iterator[Metric]:
+    yield histogram(
+        "http_request_duration_seconds",
+        "Time from a request's head to that of its answer.",
+        requests.latencies(),
+        ["method", "route", "status"],
+    )
+    yield counter(
+        "limit_decisions",
+        "Decisions of rate limits; `remembered`: refused without another call of Redis.",
+        requests.decisions(),
+        ["group", "outcome"],
+    )
+
+
+def _limits(window: Window | WindowAlone) -> Iterator[Metric]:
+    counts = window.statistics()
+    yield gauge(
+        "limit_fallback", "1 while this worker limits by itself because Redis does not answer.", counts.alone
+    )
+    yield counter("limit_fallback_decisions", "Decisions without Redis.", counts.fallbacks)
+    yield counter("limit_calls", "Calls of the limiter's script, failed ones included.", counts.calls)
+    yield counter("limit_failures", "Calls of the limiter's script that failed.", counts.failures)
+
+
+def _connections(room: Room) -> Iterator[Metric]:
+    open_now = {("feed",): room.feeds, ("http",): room.http, ("silent",): room.silent}
+    yield gauge(
+        "connections",
+        "Public connections, by what they carry; HTTP on a port of its own is not counted.",
+        open_now,
+        ["kind"],
+    )
+    yield gauge(
+        "connections_limit",
+        "Connections at once that memory and open files allow.",
+        {("feed",): room.capacity.feeds, ("http",): room.capacity.http},
+        ["kind"],
+    )
+    yield counter(
+        "connections_refused",
+        "Connections beyond the capacity: HTTP answered 503, and silent ones closed.",
+        {(kind,): room.turned_away[kind] for kind in ("http", "silent")},
+        ["kind"],
+    )
+
+
+def _handshakes(hubs: Mapping[str, Hub], streams: Streams, room: Room) -> Iterator[Metric]:
+    yield counter(
+        "feed_connects",
+        "Connections accepted; `all`: of the socket of all feeds; `replay`: of recorded ones.",
+        {kind: streams.clients.connects[kind] for kind in _kinds(hubs)},
+        ["feed", "transport"],
+    )
+    yield counter(
+        "feed_handshakes_refused",
+        "Handshakes refused, by reason; `worker_full` and `address_full`: capacity.",
+        {(reason,): room.refused[reason] + streams.clients.refused[reason] for reason in REASONS},
+        ["reason"],
+    )
+    yield counter(
+        "feed_resumptions",
+        "Reconnections with a cursor; `resume`: got the changes since, `resync`: got the whole state.",
+        {(feed, each): hub.resumptions[each] for feed, hub in hubs.items() for each in ("resume", "resync")},
+        ["feed", "outcome"],
+    )
+
+
+def _kinds(hubs: Mapping[str, Hub]) -> list[tuple[str, str]]:
+    """Returns the feeds and transports of connections."""
+    sockets = [(name, "websocket") for name in (*hubs, ALL, REPLAY)]
+    return [*sockets, *((feed, "sse") for feed in hubs)]
+
+
+def _fan_out(hubs: Mapping[str, Hub], streams: Streams) -> Iterator[Metric]:
+    counts = {feed: hub.statistics() for feed, hub in hubs.items()}
+
+    def by_feed(name: str) -> dict[tuple[str, ...], float]:
+        return {(feed,): each[name] for feed, each in counts.items()}
+
+    def with_answers(name: str, answers: Mapping[str, int]) -> dict[tuple[str, ...], float]:
+        sent = {str(feed): each[name] + answers[feed] for feed, each in counts.items()}
+        others = {each: answers[each] for each in (ALL, REPLAY)}
+        return {(feed,): count for feed, count in {**sent, **others}.items()}
+
+    yield gauge(
+        "feed_sockets",
+        "Open WebSockets and event streams; `all`: of all feeds at once; `replay`: of recorded ones.",
+        {kind: streams.clients.sockets[kind] for kind in _kinds(hubs)},
+        ["feed", "transport"],
+    )
+    yield counter(
+        "feed_frames",
+        "Frames sent; `all`: answers on the socket of all feeds.",
+        with_answers("frames_sent", streams.clients.answers),
+        ["feed"],
+    )
+    yield counter(
+        "feed_bytes",
+        "Bytes of the frames sent, before framing and compression.",
+        with_answers("length_sent", streams.clients.answered_length),
+        ["feed"],
+    )
+    yield counter(
+        "feed_passed_over",
+        "Updates skipped for a slow consumer, and merged into a later one.",
+        by_feed("passed_over"),
+        ["feed"],
+    )
+    yield counter("feed_expelled", "Slow consumers disconnected.", by_feed("expelled"), ["feed"])
+    yield counter(
+        "feed_closes",
+        "WebSockets and event streams ended by this worker, by close code.",
+        {(*kind, str(int(code))): count for (kind, code), count in streams.clients.closes.items()},
+        ["feed", "transport", "code"],
+    )
+    yield histogram(
+        "feed_send_age_seconds",
+        "Age of the newest batch when a tick sends it: from its publication to the sockets.",
+        {(feed,): hub.ages for feed, hub in hubs.items()},
+        ["feed"],
+    )
+
+
+def _feeds(mirrors: Mapping[str, Mirror], now: float) -> Iterator[Metric]:
+    yield gauge(
+        "feed_state",
+        "1 for the state that the feed is in.",
+        {(feed, each): mirror.state(now) == each for feed, mirror in mirrors.items() for each in _STATES},
+        ["feed", "state"],
+    )
+    yield gauge(
+        "feed_silence_seconds",
+        "Seconds since the last message of the feed on the bus.",
+        {(feed,): now - mirror.heard_at for feed, mirror in mirrors.items()},
+        ["feed"],
+    )
+    yield gauge(
+        "feed_last_update_timestamp_seconds",
+        "When the feed last changed, in Unix time.",
+        {(feed,): text for feed, mirror in mirrors.items() if (text := _last_update(mirror)) is not None},
+        ["feed"],
+    )
+    yield gauge("feed_symbols", "Symbols that have a quote.", _each(mirrors, len), ["feed"])
+    yield gauge(
+        "feed_seq",
+        "Sequence number of the mirror in its epoch.",
+        _each(mirrors, lambda one: one.mark.seq),
+        ["feed"],
+    )
+    yield gauge(
+        "feed_epoch_info",
+        "Always 1; the label is the mirror's epoch.",
+        {(feed, mirror.mark.epoch): 1 for feed, mirror in mirrors.items() if mirror.loaded},
+        ["feed", "epoch"],
+    )
+
+
+def _each(mirrors: Mapping[str, Mirror], value: Callable[[Mirror], float]) -> dict[tuple[str, ...], float]:
+    return {(feed,): value(mirror) for feed, mirror in mirrors.items()}
+
+
+def _last_update(mirror: Mirror) -> float | None:
+    text = mirror.info.last_update if mirror.info else None
+    return datetime.fromisoformat(text).timestamp() if text else None
+
+
+def _bus(relay: Relay) -> Iterator[Metric]:
+    counts = relay.statistics()
+    yield counter("bus_batches", "Batches read.", counts["batches"])
+    yield counter("bus_reloads", "Loads of a feed's whole state.", counts["reloads"])
+    yield counter("bus_reconnects", "Losses of the subscription.", counts["reconnects"])
+    yield histogram(
+        "bus_lag_seconds",
+        "Time from a batch's publication to its arrival here, by the clocks of two machines.",
+        {(feed,): lag for feed, lag in relay.lags.items()},
+        ["feed"],
+    )
+
+
+def _cache(cache: RedisCache) -> Iterator[Metric]:
+    counts = cache.statistics()
+    yield counter(
+        "cache_reads",
+        "Successful reads of upstreams' answers: `hit` fresh, `miss` fetched, `stale` expired.",
+        {("hit",): counts.hits, ("miss",): counts.misses, ("stale",): counts.stale},
+        ["result"],
+    )
+    yield counter("cache_fetches", "Upstream calls, failed ones included.", counts.fetches)
+    yield counter("cache_fetch_failures", "Upstream calls that failed.", counts.failures)
+    yield counter("cache_absences", "Periods without Redis.", counts.absences)

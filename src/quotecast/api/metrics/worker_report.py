@@ -1,0 +1,97 @@
+"""The report of a worker for the operator's page, read from its components every two seconds."""
+
+import os
+from collections import Counter, defaultdict
+from collections.abc import Coroutine, Mapping
+from typing import Any, Final
+
+from quotecast.api.limits.requests import Requests
+from quotecast.api.metrics.metrics import ApiWorker
+from quotecast.market.feeds import Feed
+from quotecast.reports.model import MAX_ENTRIES, FeedReport, KeyReport, LimitReport, WorkerReport
+from quotecast.reports.reporter import Reporter
+from quotecast.reports.store import ReportStore
+from quotecast.stream.client import connection_id
+from quotecast.stream.clients import Clients
+from quotecast.stream.slowness import slowest
+
+#: Reasons, outcomes and groups are few; this bounds them all the same.
+_MOST_COUNTS: Final = 50
+
+
+class WorkerReporter:
+    """Makes the reports of a worker. `providers` are the configured ones by feed."""
+
+    def __init__(self, worker: ApiWorker, providers: Mapping[Feed, str]) -> None:
+        self._worker = worker
+        self._providers = {str(feed): provider for feed, provider in providers.items()}
+        self._requests = 0
+
+    def make(self, seconds: float, lag_seconds: float) -> WorkerReport:
+        """Returns a report, `seconds` after the last one."""
+        worker, clients = self._worker, self._worker.streams.clients
+        total = _total(worker.requests)
+        rate, self._requests = (total - self._requests) / max(seconds, 0.001), total
+        return WorkerReport(
+            sockets=sum(clients.sockets.values()),
+            http=worker.room.http,
+            requests=total,
+            requests_per_second=round(rate, 1),
+            lag_seconds=round(lag_seconds, 4),
+            transactions=worker.database.statistics()["transactions"],
+            limits_alone=bool(worker.window.statistics().alone),
+            feeds=[self._feed(feed) for feed in worker.hubs],
+            keys=_keys(worker, clients),
+            slow=slowest(clients, MAX_ENTRIES, worker.monotonic()),
+            limits=_limits(worker.requests),
+            handshakes_refused=dict((worker.room.refused + clients.refused).most_common(_MOST_COUNTS)),
+            expelled=sum(hub.statistics()["expelled"] for hub in worker.hubs.values()),
+            logins=dict(worker.logins.outcomes),
+        )
+
+    def _feed(self, feed: str) -> FeedReport:
+        mirror, now = self._worker.hubs[feed].mirror, self._worker.monotonic()
+        info = mirror.info
+        return FeedReport(
+            feed=feed,
+            provider=info.provider if info else self._providers.get(feed, ""),
+            simulated=bool(info and info.simulated),
+            state=mirror.state(now),
+            epoch=mirror.mark.epoch,
+            seq=mirror.mark.seq,
+            symbols=len(mirror),
+            silence_seconds=round(now - mirror.heard_at, 1) if mirror.loaded else 0.0,
+            delay_seconds=info.delay_seconds if info else 0.0,
+            overdue=bool(info and info.overdue),
+            last_update=info.last_update if info else None,
+        )
+
+
+def report_loops(
+    admin: tuple[object, ReportStore] | None, worker: ApiWorker, providers: Mapping[Feed, str]
+) -> list[Coroutine[Any, Any, None]]:
+    """Returns the loop of reports; nothing where the operator's page is off."""
+    if admin is None:
+        return []
+    process = f"{os.getpid()}-{connection_id()}"
+    return [Reporter(admin[1], process, WorkerReporter(worker, providers).make).run()]
+
+
+def _total(requests: Requests) -> int:
+    return sum(each.count for each in requests.latencies().values())
+
+
+def _keys(worker: ApiWorker, clients: Clients) -> list[KeyReport]:
+    """Returns the keys with the most sockets, then those with the most requests."""
+    sockets = Counter(clients.of_keys())
+    busiest = {key: requests for key, (requests, _) in worker.keys.usage.busiest(MAX_ENTRIES).items()}
+    names = [*dict.fromkeys([*(key for key, _ in sockets.most_common(MAX_ENTRIES)), *busiest])]
+    return [KeyReport(key, sockets[key], busiest.get(key, 0)) for key in names[:MAX_ENTRIES]]
+
+
+def _limits(requests: Requests) -> list[LimitReport]:
+    """Returns the decisions by group; a refusal that Redis did not see counts too."""
+    counts: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0])
+    for (group, outcome), count in requests.decisions().items():
+        counts[group][outcome != "admitted"] += count
+    return [LimitReport(group, *both) for group, both in sorted(counts.items())][:_MOST_COUNTS]

@@ -1,0 +1,1 @@
+"""The endpoints of accounts: log-in, sessions, API keys, tickets."""

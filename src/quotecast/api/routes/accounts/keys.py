@@ -1,0 +1,284 @@
+"""A user's API keys: make, list, change, rotate and revoke them.
+
+The limit is that of the group `terminal`: 60 requests a minute let a program rotate all 20 keys at once.
+"""
+
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Any, Final
+
+from litestar import Router, delete, get, patch, post
+from litestar.params import FromPath
+from msgspec import Meta, Struct
+
+from quotecast.access import key_text, storage
+from quotecast.access.keys import MAX_NAME, Key, Scope, normalise, shown_text
+from quotecast.access.plans import USER
+from quotecast.access.storage import KEY
+from quotecast.accounts import rules
+from quotecast.accounts.account import Account
+from quotecast.accounts.ids import ID_PATTERN, new_id
+from quotecast.api.answers.answers import Answer
+from quotecast.api.gate.identity import require_token, with_account
+from quotecast.api.market.services import HttpRequest, services_of
+from quotecast.api.reference.account_operations import (
+    SECURED,
+    AccountOperation,
+    answer,
+    none_left,
+    not_found,
+    outcomes,
+    secret_answer,
+    taking,
+)
+from quotecast.api.reference.openapi import ID, refused
+from quotecast.api.routes.bodies import body_of
+from quotecast.errors import InvalidValue, NotFound, Problem
+from quotecast.market import codec
+
+MAX_OVERLAP_SECONDS: Final = 7 * 86_400
+#: Ten years, with their leap days.
+MAX_DAYS: Final = 3653
+
+Name = Annotated[str, Meta(description=f"1 to {MAX_NAME} characters, by which you recognise the key")]
+
+
+class NewKey(Struct, frozen=True):
+    """The body of a request that makes a key."""
+
+    name: Name
+    scope: Scope = Scope()
+    expires_at: (
+        Annotated[datetime, Meta(tz=True, description="Time at which the key ends, within 10 years")] | None
+    ) = None
+
+
+class KeyChange(Struct, frozen=True):
+    """The body of a request that changes a key; a missing field changes nothing."""
+
+    name: Name | None = None
+    scope: Scope | None = None
+
+
+class KeyRotation(Struct, frozen=True):
+    """The body of a request that rotates a key."""
+
+    overlap_seconds: Annotated[
+        int, Meta(ge=0, le=MAX_OVERLAP_SECONDS, description="Seconds for which the old secret works too")
+    ] = 86_400
+
+
+class KeyShown(Struct, frozen=True, kw_only=True):
+    """A key without its secret."""
+
+    id: str
+    name: str
+    key: str
+    plan: str
+    scope: Scope
+    created_at: str
+    expires_at: str | None
+    revoked_at: str | None
+    previous_until: str | None
+
+
+class KeySecret(KeyShown, frozen=True, kw_only=True):
+    """A key with its secret, which no later answer shows."""
+
+    secret_key: str
+
+    def __repr__(self) -> str:
+        """Omits the secret, so that no log contains it."""
+        return f"KeySecret(id={self.id!r})"
+
+
+_SCOPE: Final = Scope(feeds=("market",), symbols=("AAPL", "sector:Energy"), origins=("https://example.com",))
+_SHOWN: Final = KeyShown(
+    id="01a1fc87e0c47a905dd5d088",
+    name="Price ticker",
+    key="qc_live_01a1fc87e0c47a905dd5d088",
+    plan=USER,
+    scope=_SCOPE,
+    created_at="2026-11-20T15:30:00.000Z",
+    expires_at="2027-11-20T15:30:00.000Z",
+    revoked_at=None,
+    previous_until=None,
+)
+#: No valid key: a scanner for secrets must not take the document for a leak.
+_SECRET: Final = KeySecret(
+    secret_key=f"{_SHOWN.key}_...", **{name: getattr(_SHOWN, name) for name in KeyShown.__struct_fields__}
+)
+_FULL: Final = refused("There are too many keys", Problem("At most 20 API keys", "full", ID))
+
+
+@get(
+    "/",
+    operation_id="listApiKeys",
+    summary="Your API keys",
+    operation_class=AccountOperation,
+    security=SECURED,
+    responses=outcomes(200, list[KeyShown], [_SHOWN], "The newest first, at most 200"),
+)
+async def list_keys(request: HttpRequest) -> Answer:
+    """Revoked and expired keys stay in the list until you have many newer ones."""
+
+    async def read(account: Account) -> list[KeyShown]:
+        return [KeyShown(**_fields(key)) for key in await storage.keys_of(account)]
+
+    return answer(await with_account(request, read))
+
+
+@post(
+    "/",
+    operation_id="createApiKey",
+    summary="Make an API key",
+    operation_class=taking(
+        NewKey,
+        {
+            "name": "Price ticker",
+            "scope": {
+                "feeds": ["market"],
+                "symbols": ["AAPL", "sector:Energy"],
+                "origins": ["https://example.com"],
+            },
+            "expires_at": "2027-11-20T15:30:00Z",
+        },
+    ),
+    security=SECURED,
+    responses=outcomes(
+        201, KeySecret, _SECRET, "The key; this answer alone shows its secret", body=True, others={409: _FULL}
+    ),
+)
+async def add(request: HttpRequest) -> Answer:
+    """At most 20 keys that are neither revoked nor expired. Store the secret: the service has a digest only.
+
+    An unknown field of `scope` is an error, since a misspelt bound would leave that side open.
+    """
+    given = await body_of(request, NewKey)
+    clock = services_of(request).clock
+    now = datetime.fromtimestamp(clock(), UTC)
+    name, scope = rules.name(given.name, MAX_NAME), normalise(given.scope)
+    until = _end(given.expires_at, now)
+    key_id, secret = new_id(clock), key_text.new_secret()
+
+    async def write(account: Account) -> Key:
+        return await storage.add(account, key_id, secret, name=name, scope=scope, now=now, until=until)
+
+    return _with_secret(await with_account(request, write, writing=True), secret, 201)
+
+
+@patch(
+    "/{key_id:str}",
+    operation_id="updateApiKey",
+    summary="Rename an API key, or change its scope",
+    operation_class=taking(KeyChange, {"name": "Ticker of the lobby", "scope": {"feeds": ["market"]}}),
+    security=SECURED,
+    responses=outcomes(200, KeyShown, _SHOWN, "The changed key", body=True, others={404: not_found(KEY)}),
+)
+async def change(request: HttpRequest, key_id: FromPath[str]) -> Answer:
+    """The scope is replaced as a whole. A new scope closes the key's feeds: their clients connect again."""
+    given = await body_of(request, KeyChange)
+    name = None if given.name is None else rules.name(given.name, MAX_NAME)
+    scope = None if given.scope is None else normalise(given.scope)
+    _require_id(key_id)
+    now = _now(request)
+
+    async def write(account: Account) -> Key:
+        return await storage.change(account, key_id, name=name, scope=scope, now=now)
+
+    return answer(KeyShown(**_fields(await with_account(request, write, writing=True))))
+
+
+@post(
+    "/{key_id:str}/rotate",
+    status_code=200,
+    operation_id="rotateApiKey",
+    summary="Give an API key a new secret",
+    operation_class=taking(KeyRotation, {"overlap_seconds": 3600}),
+    security=SECURED,
+    responses=outcomes(
+        200,
+        KeySecret,
+        _SECRET,
+        "The key; this answer alone shows its new secret",
+        body=True,
+        others={404: not_found(KEY)},
+    ),
+)
+async def rotate(request: HttpRequest, key_id: FromPath[str]) -> Answer:
+    """The old secret works for `overlap_seconds` more; one of an earlier rotation ends at once."""
+    given = await body_of(request, KeyRotation)
+    _require_id(key_id)
+    now, secret = _now(request), key_text.new_secret()
+    until = now + timedelta(seconds=given.overlap_seconds)
+
+    async def write(account: Account) -> Key:
+        return await storage.rotate(account, key_id, secret, now=now, until=until)
+
+    return _with_secret(await with_account(request, write, writing=True), secret)
+
+
+@delete(
+    "/{key_id:str}",
+    operation_id="deleteApiKey",
+    summary="Revoke an API key",
+    operation_class=AccountOperation,
+    security=SECURED,
+    responses=none_left("Revoked", others={404: not_found(KEY)}),
+)
+async def revoke(request: HttpRequest, key_id: FromPath[str]) -> None:
+    """The key ends within a second, with its open feeds, and stays in the list."""
+    _require_id(key_id)
+    now = _now(request)
+    await with_account(request, lambda account: storage.revoke(account, key_id, now), writing=True)
+
+
+def _now(request: HttpRequest) -> datetime:
+    return datetime.fromtimestamp(services_of(request).clock(), UTC)
+
+
+def _require_id(key_id: str) -> None:
+    if not ID_PATTERN.fullmatch(key_id):
+        raise NotFound(KEY)
+
+
+def _end(given: datetime | None, now: datetime) -> datetime | None:
+    """Returns the time at which a key ends, in UTC. Raises InvalidValue."""
+    if given is None:
+        return None
+    if not now < given <= now + timedelta(days=MAX_DAYS):
+        raise InvalidValue("expires_at", "Must be in the future, within 10 years")
+    return given.astimezone(UTC)
+
+
+def _with_secret(key: Key, secret: str, status: int = 200) -> Answer:
+    return secret_answer(KeySecret(secret_key=key_text.key_text(key.id, secret), **_fields(key)), status)
+
+
+def _fields(key: Key) -> dict[str, Any]:
+    """Returns the fields of a key that its user may see."""
+    return {
+        "id": key.id,
+        "name": key.name,
+        "key": shown_text(key),
+        "plan": key.plan or USER,
+        "scope": key.scope,
+        "created_at": _text(key.created_at),
+        "expires_at": _text(key.expires_at),
+        "revoked_at": _text(key.revoked_at),
+        "previous_until": _text(key.previous_until),
+    }
+
+
+def _text(moment: datetime | None) -> str | None:
+    return None if moment is None else codec.iso_utc(moment.timestamp())
+
+
+BODIES: Final[tuple[type[Struct], ...]] = (NewKey, KeyChange, KeyRotation)
+
+ROUTER: Final = Router(
+    "/api/keys",
+    route_handlers=[list_keys, add, change, rotate, revoke],
+    guards=[require_token],
+    tags=["API keys"],
+    opt={"tag": "Keys for programs and pages that read the market.", "feed": None, "limit": "terminal"},
+)

@@ -1,0 +1,74 @@
+"""Sessions as clients get them: a token and its user, and the session that begins with them."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from msgspec import Struct
+
+from quotecast.accounts import sessions
+from quotecast.accounts.account import Account
+from quotecast.accounts.ids import new_id
+from quotecast.accounts.users import UserRow
+from quotecast.api.answers.answers import Answer
+from quotecast.api.market.services import HttpRequest, services_of
+from quotecast.api.reference.account_operations import secret_answer
+from quotecast.api.routes.accounts.devices import cookie_for
+from quotecast.reports.masking import network_of
+
+
+class Profile(Struct, frozen=True):
+    """A user: id, name and email."""
+
+    id: str
+    name: str
+    email: str
+
+    @classmethod
+    def of(cls, user: UserRow) -> "Profile":
+        """Returns the public fields of a row."""
+        return cls(user.id, user.name, user.email)
+
+
+class Session(Struct, frozen=True):
+    """A token to send as `Authorization: Bearer <token>`, and its user."""
+
+    token: str
+    user: Profile
+
+    def __repr__(self) -> str:
+        """Omits the token, so that no log contains it."""
+        return f"Session(user={self.user!r})"
+
+
+PROFILE: Final = Profile("019a9c3f5b2d4f6a8c0e1b2d", "Ayşe Yılmaz", "ayse@example.com")
+SESSION: Final = Session("eyJhbGciOiJIUzI1NiIsImtpZCI6IjVkN...", PROFILE)
+
+
+async def begin_session(request: HttpRequest, account: Account) -> Session:
+    """Adds a session of the account's user, and returns its token. Raises WrongCredentials."""
+    services = services_of(request)
+    tokens, now = services.accounts.tokens, datetime.fromtimestamp(services.clock(), UTC)
+    session = sessions.Session(
+        id=new_id(services.clock),
+        device=device_name(request.scope),
+        address=network_of(services.accounts.address_of(request.scope)),
+        created_at=now,
+        expires_at=now + timedelta(seconds=tokens.lifetime_seconds),
+    )
+    await sessions.begin(account, session)
+    user = account.user
+    return Session(tokens.issue(user.id, user.token_version, session.id), Profile.of(user))
+
+
+def session_answer(request: HttpRequest, session: Session, status: int = 200) -> Answer:
+    """Returns the answer with a token, and the cookie that makes the device a known one."""
+    tokens = services_of(request).accounts.tokens
+    return secret_answer(session, status, cookie_for(request.scope, tokens, session.user.id))
+
+
+def device_name(scope: Mapping[str, Any]) -> str:
+    """Returns the beginning of the `User-Agent`, without characters that cannot be shown."""
+    given = next((value for name, value in scope["headers"] if name == b"user-agent"), b"")
+    text = given.decode("utf-8", "replace")
+    return "".join(filter(str.isprintable, text))[: sessions.MAX_DEVICE]

@@ -1,0 +1,1 @@
+"""The endpoints of alerts, their events and their receivers."""

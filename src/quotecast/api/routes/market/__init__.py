@@ -1,0 +1,1 @@
+"""The endpoints of the market: quotes, search, news, companies, events, health."""

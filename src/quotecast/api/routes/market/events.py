@@ -1,0 +1,197 @@
+"""Event streams of the feeds, as OpenAPI shows them, and the answers to the requests that they refuse.
+
+`quotecast.stream.events` serves the streams in front of the routes.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, NoReturn
+
+from litestar import Router, get
+from litestar.openapi import ResponseSpec
+from litestar.openapi.spec import Example, OpenAPIResponse, OpenAPIType
+from litestar.params import HeaderParameter, QueryParameter
+
+from quotecast.access.request_state import request_state
+from quotecast.api.market.services import HttpRequest
+from quotecast.api.reference.openapi import ID, Reading, refused
+from quotecast.errors import FieldProblem, NoData, Problem
+from quotecast.feed.commands import (
+    DEFAULT_INTERVAL,
+    INTERVALS,
+    MAX_HEARTBEAT_SECONDS,
+    MIN_HEARTBEAT_SECONDS,
+)
+from quotecast.market.feeds import Feed
+from quotecast.market.own_bars import LIVE_INTERVALS
+from quotecast.stream.handshakes import FULL
+
+_SHOWN: Final = (
+    'retry: 1731\ndata: {"type":"welcome","feed":"market","epoch":"01a1fbdce3accb15dff6.fe29","seq":2376,'
+    '"heartbeatMs":15000,"limits":{"symbols":1000},"connection":"5f0c9b3a7d21e846"}\n\n'
+    'id: 01a1fbdce3accb15dff6.fe29-2463\ndata: {"type":"update","epoch":"01a1fbdce3accb15dff6.fe29",'
+    '"seq":2463,"data":[{"ticker":"AAPL","price":299.24}]}\n\n'
+)
+_CURSOR: Final = "01a1fbdce3accb15dff6.fe29-2463"
+
+
+def _schema(example: Any, kind: OpenAPIType, **more: Any) -> dict[str, Any]:
+    """Returns the schema of an optional parameter; to the framework it may be null, as no query is."""
+    return {"type": kind, "one_of": None, "examples": [example], **more}
+
+
+def _text(name: str, description: str, example: str, **more: Any) -> QueryParameter:
+    schema = _schema(example, OpenAPIType.STRING, **more)
+    return QueryParameter(name=name, description=description, schema_extra=schema)
+
+
+def _number(name: str, description: str, example: int, **more: Any) -> QueryParameter:
+    schema = _schema(example, OpenAPIType.INTEGER, **more)
+    return QueryParameter(name=name, description=description, schema_extra=schema)
+
+
+#: The feed reads the parameters itself: here they are texts, so that its own errors are answered.
+Symbols = Annotated[
+    str | None,
+    _text("symbols", "Symbols or groups with commas between them, or `all`; at least one", "AAPL,MSFT"),
+]
+Interval = Annotated[
+    str | None,
+    _number(
+        "interval",
+        "Minimum milliseconds between two updates",
+        500,
+        enum=[*INTERVALS],
+        default=DEFAULT_INTERVAL,
+    ),
+]
+Fields = Annotated[
+    str | None,
+    _text("fields", "The fields that move which the client needs; by default all of them", "price"),
+]
+Bars = Annotated[
+    str | None,
+    _text(
+        "bars", "Interval of live bars of the symbols", "1m", enum=[*LIVE_INTERVALS, "none"], default="none"
+    ),
+]
+BarsSince = Annotated[
+    str | None,
+    _text("bars_since", "Time up to which the client has final bars, in ISO 8601", "2026-11-20T15:30:00Z"),
+]
+Since = Annotated[
+    str | None,
+    _text("since", "`<epoch>-<seq>` of the last frame; counts only without `Last-Event-ID`", _CURSOR),
+]
+Snapshot = Annotated[
+    str | None,
+    QueryParameter(
+        name="snapshot",
+        description="`false`: no snapshot comes, only changes",
+        schema_extra=_schema(False, OpenAPIType.BOOLEAN, default=True),
+    ),
+]
+Heartbeat = Annotated[
+    str | None,
+    _number(
+        "heartbeat",
+        "Seconds between two heartbeats; by default as the service is set (15)",
+        5,
+        minimum=MIN_HEARTBEAT_SECONDS,
+        maximum=MAX_HEARTBEAT_SECONDS,
+    ),
+]
+LastEventId = Annotated[
+    str | None,
+    HeaderParameter(
+        name="Last-Event-ID",
+        description="`id` of the last event: the cursor to resume from. `EventSource` sends it by itself",
+        schema_extra=_schema(_CURSOR, OpenAPIType.STRING),
+    ),
+]
+
+
+@dataclass
+class EventReading(Reading):
+    """An operation whose answer is an endless stream of events."""
+
+    def _takes_key(self, responses: Mapping[str, OpenAPIResponse]) -> bool:
+        del responses
+        return True
+
+    def _headers_of(self, status: str) -> list[str]:
+        return ["X-Request-ID"] if status == "200" else super()._headers_of(status)
+
+
+def _responses(feed: Feed) -> dict[int, ResponseSpec]:
+    return {
+        200: ResponseSpec(
+            data_container=str,
+            generate_examples=False,
+            media_type="text/event-stream",
+            description="The frames of the feed, one message each, until the client or the worker leaves",
+            examples=[Example(summary="Example", value=_SHOWN)],
+        ),
+        422: refused(
+            "A parameter is out of bounds",
+            Problem(
+                "Invalid symbols",
+                "invalid",
+                ID,
+                [FieldProblem("symbols", "Name at least one symbol, or all")],
+            ),
+        ),
+        503: refused(
+            "The worker or the address has as many feeds as it may, or the feed has no data or no provider",
+            Problem(FULL["worker_full"], "service_unavailable", ID),
+            Problem(f"No data yet for {feed}", "no_data", ID),
+            Problem(f"No provider configured for {feed}", "no_provider", ID),
+        ),
+    }
+
+
+def _route(feed: Feed, operation_id: str, summary: str) -> Any:
+    @get(
+        f"/{feed.spec.name}",
+        operation_id=operation_id,
+        summary=summary,
+        operation_class=EventReading,
+        responses=_responses(feed),
+        sync_to_thread=False,
+        name=operation_id,
+        opt={"feed": feed},
+    )
+    def answer_refusal(
+        request: HttpRequest,
+        *,
+        symbols: Symbols = None,
+        interval: Interval = None,
+        fields: Fields = None,
+        bars: Bars = None,
+        bars_since: BarsSince = None,
+        since: Since = None,
+        snapshot: Snapshot = None,
+        heartbeat: Heartbeat = None,
+        last_event_id: LastEventId = None,
+    ) -> NoReturn:
+        """The frames of the WebSocket feed as server-sent events, for `EventSource`, `curl -N` and proxies.
+
+        Each frame is a plain message; its `id` is the cursor to resume from. A heartbeat is a comment unless
+        the feed's state changes. See the guide for the protocol.
+        """
+        del symbols, interval, fields, bars, bars_since, since, snapshot, heartbeat, last_event_id
+        raise request_state(request.scope).refusal or NoData(feed)
+
+    return answer_refusal
+
+
+ROUTER: Final = Router(
+    "/api/sse",
+    route_handlers=[
+        _route(Feed.STOCKS, "streamMarket", "Stream of the market's quotes"),
+        _route(Feed.CRYPTO, "streamCrypto", "Stream of the pairs' quotes"),
+        _route(Feed.DOVIZ, "streamDoviz", "Stream of currencies', metals' and gold's quotes"),
+    ],
+    tags=["Event streams"],
+    opt={"tag": "Feeds as server-sent events; they have no rate limit.", "door": "sse", "symbols": "nowhere"},
+)

@@ -1,0 +1,215 @@
+"""Company data and the earnings calendar, read through the cache."""
+
+import re
+from datetime import date, datetime
+from functools import lru_cache
+from typing import Annotated, Final
+
+from litestar import Router, get
+from litestar.exceptions import NotFoundException
+from litestar.handlers import HTTPRouteHandler
+from litestar.openapi import ResponseSpec
+from litestar.params import FromPath, QueryParameter
+
+from quotecast.api.answers.answers import JSON, Answer, SharedBody, cached_for
+from quotecast.api.limits.repeats import repeatable
+from quotecast.api.market.services import Services
+from quotecast.api.reference import financial_examples as examples
+from quotecast.api.reference.openapi import CachedReading, answered, refused
+from quotecast.api.routes.market.company import UNAVAILABLE, cache_key, read_overview, read_record
+from quotecast.api.routes.market.company_parts import EXAMPLE, HOUR_SECONDS, RECORDS, CompanyRecord, Overview
+from quotecast.cache.base import Cached, Policy
+from quotecast.errors import FieldProblem, InvalidValue, Problem, ProviderMissing, SymbolNotFound
+from quotecast.market.codec import encode_json
+from quotecast.market.feeds import Feed
+from quotecast.market.financials import EarningsCalendar
+from quotecast.market.instruments import canonical_symbol
+from quotecast.market.sessions import NEW_YORK
+from quotecast.providers.base import FinancialsProvider
+
+GROUP: Final = "financials"
+MAX_DAYS: Final = 92
+#: Seconds for which an answer is sent again; `Age` counts whole seconds.
+HELD_SECONDS: Final = 0.5
+DEFAULT_DAYS: Final = 7
+
+_DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+_CALENDAR: Final = Policy(fresh_seconds=HOUR_SECONDS)
+
+
+def _errors(*statuses: int) -> dict[int, ResponseSpec]:
+    return {status: _ERRORS[status] for status in statuses}
+
+
+_ERRORS: Final = {
+    422: refused(
+        "A date is invalid or out of bounds",
+        Problem("Invalid from", "invalid", errors=[FieldProblem("from", "Must not be after to")]),
+    ),
+    503: refused(
+        "The upstream failed with an empty cache, does not offer this, or no provider is configured",
+        Problem(UNAVAILABLE, "upstream"),
+        Problem("Not in the upstream's plan", "not_offered"),
+        Problem("No provider configured for financials", "no_provider"),
+    ),
+}
+
+
+def _day_parameter(name: str, description: str) -> QueryParameter:
+    return QueryParameter(name=name, description=description, schema_extra={"format": "date"})
+
+
+From = Annotated[str | None, _day_parameter("from", "First day; today in New York by default")]
+To = Annotated[str | None, _day_parameter("to", f"Last day; {DEFAULT_DAYS} days after the first by default")]
+
+
+@get(
+    "/earnings-calendar",
+    operation_id="getEarningsCalendar",
+    summary="Earnings calendar",
+    operation_class=CachedReading,
+    responses=answered(EarningsCalendar, examples.EARNINGS_CALENDAR, "Reports by date", 429)
+    | _errors(422, 503),
+)
+@repeatable
+async def earnings_calendar(services: Services, first: From = None, last: To = None) -> Answer:
+    """Lists past and expected reports from one day to another, both included, at most 92 days apart.
+
+    `coveredFrom` and `coveredTo` are the days that the upstream covers, which its plan may limit.
+    """
+    days = _day("from", first), _day("to", last)
+    provider = _provider(services)
+    today = datetime.fromtimestamp(services.clock(), NEW_YORK).date()
+    begin, end = _span(*days, today)
+
+    async def fetch() -> bytes:
+        return encode_json(await provider.earnings_calendar(begin, end))
+
+    return _answer(
+        services, await services.cache.read(cache_key(provider, "calendar", begin, end), _CALENDAR, fetch)
+    )
+
+
+@get(
+    "/company/{symbol:str}/overview",
+    operation_id="getCompanyOverview",
+    summary="Everything about a company",
+    operation_class=CachedReading,
+    responses=answered(Overview, EXAMPLE, "All kinds of company data", 404, 429) | _errors(503),
+    opt={"symbols": "path"},
+)
+@repeatable
+async def overview(services: Services, symbol: FromPath[str]) -> Answer:
+    """A record that is not available is null and named in `errors`; `Age` is that of the oldest record."""
+    ticker = _ticker(symbol)
+    return _answer(services, await read_overview(services, _provider(services), ticker))
+
+
+def _route(record: CompanyRecord) -> HTTPRouteHandler:
+    @get(
+        f"/company/{{symbol:str}}/{record.path}",
+        operation_id=f"getCompany{record.member[0].upper()}{record.member[1:]}",
+        summary=record.summary,
+        description=record.description,
+        operation_class=CachedReading,
+        responses=answered(record.kind, record.example, record.description, 404, 429) | _errors(503),
+        opt={"symbols": "path"},
+    )
+    @repeatable
+    async def route(services: Services, symbol: FromPath[str]) -> Answer:
+        return await record_answer(services, record, symbol)
+
+    return route
+
+
+async def record_answer(services: Services, record: CompanyRecord, symbol: str) -> Answer:
+    """Returns one record. Raises ProviderMissing, SymbolNotFound, NotOffered or UpstreamError."""
+    ticker = _ticker(symbol)
+    return _answer(services, await read_record(services, _provider(services), record, ticker))
+
+
+@get(
+    "/company/{symbol:str}/{rest:str}/{part:str}",
+    sync_to_thread=False,
+    include_in_schema=False,
+    opt={"symbols": "path"},
+)
+def refuse_slash(part: FromPath[str]) -> None:
+    """Raises SymbolNotFound for a symbol with a slash such as `BRK/B`, else NotFoundException."""
+    if part in {"overview", *(each.path for each in RECORDS)}:
+        raise SymbolNotFound
+    raise NotFoundException
+
+
+def _provider(services: Services) -> FinancialsProvider:
+    if services.financials is None:
+        raise ProviderMissing(GROUP)
+    return services.financials
+
+
+def _ticker(text: str) -> str:
+    symbol = canonical_symbol(Feed.STOCKS, text)
+    if symbol is None:
+        raise SymbolNotFound
+    return symbol
+
+
+def _day(field: str, text: str | None) -> date | None:
+    if text is None:
+        return None
+    try:
+        return date.fromisoformat(text if _DATE.fullmatch(text) else "")
+    except ValueError:
+        raise InvalidValue(field, "Must be a date such as 2026-11-20") from None
+
+
+def _span(first: date | None, last: date | None, today: date) -> tuple[date, date]:
+    """Returns the first and last day; an open end is a week from the other. Raises InvalidValue."""
+    if first is None:
+        first = today if last is None or last >= today else _shift(last, -DEFAULT_DAYS)
+    if last is None:
+        last = _shift(first, DEFAULT_DAYS)
+    if first > last:
+        raise InvalidValue("from", "Must not be after to")
+    if (last - first).days > MAX_DAYS:
+        raise InvalidValue("to", f"Must be at most {MAX_DAYS} days after from")
+    return first, last
+
+
+def _shift(day: date, days: int) -> date:
+    """Returns the day moved by `days`, within the range of dates."""
+    return date.fromordinal(max(1, min(day.toordinal() + days, date.max.toordinal())))
+
+
+def _answer(services: Services, cached: Cached) -> Answer:
+    document = _document(cached.body)
+    # The whole time to live: caches subtract `Age`. A stale answer has none.
+    max_age = cached.age_seconds + cached.fresh_seconds if cached.fresh_seconds else 0
+    headers = [
+        (b"content-type", JSON),
+        (b"etag", document.tag),
+        (b"cache-control", cached_for(max_age)),
+        (b"x-cache", cached.status.encode()),
+        (b"age", b"%d" % cached.age_seconds),
+    ]
+    until = services.monotonic() + HELD_SECONDS
+    return Answer(document, headers, tag=document.tag, is_current=lambda: services.monotonic() < until)
+
+
+@lru_cache(maxsize=256)
+def _document(body: bytes) -> SharedBody:
+    """Returns one shared document for equal bodies, so that each is compressed once."""
+    return SharedBody(body)
+
+
+ROUTER: Final = Router(
+    "/api/financials",
+    route_handlers=[earnings_calendar, overview, *map(_route, RECORDS), refuse_slash],
+    tags=["Financials"],
+    opt={
+        "tag": "Company data and the earnings calendar, cached from one hour to a day.",
+        "feed": Feed.STOCKS,
+        "door": "financials",
+        "limit": GROUP,
+    },
+)

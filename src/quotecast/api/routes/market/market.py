@@ -1,0 +1,292 @@
+"""Stock quotes, and the state of the market and its feeds."""
+
+from typing import Annotated, Final
+
+from litestar import Router, get
+from litestar.params import PathParameter, QueryParameter
+
+from quotecast.api.answers.answers import (
+    CACHE_QUOTES,
+    Answer,
+    SharedBody,
+    all_quotes_json,
+    document_answer,
+    quotes_answer,
+    while_unchanged,
+)
+from quotecast.api.answers.csv import Format, formatted, formatted_apart
+from quotecast.api.answers.lasting import lasting_answer
+from quotecast.api.answers.negotiation import content_tag
+from quotecast.api.answers.tables import BARS, BARS_BY_SYMBOL, QUOTE, QUOTES
+from quotecast.api.bars.batches import (
+    MAX_BATCH,
+    BatchCount,
+    BatchSymbols,
+    batch_answer,
+    batch_paging,
+    named_symbols,
+)
+from quotecast.api.bars.handlers import stock_bars
+from quotecast.api.bars.market import Market
+from quotecast.api.bars.parameters import (
+    Count,
+    End,
+    Ordered,
+    PageToken,
+    Paging,
+    Session,
+    Source,
+    Span,
+    Start,
+    StockInterval,
+    StockQuery,
+    StockTimeframe,
+    one_length,
+)
+from quotecast.api.bars.queries import BarQuery
+from quotecast.api.bars.sparklines import Sparkline, SparklineSymbols, sparklines_answer
+from quotecast.api.limits.repeats import repeatable
+from quotecast.api.market.past import At
+from quotecast.api.market.selection import (
+    AS_OPTIONAL_TEXT,
+    MAX_SYMBOLS,
+    missing_headers,
+    require_symbols,
+    selection_of,
+    symbol_of_path,
+)
+from quotecast.api.market.services import MarketServices, Services, mirror_at
+from quotecast.api.reference import examples
+from quotecast.api.reference.examples import plain
+from quotecast.api.reference.openapi import (
+    BatchBarsReading,
+    BatchQuotesReading,
+    FeedReading,
+    Reading,
+    SparklinesReading,
+    StockBarsReading,
+    answered,
+)
+from quotecast.api.routes.market.assets import assets
+from quotecast.api.routes.market.news import news
+from quotecast.api.routes.market.overviews import heatmap, movers
+from quotecast.api.routes.market.quotes import one_quote
+from quotecast.api.routes.market.status import EXAMPLE, MarketStatus, market_status
+from quotecast.api.routes.market.symbol_pages import After, PageLimit, SymbolPage
+from quotecast.errors import InvalidValue
+from quotecast.market import codec
+from quotecast.market.bars import Bar
+from quotecast.market.feeds import Feed
+from quotecast.market.quotes import StockQuote
+
+Symbols = Annotated[
+    list[str] | None,
+    QueryParameter(
+        description=(
+            f"Comma-separated tickers in any case, at most {MAX_SYMBOLS}; may be repeated. `all` alone is "
+            "every stock; in a longer list it is a ticker. A page needs none"
+        ),
+        schema_extra=AS_OPTIONAL_TEXT,
+    ),
+]
+
+# A path parameter, so that a name with a slash is an unknown symbol instead of an unknown route.
+Symbol = Annotated[str, PathParameter(description="The ticker, in any case")]
+
+
+@get(
+    "/quotes",
+    operation_id="getQuotes",
+    summary="Quotes of several stocks, or of all",
+    operation_class=BatchQuotesReading,
+    responses=answered(
+        dict[str, StockQuote], examples.by_key(examples.STOCK), "Quotes by ticker", 422, 429, 503
+    ),
+    opt={"symbols": "query"},
+)
+@repeatable
+async def quotes(
+    services: MarketServices,
+    symbols: Symbols = None,
+    *,
+    limit: PageLimit = None,
+    after: After = None,
+    at: At = None,
+    form: Format = "json",
+) -> Answer:
+    """Omits unknown symbols; `X-Missing-Count` counts them and `X-Missing-Symbols` names them.
+
+    With `limit` or `after` the answer is a page of all stocks in the order of tickers.
+    """
+    page = SymbolPage(limit, after)
+    wanted = "all" if page and symbols is None else selection_of(require_symbols(symbols))
+    if page and wanted != "all":
+        raise InvalidValue("symbols", "Paging covers all symbols: omit `symbols` or send `all`")
+    mirror, now = await mirror_at(services, Feed.STOCKS, at), services.monotonic()
+    if page:
+        answer = page.answer(mirror, now, *missing_headers([]))
+        return await formatted_apart(answer, form, QUOTES[Feed.STOCKS])
+    if wanted == "all":
+        everything = lasting_answer(mirror, now, all_quotes_json, missing_headers([]))
+        return await formatted_apart(everything, form, QUOTES[Feed.STOCKS])
+    found = [(name, mirror.find(name)) for name in wanted]
+    body = codec.object_json([(entry.key, entry.full_json()) for _, entry in found if entry])
+    missing = [name for name, entry in found if not entry]
+    answer = quotes_answer(mirror, now, SharedBody(body), *missing_headers(missing))
+    return formatted(while_unchanged(answer, mirror, services.monotonic), form, QUOTES[Feed.STOCKS])
+
+
+@get(
+    "/quotes/{symbol:path}",
+    sync_to_thread=False,
+    operation_id="getQuote",
+    summary="Quote of one stock",
+    operation_class=FeedReading,
+    responses=answered(StockQuote, examples.STOCK, "The quote", 404, 422, 429, 503),
+    opt={"symbols": "path"},
+)
+@repeatable
+def quote(services: MarketServices, symbol: Symbol, form: Format = "json") -> Answer:
+    """Returns one quote; the ticker may be in any letter case."""
+    return formatted(one_quote(services, Feed.STOCKS, symbol_of_path(symbol)), form, QUOTE[Feed.STOCKS])
+
+
+@get(
+    "/bars/{symbol:path}",
+    operation_id="getBars",
+    summary="Bars of one stock",
+    operation_class=StockBarsReading,
+    responses=answered(list[Bar], examples.BARS, "Bars in ascending order", 404, 422, 429, 503),
+    opt={"door": "bars", "symbols": "path"},
+)
+@repeatable
+async def bars(
+    services: Services,
+    symbol: Symbol,
+    *,
+    span: Span = None,
+    interval: StockInterval = None,
+    timeframe: StockTimeframe = None,
+    start: Start = None,
+    end: End = None,
+    limit: Count = None,
+    order: Ordered = None,
+    page: PageToken = None,
+    source: Source = None,
+    session: Session = None,
+    form: Format = "json",
+) -> Answer:
+    """`1D` is the latest session and `5D` the last five; longer ranges begin with a session.
+
+    `1m` bars reach back one month (`1M`), `5m` six months, `15m` one year; hours have no limit. Periods
+    without trades have no bar. `D`, `W` and `M` start at midnight in New York of their first session. The
+    last bar's close is the current price.
+
+    With any of `start`, `end`, `limit` and `order` the answer is a page of at most `limit` bars, 500 by
+    default; `limit` alone has the newest ones. `X-Next-Page` is the `page` of the next one; it is absent on
+    the last page. A page may have fewer bars than `limit`. With a `start` the default interval is `D`.
+
+    `session=extended` adds the hours from 4:00 to 9:30 and from 16:00 to 20:00 to bars of at most 15 minutes,
+    if the upstream has them: `X-Session` says so.
+    """
+    paging = Paging(start, end, limit, order, page, source)
+    query = StockQuery.of(span, one_length(interval, timeframe), paging, session)
+    answer = await stock_bars(services, symbol_of_path(symbol), query)
+    return await formatted_apart(answer, form, BARS)
+
+
+@get(
+    "/bars",
+    operation_id="getBarsBatch",
+    summary="Bars of several stocks",
+    operation_class=BatchBarsReading,
+    responses=answered(dict[str, list[Bar]], {"AAPL": plain(examples.BARS)}, "Bars by ticker", 422, 429, 503),
+    opt={"door": "bars", "symbols": "query"},
+)
+@repeatable
+async def batch(
+    services: Services,
+    *,
+    symbols: BatchSymbols,
+    span: Span = None,
+    interval: StockInterval = None,
+    timeframe: StockTimeframe = None,
+    start: Start = None,
+    end: End = None,
+    limit: BatchCount = None,
+    order: Ordered = None,
+    page: PageToken = None,
+    source: Source = None,
+    form: Format = "json",
+) -> Answer:
+    """Takes the parameters of the bars of one stock. All tickers of a page end at the same time.
+
+    Omits unknown tickers; `X-Missing-Count` counts them and `X-Missing-Symbols` names them.
+    """
+    names = named_symbols(symbols, MAX_BATCH)
+    paging = batch_paging(names, Paging(start, end, limit, order, page, source))
+    if span is None and limit is None and start is None:
+        span = "1D"  # the default limit is no wish for the newest bars
+    wanted = StockQuery.of(span, one_length(interval, timeframe), paging)
+
+    def query_for(market: Market) -> BarQuery:
+        return wanted.query_for(market.calendar, market.moment)
+
+    answer = await batch_answer(services, Feed.STOCKS, names, query_for, own_only=wanted.own_only)
+    return await formatted_apart(answer, form, BARS_BY_SYMBOL)
+
+
+@get(
+    "/sparklines",
+    operation_id="getSparklines",
+    summary="Sparklines of several stocks",
+    operation_class=SparklinesReading,
+    responses=answered(
+        dict[str, Sparkline], {"AAPL": plain(examples.SPARKLINE)}, "Sparklines by ticker", 422, 429, 503
+    ),
+    opt={"door": "bars", "symbols": "query"},
+)
+@repeatable
+async def sparklines(services: Services, symbols: SparklineSymbols) -> Answer:
+    """Closes of each quarter of an hour of the latest session, made from the service's own quotes.
+
+    Omits unknown tickers; `X-Missing-Count` counts them and `X-Missing-Symbols` names them.
+    """
+    return await sparklines_answer(services, Feed.STOCKS, symbols)
+
+
+@get(
+    "/status",
+    sync_to_thread=False,
+    operation_id="getMarketStatus",
+    summary="State of the market and of the feeds",
+    operation_class=Reading,
+    responses=answered(MarketStatus, EXAMPLE, "The state", 429),
+    opt={"symbols": "nowhere"},
+)
+@repeatable
+def status(services: MarketServices) -> Answer:
+    """Reads this worker's own copy of the feeds, without a call to an upstream.
+
+    `running` means that every configured feed is live, `down` that none has data.
+    """
+    state = market_status(services)
+    body = codec.encode_json(state)
+    return document_answer(
+        SharedBody(body), CACHE_QUOTES, tag=content_tag(codec.encode_json(state.lasting()))
+    )
+
+
+#: The routes that read the feed only.
+FEED_HANDLERS: Final = [quotes, quote, heatmap, movers, news, assets, status]
+
+ROUTER: Final = Router(
+    "/api/market",
+    route_handlers=[quotes, quote, batch, bars, sparklines, heatmap, movers, news, assets, status],
+    tags=["Market"],
+    opt={
+        "tag": "US stocks: quotes, bars, overviews, news, and the state of the feeds.",
+        "feed": Feed.STOCKS,
+        "limit": "market",
+    },
+)

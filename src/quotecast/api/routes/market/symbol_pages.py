@@ -1,0 +1,80 @@
+"""Pages of a feed's quotes in the order of symbols, for readers to whom all of them are too many."""
+
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from typing import Annotated, Final
+
+from litestar.params import QueryParameter
+
+from quotecast.api.answers.answers import CACHE_QUOTES, Answer, SharedBody, feed_headers
+from quotecast.api.answers.negotiation import content_tag
+from quotecast.api.routes.numbers import number_of, number_parameter
+from quotecast.asgi import Header
+from quotecast.errors import InvalidValue
+from quotecast.feed.entry import QuoteEntry
+from quotecast.feed.mirror import Mirror
+from quotecast.market import codec
+from quotecast.market.instruments import MAX_SYMBOL_LENGTH
+from quotecast.market.quotes import Quote
+
+MAX_QUOTES: Final = 1000
+DEFAULT_QUOTES: Final = 500
+#: The header with the `after` of the next page.
+NEXT: Final = b"x-next-after"
+
+PageLimit = Annotated[
+    str | None,
+    number_parameter(
+        f"Quotes of one page, {DEFAULT_QUOTES} by default; without it and `after` all in one answer",
+        1,
+        MAX_QUOTES,
+    ),
+]
+After = Annotated[
+    str | None,
+    QueryParameter(
+        description="Answers the page after this symbol, the `X-Next-After` of the last page",
+        schema_extra={"maxLength": MAX_SYMBOL_LENGTH},
+    ),
+]
+
+
+class SymbolPage:
+    """A page as a request asks for it; false if it asks for none. Raises InvalidValue."""
+
+    def __init__(self, limit: str | None, after: str | None) -> None:
+        if after is not None and len(after) > MAX_SYMBOL_LENGTH:
+            raise InvalidValue("after", f"Must have at most {MAX_SYMBOL_LENGTH} characters")
+        self._asked = limit is not None or after is not None
+        self._limit = number_of("limit", limit, 1, MAX_QUOTES) or DEFAULT_QUOTES
+        self._after = after or ""
+
+    def __bool__(self) -> bool:
+        return self._asked
+
+    def answer(
+        self, mirror: Mirror, now: float, *more: Header, wants: Callable[[Quote], bool] | None = None
+    ) -> Answer:
+        """Returns the quotes after a symbol, of those that are wanted.
+
+        The tag is that of the content: a page stays the same while other symbols change. `now` is in seconds
+        of the clock of the mirror's `heard_at`.
+        """
+        entries, following = self._entries(mirror, wants)
+        body = SharedBody(codec.object_json((entry.key, entry.full_json()) for entry in entries))
+        links: list[Header] = [(NEXT, following.encode())] if following else []
+        tag = content_tag(body.body + following.encode())
+        headers = feed_headers(tag, mirror.state(now), CACHE_QUOTES)
+        return Answer(body, (*headers, *links, *more), tag=headers[0][1])
+
+    def _entries(
+        self, mirror: Mirror, wants: Callable[[Quote], bool] | None
+    ) -> tuple[Sequence[QuoteEntry], str]:
+        """Returns the page's entries, and the last symbol if another page follows, else an empty text."""
+        ordered = mirror.ordered()
+        if wants is not None:
+            ordered = [entry for entry in ordered if entry.quote and wants(entry.quote)]
+        known = mirror.find(self._after)
+        first = bisect_right(ordered, known.key if known else self._after, key=lambda entry: entry.key)
+        found = ordered[first : first + self._limit]
+        return found, found[-1].key if first + self._limit < len(ordered) else ""

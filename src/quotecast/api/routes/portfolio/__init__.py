@@ -1,0 +1,1 @@
+"""The endpoints of portfolios, watchlists and layouts."""

@@ -1,0 +1,215 @@
+"""Holdings as the API answers them, with their valuation."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import date
+from decimal import Decimal
+from functools import cache
+from itertools import chain
+from typing import Annotated, Any, Final
+
+from msgspec import UNSET, Meta, Raw, Struct, UnsetType
+from msgspec.structs import asdict, replace
+
+from quotecast.accounts.portfolio import Holding
+from quotecast.api.answers.csv import Table
+from quotecast.api.routes.lookup import Mirrors, first_with
+from quotecast.market import codec, money
+from quotecast.market.conversion import Rate, factor, rates_between, rates_of, round_amount
+from quotecast.market.feeds import Feed, Kind, feed_of_kind
+
+#: A JSON number in the OpenAPI document; the framework would describe a Decimal as a string.
+Amount = Annotated[float, Meta(description="An exact decimal, with all its digits and no exponent")]
+
+#: Returns the chain of rates from one currency to another; None if there is none.
+Exchange = Callable[[str, str], Sequence[Rate] | None]
+
+
+class RateShown(Struct, frozen=True, kw_only=True, rename={"source": "from", "target": "to"}):
+    """The price of one unit of `from` in `to`, by the quote of `symbol` at `timestamp`."""
+
+    source: str
+    target: str
+    rate: float
+    symbol: str
+    timestamp: str | None
+
+
+class ConvertedShown(Struct, frozen=True, kw_only=True):
+    """The value of a holding in the requested currency, and the rates that convert it."""
+
+    currency: str
+    market_value: float
+    gain: float
+    rates: list[RateShown]
+
+
+class HoldingShown(Struct, frozen=True, kw_only=True):
+    """A holding; `type` is null while no feed has the ticker.
+
+    The fields from `price` on need `include=quote`. They are in the holding's currency; `rates` converted the
+    quote if it is in another one. Without a quote or a rate they are null. `converted` needs `currency`.
+    """
+
+    id: str
+    ticker: str
+    shares: Amount
+    avg_cost: Amount
+    bought_at: date
+    currency: str
+    created_at: str
+    type: Kind | None = None
+    price: float | UnsetType | None = UNSET
+    market_value: Amount | UnsetType | None = UNSET
+    gain: Amount | UnsetType | None = UNSET
+    gain_percent: Amount | UnsetType | None = UNSET
+    day_change: Amount | UnsetType | None = UNSET
+    rates: list[RateShown] | UnsetType | None = UNSET
+    converted: ConvertedShown | UnsetType | None = UNSET
+
+
+class EncodedHolding(Struct, frozen=True, kw_only=True):
+    """A HoldingShown whose amounts are encoded JSON."""
+
+    id: str
+    ticker: str
+    shares: Raw
+    avg_cost: Raw
+    bought_at: date
+    currency: str
+    created_at: str
+    type: Kind | None
+    price: float | UnsetType | None = UNSET
+    market_value: Raw | UnsetType = UNSET
+    gain: Raw | UnsetType = UNSET
+    gain_percent: Raw | UnsetType = UNSET
+    day_change: Raw | UnsetType = UNSET
+    rates: list[RateShown] | UnsetType | None = UNSET
+    converted: ConvertedShown | UnsetType | None = UNSET
+
+
+#: The feeds whose quotes give the rates between currencies.
+_RATE_FEEDS: Final = (Feed.DOVIZ, Feed.CRYPTO)
+
+SHOWN: Final = HoldingShown(
+    id="01a1fc87e0c47a905dd5d085",
+    ticker="AAPL",
+    shares=0.1,
+    avg_cost=187.5,
+    bought_at=date(2026, 3, 2),
+    currency="USD",
+    created_at="2026-11-20T15:30:00.000Z",
+    type="stock",
+)
+_LIRA: Final = RateShown(
+    source="USD", target="TRY", rate=44.18, symbol="USD", timestamp="2026-11-20T15:29:58.120Z"
+)
+VALUED: Final = replace(
+    SHOWN,
+    price=189.84,
+    market_value=18.984,
+    gain=0.234,
+    gain_percent=1.248,
+    day_change=0.122,
+    rates=[],
+    converted=ConvertedShown(currency="TRY", market_value=838.71312, gain=10.33812, rates=[_LIRA]),
+)
+
+
+def _rows(holdings: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    for holding in holdings:
+        converted = holding.get("converted") or {}
+        yield {**holding, **{f"converted_{name}": value for name, value in converted.items()}}
+
+
+#: Without the rates, of which a holding may have several.
+TABLE: Final = Table(
+    (
+        *(name for name in HoldingShown.__struct_fields__ if name not in {"rates", "converted"}),
+        "converted_currency",
+        "converted_market_value",
+        "converted_gain",
+    ),
+    _rows,
+)
+
+
+def encode_holding(holding: Holding, mirrors: Mirrors) -> EncodedHolding:
+    """Returns the holding without a valuation."""
+    found = first_with(mirrors, holding.ticker)
+    return EncodedHolding(
+        id=holding.id,
+        ticker=holding.ticker,
+        shares=money.amount_json(money.without_zeros(holding.shares)),
+        avg_cost=money.amount_json(money.without_zeros(holding.avg_cost)),
+        bought_at=holding.bought_at,
+        currency=holding.currency,
+        created_at=codec.iso_utc(holding.created_at.timestamp()),
+        type=found[0].spec.kind if found else None,
+    )
+
+
+def exchange_of(mirrors: Mirrors) -> Exchange:
+    """Returns a function that finds the rates between two currencies, and caches them."""
+    feeds = (mirrors[feed].quotes().values() for feed in _RATE_FEEDS)
+    given = rates_of(chain.from_iterable(feeds))
+
+    @cache
+    def rates(source: str, target: str) -> Sequence[Rate] | None:
+        return rates_between(given, source, target)
+
+    return rates
+
+
+def value_holding(
+    holding: Holding, mirrors: Mirrors, exchange: Exchange, currency: str | None = None
+) -> EncodedHolding:
+    """Returns the holding with its value in its own currency, and in `currency` if given."""
+    alone = encode_holding(holding, mirrors)
+    feed, entry = first_with(mirrors, holding.ticker) or (None, None)
+    quote = entry.quote if entry else None
+    rates = exchange(feed.spec.currency(quote), holding.currency) if feed and quote else None
+    if quote is None or rates is None:
+        nothing = dict.fromkeys(money.Worth.__struct_fields__, money.amount_json(None))
+        return replace(alone, price=None, rates=None, converted=None if currency else UNSET, **nothing)
+    price, change = (_convert(each, rates) for each in (quote.price, quote.change))
+    worth = money.worth_of(holding.shares, holding.avg_cost, price or 0.0, change)
+    return replace(
+        alone,
+        price=price,
+        rates=[_rate_shown(rate) for rate in rates],
+        converted=_converted_worth(currency, worth, exchange(holding.currency, currency))
+        if currency
+        else UNSET,
+        **{name: money.amount_json(amount) for name, amount in asdict(worth).items()},
+    )
+
+
+def feeds_of(holding: EncodedHolding) -> set[Feed]:
+    """Returns the feeds of the holding's quote and rates."""
+    own = {feed_of_kind(holding.type)} if holding.type else set()
+    rates = [holding.rates, holding.converted.rates if holding.converted else None]
+    return own.union(_RATE_FEEDS) if any(rates) else own
+
+
+def _convert(amount: float | None, rates: Sequence[Rate]) -> float | None:
+    """Returns the amount converted by the rates; unchanged without rates."""
+    return float(round_amount(Decimal(repr(amount)) * factor(rates))) if amount and rates else amount
+
+
+def _converted_worth(
+    currency: str, worth: money.Worth, rates: Sequence[Rate] | None
+) -> ConvertedShown | None:
+    if rates is None:
+        return None
+    value, gain = (float(round_amount(amount * factor(rates))) for amount in (worth.market_value, worth.gain))
+    return ConvertedShown(currency=currency, market_value=value, gain=gain, rates=[*map(_rate_shown, rates)])
+
+
+def _rate_shown(rate: Rate) -> RateShown:
+    return RateShown(
+        source=rate.base,
+        target=rate.target,
+        rate=float(rate.rate),
+        symbol=rate.symbol,
+        timestamp=rate.timestamp,
+    )

@@ -1,0 +1,167 @@
+"""A user's holdings and their valuation."""
+
+from datetime import UTC, datetime
+from typing import Annotated, Final, Literal
+
+from litestar import Router, delete, get, patch, post
+from litestar.params import FromPath, QueryParameter
+from msgspec import Struct
+
+from quotecast.accounts import portfolio
+from quotecast.accounts.account import Account
+from quotecast.accounts.ids import ID_PATTERN, new_id
+from quotecast.api.answers.answers import Answer, state_header
+from quotecast.api.answers.csv import Format, formatted
+from quotecast.api.gate.identity import require_token, with_account
+from quotecast.api.market.services import HttpRequest, combined_state, services_of
+from quotecast.api.reference.account_operations import (
+    SECURED,
+    AccountOperation,
+    QuotedOperation,
+    answer,
+    none_left,
+    not_found,
+    outcomes,
+    replayable,
+    taking,
+)
+from quotecast.api.routes.bodies import body_of
+from quotecast.api.routes.portfolio.holding_values import currency_code
+from quotecast.api.routes.portfolio.holdings_shown import (
+    SHOWN,
+    TABLE,
+    VALUED,
+    HoldingShown,
+    encode_holding,
+    exchange_of,
+    feeds_of,
+    value_holding,
+)
+from quotecast.api.routes.portfolio.new_holding import (
+    HoldingChange,
+    NewHolding,
+    changed_values,
+    fingerprint,
+    holding_from,
+)
+from quotecast.api.routes.portfolio.portfolio_csv import export, import_file
+from quotecast.api.routes.portfolio.portfolio_value import value
+from quotecast.api.routes.retries import FULL, replay_key, run_once
+from quotecast.errors import NotFound
+from quotecast.market import codec
+
+Include = Annotated[
+    Literal["quote"] | None, QueryParameter(description="`quote` adds the current value of each holding")
+]
+Currency = Annotated[
+    str | None,
+    QueryParameter(
+        description="With `include=quote`: an ISO 4217 code; each holding is also valued in this currency"
+    ),
+]
+
+_GIVEN: Final = {"ticker": "AAPL", "shares": 0.1, "avg_cost": 187.5, "bought_at": "2026-03-02"}
+
+
+@get(
+    "/holdings",
+    operation_id="listHoldings",
+    summary="Your holdings",
+    operation_class=QuotedOperation,
+    security=SECURED,
+    responses=outcomes(200, list[HoldingShown], [VALUED, SHOWN], "The newest first", 422),
+)
+async def holdings(
+    request: HttpRequest, include: Include = None, currency: Currency = None, form: Format = "json"
+) -> Answer:
+    """Amounts are exact decimals. The feeds' rates convert a quote in another currency.
+
+    `rates` names the quotes of the rates. A holding without a quote or without a rate to the requested
+    currency has nulls: a client's sum omits it and should say so.
+    """
+    wanted = currency_code("currency", currency) if currency is not None else None
+    owned = await with_account(request, portfolio.holdings)
+    services = services_of(request)
+    mirrors = services.mirrors
+    if include is None:
+        return formatted(answer([encode_holding(each, mirrors) for each in owned]), form, TABLE)
+    rates = exchange_of(mirrors)
+    worth = [value_holding(each, mirrors, rates, wanted) for each in owned]
+    state = combined_state(services, set().union(*map(feeds_of, worth)))
+    return formatted(answer(worth, 200, state_header(state)), form, TABLE)
+
+
+@post(
+    "/holdings",
+    operation_id="createHolding",
+    summary="Add a holding",
+    operation_class=taking(NewHolding, _GIVEN, headers=replayable()),
+    security=SECURED,
+    responses=outcomes(201, HoldingShown, SHOWN, "The new holding", body=True, others={409: FULL}),
+)
+async def add(request: HttpRequest) -> Answer:
+    """With an `Idempotency-Key`, a retry within 24 hours gets the same answer and adds nothing."""
+    key = replay_key(request)
+    services = services_of(request)
+    now = datetime.fromtimestamp(services.clock(), UTC)
+    given = await body_of(request, NewHolding)
+    new = holding_from(given, services.mirrors, new_id(services.clock), now)
+    asked = fingerprint(given, new)
+    body = codec.encode_json(encode_holding(new, services.mirrors))
+
+    async def write(account: Account) -> None:
+        await portfolio.add(account, new)
+
+    return await run_once(request, key, asked, body, write)
+
+
+@patch(
+    "/holdings/{holding_id:str}",
+    operation_id="updateHolding",
+    summary="Change a holding",
+    operation_class=taking(HoldingChange, {"shares": 0.25, "avg_cost": 190.1}),
+    security=SECURED,
+    responses=outcomes(
+        200, HoldingShown, SHOWN, "The changed holding", body=True, others={404: not_found("Holding")}
+    ),
+)
+async def change(request: HttpRequest, holding_id: FromPath[str]) -> Answer:
+    """Changes the fields that the body names. The ticker stays: another one is another holding."""
+    services = services_of(request)
+    given = await body_of(request, HoldingChange)
+    values = changed_values(given, datetime.fromtimestamp(services.clock(), UTC))
+    _check_id(holding_id)
+    changed = await with_account(
+        request, lambda account: portfolio.change(account, holding_id, values), writing=True
+    )
+    return answer(encode_holding(changed, services.mirrors))
+
+
+@delete(
+    "/holdings/{holding_id:str}",
+    operation_id="deleteHolding",
+    summary="Remove a holding",
+    operation_class=AccountOperation,
+    security=SECURED,
+    responses=none_left("Removed", others={404: not_found("Holding")}),
+)
+async def remove(request: HttpRequest, holding_id: FromPath[str]) -> None:
+    """Answers 404 for another user's holding too."""
+    _check_id(holding_id)
+    await with_account(request, lambda account: portfolio.remove(account, holding_id), writing=True)
+
+
+def _check_id(holding_id: str) -> None:
+    if not ID_PATTERN.fullmatch(holding_id):
+        raise NotFound("Holding")
+
+
+BODIES: Final[tuple[type[Struct], ...]] = (NewHolding, HoldingChange)
+
+ROUTER: Final = Router(
+    "/api/portfolio",
+    route_handlers=[holdings, add, change, remove, value, export, import_file],
+    guards=[require_token],
+    tags=["Portfolio"],
+    opt={"tag": "What you hold; amounts are exact decimals.", "feed": None, "limit": "portfolio"},
+)

@@ -1,0 +1,188 @@
+"""The portfolio as a file of CSV: out and in."""
+
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import Annotated, Final, cast
+
+from litestar import get, post
+from litestar.openapi.spec import OpenAPIMediaType, OpenAPIResponse, OpenAPIType, RequestBody, Schema
+from litestar.openapi.spec.enums import OpenAPIFormat
+from litestar.openapi.spec.example import Example
+from litestar.params import QueryParameter
+from msgspec import UNSET, Raw, Struct, UnsetType
+
+from quotecast.accounts import portfolio
+from quotecast.accounts.account import Account
+from quotecast.accounts.ids import new_id
+from quotecast.accounts.portfolio import Holding
+from quotecast.api.answers.answers import Answer, SharedBody
+from quotecast.api.answers.csv import CSV
+from quotecast.api.gate.identity import with_account
+from quotecast.api.market.services import HttpRequest, services_of
+from quotecast.api.reference.account_operations import (
+    SECURED,
+    AccountOperation,
+    answer,
+    outcomes,
+    replayable,
+)
+from quotecast.api.reference.openapi import ID, refused
+from quotecast.api.routes.lookup import first_with
+from quotecast.api.routes.portfolio.holdings_csv import MAX_ROWS, holdings_csv, holdings_of
+from quotecast.api.routes.portfolio.holdings_shown import Amount
+from quotecast.api.routes.retries import FULL, replay_key, run_once
+from quotecast.errors import FieldProblem, Problem
+from quotecast.market import codec, money
+from quotecast.market.feeds import Kind
+
+MAX_BYTES: Final = 256 * 1024
+_FILE: Final = "ticker,shares,avg_cost,bought_at,currency\r\nAAPL,0.1,187.5,2026-03-02,USD\r\n"
+
+DryRun = Annotated[bool, QueryParameter(description="Checks the file and answers its rows; adds nothing")]
+
+
+class RowShown(Struct, frozen=True, kw_only=True):
+    """A holding as the file says it; `type` is null while no feed has the ticker."""
+
+    ticker: str
+    shares: Amount
+    avg_cost: Amount
+    bought_at: date
+    currency: str
+    type: Kind | None = None
+
+
+class Imported(Struct, frozen=True, kw_only=True):
+    """The number of holdings in the file, and after a dry run the holdings."""
+
+    count: int
+    rows: list[RowShown] | UnsetType = UNSET
+
+
+class _EncodedRow(Struct, frozen=True, kw_only=True):
+    """A RowShown whose amounts are encoded JSON."""
+
+    ticker: str
+    shares: Raw
+    avg_cost: Raw
+    bought_at: date
+    currency: str
+    type: Kind | None
+
+
+class _EncodedRows(Struct, frozen=True, kw_only=True):
+    """An Imported with encoded rows."""
+
+    count: int
+    rows: list[_EncodedRow]
+
+
+_SHOWN: Final = RowShown(
+    ticker="AAPL", shares=0.1, avg_cost=187.5, bought_at=date(2026, 3, 2), currency="USD", type="stock"
+)
+_PROBLEM: Final = Problem(
+    "Invalid file", "invalid", ID, [FieldProblem("shares", "Must be above 0 and below 10^12", 2)]
+)
+
+
+_MEDIA: Final = OpenAPIMediaType(
+    schema=Schema(type=OpenAPIType.STRING), examples={"example": Example(value=_FILE)}
+)
+
+
+#: The same body for generators of clients that know no CSV.
+_BYTES: Final = OpenAPIMediaType(
+    schema=Schema(type=OpenAPIType.STRING, format=OpenAPIFormat.BINARY),
+    examples={"example": Example(value=_FILE)},
+)
+
+
+@dataclass
+class ExportOperation(AccountOperation):
+    """An operation that answers CSV."""
+
+    def __post_init__(self) -> None:
+        """Replaces the framework's JSON."""
+        super().__post_init__()
+        good = cast("dict[str, OpenAPIResponse]", self.responses)["200"]
+        good.content = {"text/csv": _MEDIA}
+
+
+@dataclass
+class ImportOperation(AccountOperation):
+    """An operation that takes CSV."""
+
+    def __post_init__(self) -> None:
+        """Adds the body and the header that makes a retry safe."""
+        self.request_body = RequestBody(
+            {"text/csv": _MEDIA, "application/octet-stream": _BYTES}, required=True
+        )
+        self.parameters = [*(self.parameters or []), *replayable()]
+        super().__post_init__()
+
+
+@get(
+    "/export",
+    operation_id="exportHoldings",
+    summary="Your holdings as CSV",
+    operation_class=ExportOperation,
+    security=SECURED,
+    responses=outcomes(200, str, _FILE, "A header line, then a line for each holding, the oldest first"),
+)
+async def export(request: HttpRequest) -> Answer:
+    """RFC 4180 in UTF-8 without a byte order mark. An import of the file adds exactly these holdings."""
+    owned = await with_account(request, portfolio.holdings)
+    headers = [(b"content-type", CSV), (b"content-disposition", b'attachment; filename="holdings.csv"')]
+    return Answer(SharedBody(holdings_csv(owned), CSV), headers, tag=None)
+
+
+@post(
+    "/import",
+    operation_id="importHoldings",
+    summary="Add the holdings of a CSV file",
+    operation_class=ImportOperation,
+    security=SECURED,
+    request_max_body_size=MAX_BYTES,
+    responses={
+        **outcomes(201, Imported, Imported(count=12), "All rows are added", body=True),
+        200: outcomes(200, Imported, Imported(count=1, rows=[_SHOWN]), "With `dry_run`: nothing is added")[
+            200
+        ],
+        409: FULL,
+        422: refused("No row is added: each problem has its line and column", _PROBLEM),
+    },
+)
+async def import_file(request: HttpRequest, *, dry_run: DryRun = False) -> Answer:
+    """Adds all rows or none: at most 1000 rows and 256 KB of UTF-8.
+
+    The columns are those of the export, in any order; `bought_at` and `currency` may be left out. Semicolons
+    may separate the cells. A file has one decimal sign, point or comma, and no sign between thousands. With
+    an `Idempotency-Key`, a retry within 24 hours adds nothing more.
+    """
+    key, services = replay_key(request), services_of(request)
+    now = datetime.fromtimestamp(services.clock(), UTC)
+    body = await request.body()
+    # Sorted, so that the rows stay in the order of the file.
+    ids = sorted(new_id(now.timestamp) for _ in range(MAX_ROWS))
+    new = holdings_of(body, services.mirrors, ids, now)
+    if dry_run:
+        await with_account(request, lambda account: portfolio.check_room(account, len(new)))
+        return answer(_EncodedRows(count=len(new), rows=[_row_shown(request, each) for each in new]))
+    made = codec.encode_json(Imported(count=len(new)))
+
+    async def write(account: Account) -> None:
+        await portfolio.add(account, *new)
+
+    return await run_once(request, key, b"import " + body, made, write)
+
+
+def _row_shown(request: HttpRequest, holding: Holding) -> _EncodedRow:
+    found = first_with(services_of(request).mirrors, holding.ticker)
+    return _EncodedRow(
+        ticker=holding.ticker,
+        shares=money.amount_json(holding.shares),
+        avg_cost=money.amount_json(holding.avg_cost),
+        bought_at=holding.bought_at,
+        currency=holding.currency,
+        type=found[0].spec.kind if found else None,
+    )

@@ -1,0 +1,98 @@
+"""The value of the portfolio over time."""
+
+import hashlib
+from collections.abc import Sequence
+from datetime import date
+from typing import Annotated, Final, Literal
+
+from litestar import get
+from litestar.params import QueryParameter
+from msgspec import Struct
+
+from quotecast.accounts import portfolio
+from quotecast.accounts.account import Account
+from quotecast.accounts.portfolio import Holding
+from quotecast.api.answers.answers import JSON, Answer, SharedBody
+from quotecast.api.gate.identity import with_account
+from quotecast.api.market.services import HttpRequest, services_of
+from quotecast.api.reference.account_operations import SECURED, AccountOperation, outcomes
+from quotecast.api.routes.portfolio.holding_values import currency_code
+from quotecast.api.routes.portfolio.worth_history import Missing, worth_history
+from quotecast.cache.base import Policy
+from quotecast.market.codec import encode_json
+
+#: Seconds for which an answer is the same, unless the holdings change.
+_POLICY: Final = Policy(fresh_seconds=60, stale_seconds=120)
+_VERSION: Final = 1
+
+Span = Annotated[
+    Literal["1M", "3M", "6M", "YTD", "1Y", "5Y"],
+    QueryParameter(name="range", description="How far back the values reach: each day, of `5Y` each week"),
+]
+Currency = Annotated[str, QueryParameter(description="The ISO 4217 code of the values, in any case")]
+
+
+class ValuePoint(Struct, frozen=True):
+    """The value at the end of a day, so far of today; null where a close or a rate is unknown."""
+
+    date: date
+    value: float | None
+
+
+class PortfolioValue(Struct, frozen=True, kw_only=True):
+    """Values from the first purchase in the range on, and the tickers that they lack.
+
+    A ticker is left out because no feed has it (`unknown`), because it has no bars in the range (`bars`) or
+    no rate to the currency (`rate`), or because 100 symbols were read already (`limit`). A `late` ticker is
+    not left out: its bars and rates begin `since` a day, and the values before it are null.
+    """
+
+    currency: str
+    range: str
+    points: list[ValuePoint]
+    missing: list[Missing]
+
+
+_SHOWN: Final = PortfolioValue(
+    currency="USD",
+    range="1M",
+    points=[ValuePoint(date(2026, 11, 19), 18.771), ValuePoint(date(2026, 11, 20), 18.984)],
+    missing=[Missing("GRAM-ALTIN", "rate")],
+)
+
+
+@get(
+    "/value",
+    operation_id="getPortfolioValue",
+    summary="The value of your holdings over time",
+    operation_class=AccountOperation,
+    security=SECURED,
+    responses=outcomes(200, PortfolioValue, _SHOWN, "Ascending by date", 422),
+)
+async def value(request: HttpRequest, span: Span = "3M", currency: Currency = "USD") -> Answer:
+    """Each holding counts from the day on which it was bought; sales are unknown, as nothing records them.
+
+    Closes are those of the daily bars that the service answers. Rates are closes of its doviz and crypto bars
+    on the same day. A close stands for the ten days after it at most.
+    """
+    code, services = currency_code("currency", currency), services_of(request)
+
+    async def read(account: Account) -> tuple[str, list[Holding]]:
+        return account.user.id, await portfolio.holdings(account)
+
+    user_id, owned = await with_account(request, read)
+
+    async def fetch() -> bytes:
+        found = await worth_history(services, owned, span, code)
+        points = [ValuePoint(*each) for each in zip(found.days, found.values, strict=True)]
+        return encode_json(PortfolioValue(currency=code, range=span, points=points, missing=[*found.missing]))
+
+    cached = await services.cache.read(_key(user_id, owned, span, code), _POLICY, fetch)
+    return Answer(SharedBody(cached.body), [(b"content-type", JSON)], tag=None)
+
+
+def _key(user_id: str, owned: Sequence[Holding], span: str, currency: str) -> str:
+    """Returns the cache key of an answer: other holdings have another one at once."""
+    lots = [(each.ticker, each.shares, each.bought_at) for each in owned]
+    digest = hashlib.blake2b(encode_json((user_id, lots)), digest_size=16).hexdigest()
+    return f"portfolio:value{_VERSION}:{digest}:{span}:{currency}"

@@ -1,0 +1,1 @@
+"""The market as a plan shows it: whole, delayed, or some feeds of it."""

@@ -1,0 +1,1 @@
+"""What makes a worker: its application, its services, and their start and stop."""

@@ -1,0 +1,109 @@
+"""The HTTP application: routes over the services. It opens and closes no resource."""
+
+from collections.abc import Iterable, Sequence
+from functools import cache
+from typing import Any, Final
+
+from litestar import Litestar, Router
+from litestar.datastructures import State
+from litestar.types import ControllerRouterHandler, Middleware
+from msgspec import Struct
+
+from quotecast.api.gate.admin_services import Admin, state_of
+from quotecast.api.integrations.openbb import routes as openbb
+from quotecast.api.integrations.udf import routes as udf
+from quotecast.api.market.services import MarketServices
+from quotecast.api.middleware.parameter_names import refuse_unknown
+from quotecast.api.middleware.problems import exception_handlers
+from quotecast.api.reference import docs, guides
+from quotecast.api.reference.asyncapi import asyncapi_document
+from quotecast.api.reference.docs import ReferencePages
+from quotecast.api.reference.openapi import openapi_document
+from quotecast.api.route_table import Table
+from quotecast.api.routes.accounts import auth, key_usage, keys, tickets
+from quotecast.api.routes.admin import operations
+from quotecast.api.routes.admin import router as operators
+from quotecast.api.routes.alerts import alerts
+from quotecast.api.routes.market import crypto, doviz, events, financials, health, market, search, upgrades
+from quotecast.api.routes.portfolio import layouts, portfolio, watchlist, watchlists
+from quotecast.api.worker.private import require_guards
+
+MAX_BODY_BYTES: Final = 80 * 1024
+
+ROUTERS: Final = (
+    market.ROUTER,
+    crypto.ROUTER,
+    doviz.ROUTER,
+    financials.ROUTER,
+    search.ROUTER,
+    openbb.ROUTER,
+    udf.ROUTER,
+    auth.ROUTER,
+    portfolio.ROUTER,
+    watchlist.ROUTER,
+    alerts.ROUTER,
+    watchlists.ROUTER,
+    layouts.ROUTER,
+    tickets.ROUTER,
+    tickets.USER_ROUTER,
+    key_usage.ROUTER,
+    keys.ROUTER,
+    events.ROUTER,
+    health.ROUTER,
+    docs.ROUTER,
+    docs.USUAL_ROUTER,
+    guides.ROUTER,
+    upgrades.ROUTER,
+)
+#: The types of request bodies.
+_BODIES: Final[tuple[type[Struct], ...]] = (
+    *auth.BODIES,
+    *portfolio.BODIES,
+    *watchlist.BODIES,
+    *alerts.BODIES,
+    *watchlists.BODIES,
+    *layouts.BODIES,
+    *keys.BODIES,
+)
+
+
+def build_app(
+    services: MarketServices,
+    *,
+    routers: Sequence[Router] = ROUTERS,
+    extra_handlers: Iterable[ControllerRouterHandler] = (),
+    middleware: Sequence[Middleware] = (),
+    admin: Admin | None = None,
+) -> Litestar:
+    """Returns the application with some routers; it serves and documents `extra_handlers` like theirs.
+
+    Without `admin` it has no routes for operators.
+
+    No route answers HEAD: the edge in front turns HEAD into GET.
+    """
+    handlers: list[Any] = [*routers, *([operators.ROUTER] if admin else []), *extra_handlers]
+    documents = _documents(*handlers)
+    app = Litestar(
+        handlers,
+        state=State({"services": services, "documents": documents, **state_of(admin)}),
+        middleware=middleware,
+        before_request=refuse_unknown,
+        exception_handlers=exception_handlers(),
+        request_max_body_size=MAX_BODY_BYTES,
+        openapi_config=None,
+        # `problems` logs failures when it answers them.
+        logging_config=None,
+    )
+    require_guards(app)
+    app.state.table = Table(app)
+    return app
+
+
+@cache
+def _documents(*handlers: ControllerRouterHandler) -> ReferencePages:
+    """Caches the documents for the next application with the same routes: they take most of the start."""
+    if operators.ROUTER not in handlers:
+        return ReferencePages.of(openapi_document([*handlers], _BODIES), asyncapi_document())
+    document = openapi_document([*handlers], (*_BODIES, *operators.BODIES))
+    document["components"]["securitySchemes"]["operator"] = operations.SCHEME.to_schema()
+    return ReferencePages.of(document, asyncapi_document())
