@@ -18,11 +18,11 @@ import asyncpg
 from msgspec import structs
 
 from benchmarks.processes import cpu_seconds, family
-from quotecast.accounts import migrations
-from quotecast.accounts.database import Database
 from quotecast.bus import wire
 from quotecast.bus.base import Batch, FeedInfo, Snapshot
 from quotecast.bus.redis import RedisBus
+from quotecast.database import migrations
+from quotecast.database.database import Database
 from quotecast.history.partitions import TABLES
 from quotecast.history.reader import StoredBars
 from quotecast.history.recall import recall

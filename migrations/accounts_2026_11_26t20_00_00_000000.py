@@ -5,8 +5,8 @@ from typing import Final
 from piccolo.apps.migrations.auto.migration_manager import MigrationManager
 from piccolo.table import Table
 
-from quotecast.accounts.migrations import MigrationFailed
-from quotecast.accounts.rules import lower_email
+from quotecast.database.migrations import MigrationFailed
+from quotecast.users.rules import lower_email
 
 ID: Final = "2026-11-26T20:00:00:000000"
 VERSION: Final = "1.38.0"

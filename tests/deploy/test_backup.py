@@ -5,8 +5,8 @@ import re
 import subprocess
 from pathlib import Path
 
-from quotecast.accounts import migrations
-from quotecast.accounts.database import Database
+from quotecast.database import migrations
+from quotecast.database.database import Database
 from quotecast.local import postgres
 from support.oracles.transactions import query_server, register_user, visible_users
 from support.servers.processes import Postgres

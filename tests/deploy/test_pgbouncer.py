@@ -15,15 +15,16 @@ import asyncpg
 import pytest
 import structlog
 
-from quotecast.accounts import migrations, users
-from quotecast.accounts.database import DEADLINE_SECONDS, Run, _begin
-from quotecast.accounts.tables import User
 from quotecast.bus.redis import RedisBus
 from quotecast.commands import doctor
+from quotecast.database import migrations
+from quotecast.database.database import DEADLINE_SECONDS, Run, _begin
+from quotecast.database.tables import User
 from quotecast.errors import DatabaseAway
 from quotecast.history.writer import CLOSINGS
 from quotecast.market.feeds import Feed
 from quotecast.settings.model import Settings
+from quotecast.users import users
 from support.made.closings import made_closings, put, rows_of, stored_rows, write_all, writer_of
 from support.oracles.transactions import (
     open_database,

@@ -9,9 +9,9 @@ from typing import Any, Final
 import asyncpg
 import pytest
 
-from quotecast.accounts import migrations
 from quotecast.alerts.writer import POLL_SECONDS, CrossingWriter
 from quotecast.bus.redis import RedisBus
+from quotecast.database import migrations
 from quotecast.market.crossings import Crossing
 from quotecast.market.feeds import Feed
 from support.made.closings import made_closings, put, write_all, writer_of

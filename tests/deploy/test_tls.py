@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from deploy.tls_front import Certificate, postgres_over_tls, redis_over_tls
-from quotecast.accounts import migrations
-from quotecast.accounts.database import Database
-from quotecast.accounts.tables import User
 from quotecast.bus.redis import RedisBus
+from quotecast.database import migrations
+from quotecast.database.database import Database
+from quotecast.database.tables import User
 from quotecast.errors import BusError
 from quotecast.limits.window import Window
 from quotecast.local import probes

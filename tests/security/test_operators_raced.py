@@ -6,7 +6,7 @@ from typing import Any, Final
 import httpx
 import pytest
 
-from quotecast.accounts.passwords import Passwords
+from quotecast.users.passwords import Passwords
 from support.stages.operators import Operations, Session, operations
 
 CHANGES: Final = [

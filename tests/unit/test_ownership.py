@@ -15,7 +15,7 @@ OWNED = {
 QUERIES = {"alter", "count", "delete", "exists", "insert", "objects", "raw", "select", "update"}
 SOURCE = Path(quotecast.__file__).parent
 #: Where queries on them are made, and where the tables are declared.
-MAY = {"accounts/account.py", "accounts/tables.py"}
+MAY = {"users/account.py", "database/tables.py"}
 
 
 def queries(source: str) -> Iterator[str]:
@@ -50,8 +50,8 @@ def test_only_an_account_asks_for_what_is_owned() -> None:
     [
         "Holding.select().where(Holding.id == 1)",
         "tables.Layout.update({})",
-        "quotecast.accounts.tables.WatchlistEntry.delete(force=True)",
-        "from quotecast.accounts.tables import IdempotencyKey as Key\nawait_(Key.exists())",
+        "quotecast.database.tables.WatchlistEntry.delete(force=True)",
+        "from quotecast.database.tables import IdempotencyKey as Key\nawait_(Key.exists())",
         "make = Holding.insert",
         "Holding.raw('SELECT 1')",
     ],

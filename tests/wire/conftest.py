@@ -8,7 +8,7 @@ from typing import Final
 import httpx
 import pytest
 
-from quotecast.accounts import migrations
+from quotecast.database import migrations
 from support.servers.processes import running_postgres, running_valkey
 from support.servers.service import Service
 

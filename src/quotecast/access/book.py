@@ -22,8 +22,8 @@ from quotecast.access.errors import InvalidKey
 from quotecast.access.key_text import KeyText, digest, parse
 from quotecast.access.keys import Key, is_session
 from quotecast.access.plans import RESERVED, USER, Plan, of_everybody
-from quotecast.accounts.database import Database
 from quotecast.backoff import Backoff
+from quotecast.database.database import Database
 from quotecast.errors import Busy, DatabaseAway, TooManyRequests
 from quotecast.limits.fallback import LocalWindow
 from quotecast.observe.outages import OutageLog

@@ -8,9 +8,9 @@ from msgspec import Struct
 
 from quotecast.access.grant import Grant
 from quotecast.access.usage import Counts
-from quotecast.accounts.tokens import Claims
 from quotecast.errors import QuotecastError
 from quotecast.limits.decision import Decision, LimitedPath, Step
+from quotecast.users.tokens import Claims
 
 #: The entry of a request's scope.
 _STATE: Final = "quotecast"

@@ -23,7 +23,7 @@ from quotecast.access import usage_storage
 from quotecast.access.reserve import Reserve
 from quotecast.access.usage import Usage
 from quotecast.access.usage_storage import KEEP_DAYS, Batch, Used, merged
-from quotecast.accounts.database import Database
+from quotecast.database.database import Database
 from quotecast.errors import DatabaseAway
 from quotecast.observe.outages import OutageLog
 

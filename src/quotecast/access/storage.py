@@ -11,11 +11,10 @@ import msgspec
 from quotecast.access import key_text
 from quotecast.access.keys import Key, Scope, key_of_session, networks, sessions_among
 from quotecast.access.plans import RESERVED, Plan
-from quotecast.accounts.account import Account
-from quotecast.accounts.database import Run
-from quotecast.accounts.key_tables import ApiKey, StoredPlan
-from quotecast.accounts.tables import User
+from quotecast.database.database import Run
+from quotecast.database.tables import ApiKey, StoredPlan, User
 from quotecast.errors import Full, InvalidValue, NotFound
+from quotecast.users.account import Account
 
 T = TypeVar("T")
 

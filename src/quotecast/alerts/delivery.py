@@ -16,7 +16,6 @@ from typing import Final
 
 import structlog
 
-from quotecast.accounts.database import Database
 from quotecast.alerts import delivery_storage as storage
 from quotecast.alerts import push, webhooks
 from quotecast.alerts.delivery_metrics import DeliveryStatistics
@@ -25,6 +24,7 @@ from quotecast.alerts.messages import message_of
 from quotecast.alerts.outbound import TIMEOUT_SECONDS, Outbound, Result
 from quotecast.alerts.push import GONE, Vapid
 from quotecast.backoff import Backoff
+from quotecast.database.database import Database
 from quotecast.errors import DatabaseAway
 from quotecast.observe.outages import OutageLog
 

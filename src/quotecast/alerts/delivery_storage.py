@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from quotecast.accounts.alert_events import Event, event_of
+from quotecast.alerts.events import Event, event_of
 
 #: Rows among which a claim is fair to users.
 _LOOKED_AT: Final = 1000

@@ -10,11 +10,11 @@ from typing import Any, Final
 import msgspec
 import structlog
 
-from quotecast.accounts.database import Database
 from quotecast.alerts import storage
 from quotecast.alerts.statistics import AlertStatistics
 from quotecast.backoff import Backoff
 from quotecast.bus.base import BusWriter
+from quotecast.database.database import Database
 from quotecast.errors import BusError, DatabaseAway
 from quotecast.market.crossings import NO_CROSSING, CrossingId, Levels, Thresholds
 from quotecast.market.feeds import Feed

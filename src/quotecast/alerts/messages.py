@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from quotecast.accounts.alert_events import Event
 from quotecast.alerts.conditions import Condition, Window, condition_of, value_of, window_of
+from quotecast.alerts.events import Event
 from quotecast.market import codec
 from quotecast.market.feeds import Kind
 

@@ -12,11 +12,11 @@ from typing import Final
 
 import structlog
 
-from quotecast.accounts.database import Database
 from quotecast.alerts import storage
 from quotecast.alerts.statistics import AlertStatistics
 from quotecast.backoff import Backoff
 from quotecast.bus.base import MAX_CROSSINGS, BusWriter
+from quotecast.database.database import Database
 from quotecast.errors import BusError, DatabaseAway
 from quotecast.market.crossings import NO_CROSSING, CrossingId
 from quotecast.market.feeds import Feed

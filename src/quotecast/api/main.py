@@ -16,8 +16,7 @@ from litestar import Litestar
 
 from quotecast.access.reserve import Reserve
 from quotecast.access.rollup import RollUp
-from quotecast.accounts.alert_events import users_after
-from quotecast.accounts.database import Database
+from quotecast.alerts.events import users_after
 from quotecast.api.accounts.alert_waits import Waker
 from quotecast.api.gate.admin_services import Admin, open_admin
 from quotecast.api.integrations.mcp import mcp_route
@@ -44,6 +43,7 @@ from quotecast.api.worker.private import private_prefixes
 from quotecast.asgi import App, Receive, Scope, Send
 from quotecast.bus.redis import RedisBus
 from quotecast.cache.redis import RedisCache
+from quotecast.database.database import Database
 from quotecast.environment import PREFIX
 from quotecast.errors import SettingsError
 from quotecast.feed.relay import Relay

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import asyncpg
 
-from quotecast.accounts.database import Database, Run
+from quotecast.database.database import Database, Run
 from quotecast.errors import DatabaseAway, InvalidValue, QuotecastError, SettingsError
 from quotecast.local import postgres, probes
 from quotecast.settings.model import Settings

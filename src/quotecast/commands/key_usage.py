@@ -9,13 +9,13 @@ from typing import Final, Literal
 
 from msgspec.structs import astuple, fields
 
+from quotecast.access.key_usage import UsageRow, usage_rows
 from quotecast.access.storage import KEY
-from quotecast.accounts.database import Run
-from quotecast.accounts.key_tables import ApiKey
-from quotecast.accounts.key_usage import UsageRow, usage_rows
 from quotecast.api.answers.csv import write_csv
 from quotecast.commands.account_database import open_database, plain
 from quotecast.commands.json_lines import json_lines
+from quotecast.database.database import Run
+from quotecast.database.tables import ApiKey
 from quotecast.errors import NotFound
 
 COLUMNS: Final = tuple(field.name for field in fields(UsageRow))

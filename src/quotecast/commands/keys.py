@@ -15,9 +15,6 @@ import msgspec
 from quotecast.access import key_text, storage
 from quotecast.access.keys import Key, Scope, normalise, shown_text
 from quotecast.access.plans import FEEDS, USER
-from quotecast.accounts import rules
-from quotecast.accounts.database import Database, Run
-from quotecast.accounts.ids import ID_PATTERN, new_id
 from quotecast.commands import key_usage
 from quotecast.commands.account_database import (
     answering_url,
@@ -30,10 +27,13 @@ from quotecast.commands.json_lines import json_lines
 from quotecast.commands.plans import plans_of_file
 from quotecast.commands.shell_log import recorded
 from quotecast.complaints import complaint
+from quotecast.database.database import Database, Run
+from quotecast.database.ids import ID_PATTERN, new_id
 from quotecast.errors import InvalidValue, NotFound, QuotecastError
 from quotecast.market.feeds import feed_named
 from quotecast.observe.logs import configure_logs
 from quotecast.settings.model import Settings
+from quotecast.users import rules
 
 _PAGE: Final = 500
 _DAYS: Final = re.compile(r"([1-9][0-9]{0,3})d")

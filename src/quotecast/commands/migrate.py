@@ -4,7 +4,7 @@ import asyncio
 import sys
 from argparse import Namespace
 
-from quotecast.accounts import migrations
+from quotecast.database import migrations
 from quotecast.errors import SettingsError
 from quotecast.settings.model import Settings
 

@@ -10,8 +10,6 @@ from typing import Final
 
 from msgspec.structs import astuple, fields
 
-from quotecast.accounts import rules
-from quotecast.accounts.database import Run
 from quotecast.api.answers.csv import write_csv
 from quotecast.commands.account_database import (
     answering_url,
@@ -22,6 +20,7 @@ from quotecast.commands.account_database import (
 )
 from quotecast.commands.json_lines import json_lines
 from quotecast.commands.shell_log import shell_actor
+from quotecast.database.database import Run
 from quotecast.errors import NotFound, QuotecastError, SettingsError
 from quotecast.local import console, signing
 from quotecast.observe.logs import configure_logs
@@ -30,6 +29,7 @@ from quotecast.operators.actions import Action, record
 from quotecast.operators.seal import seal
 from quotecast.operators.storage import OperatorListed
 from quotecast.settings.model import Settings
+from quotecast.users import rules
 
 #: Rows that one transaction reads.
 _PAGE: Final = 500

@@ -14,10 +14,10 @@ from msgspec import Struct
 
 from quotecast.access import storage
 from quotecast.access.plans import RESERVED, Plan, check_name, parse_plan, read_plans
-from quotecast.accounts.database import Run
 from quotecast.commands.account_database import answering_url, as_failures_of, in_transaction
 from quotecast.commands.json_lines import json_lines
 from quotecast.commands.shell_log import recorded
+from quotecast.database.database import Run
 from quotecast.errors import NotFound, QuotecastError
 from quotecast.local import console
 from quotecast.observe.logs import configure_logs

@@ -5,7 +5,7 @@ import pwd
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from quotecast.accounts.database import Run
+from quotecast.database.database import Run
 from quotecast.operators.actions import Actor, record
 
 T = TypeVar("T")

@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from quotecast.accounts.database import Database, Run
-from quotecast.accounts.database_errors import PREPARED, error_kind
-from quotecast.accounts.tables import User
+from quotecast.database.database import Database, Run
+from quotecast.database.errors import PREPARED, error_kind
+from quotecast.database.tables import User
 from quotecast.errors import DatabaseAway
 from quotecast.local import probes
 

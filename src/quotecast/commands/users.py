@@ -11,10 +11,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from functools import partial
 from typing import Final
 
-from quotecast.accounts import rules, users
-from quotecast.accounts.database import Database, Run
-from quotecast.accounts.passwords import Passwords
-from quotecast.accounts.users import UserRow
 from quotecast.commands.account_database import (
     answering_url,
     as_failures_of,
@@ -24,12 +20,16 @@ from quotecast.commands.account_database import (
 )
 from quotecast.commands.json_lines import json_lines
 from quotecast.commands.shell_log import shell_actor
+from quotecast.database.database import Database, Run
 from quotecast.errors import NotFound, QuotecastError, SettingsError
 from quotecast.local import console
 from quotecast.observe.logs import configure_logs
 from quotecast.operators.actions import record
 from quotecast.operators.storage import id_of
 from quotecast.settings.model import Settings
+from quotecast.users import rules, users
+from quotecast.users.passwords import Passwords
+from quotecast.users.users import UserRow
 
 #: Changes the user with an email, in a transaction.
 Change = Callable[[Run, str], Awaitable[None]]

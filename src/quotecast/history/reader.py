@@ -5,7 +5,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from quotecast.accounts.database import Database
+from quotecast.database.database import Database
 from quotecast.history.partitions import TABLES
 from quotecast.market.own_bars import LiveInterval, OwnBar
 

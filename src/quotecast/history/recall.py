@@ -6,7 +6,7 @@ from functools import partial
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
-from quotecast.accounts.database import Database
+from quotecast.database.database import Database
 from quotecast.history import storage
 from quotecast.history.partitions import TABLES
 from quotecast.history.reader import StoredBars

@@ -14,9 +14,9 @@ from typing import Final
 
 import structlog
 
-from quotecast.accounts.database import Database
 from quotecast.backoff import Backoff
 from quotecast.bus.base import BusWriter
+from quotecast.database.database import Database
 from quotecast.errors import BusError, DatabaseAway
 from quotecast.history import storage
 from quotecast.history.recall import Recalled, recall

@@ -4,11 +4,11 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping
 
-from quotecast.accounts.database import Database
 from quotecast.alerts.feed_alerts import FeedAlerts
 from quotecast.alerts.levels import LevelBook
 from quotecast.alerts.writer import DEADLINE_SECONDS, CrossingWriter
 from quotecast.bus.base import BusWriter
+from quotecast.database.database import Database
 from quotecast.ingest.publish import IngestStatistics
 from quotecast.market.feeds import Feed
 from quotecast.providers.base import QuoteProvider

@@ -3,8 +3,8 @@
 import contextlib
 from collections.abc import AsyncIterator, Callable, Mapping
 
-from quotecast.accounts.database import Database
 from quotecast.bus.base import BusWriter
+from quotecast.database.database import Database
 from quotecast.history.writer import DEADLINE_SECONDS, BarWriter
 from quotecast.ingest.publish import IngestStatistics
 from quotecast.market.feeds import Feed

@@ -5,9 +5,9 @@ import contextlib
 from collections.abc import AsyncIterator
 from typing import Final
 
-from quotecast.accounts.database import Database
 from quotecast.alerts.delivery import Delivery
 from quotecast.alerts.delivery_metrics import DeliveryStatistics
+from quotecast.database.database import Database
 from quotecast.settings.model import Settings
 from quotecast.settings.receivers import make_outbound, make_vapid
 

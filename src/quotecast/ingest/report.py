@@ -11,11 +11,11 @@ from typing import Any, Final
 from quotecast.ingest.lease import LEASE_MILLISECONDS, Standing
 from quotecast.ingest.publish import IngestStatistics
 from quotecast.market.feeds import Feed
+from quotecast.operators.reports.model import Counted, IngestReport, LedFeed
+from quotecast.operators.reports.reporter import Reporter
+from quotecast.operators.reports.store import ReportStore
 from quotecast.providers import refusals
 from quotecast.providers.transport import outcomes
-from quotecast.reports.model import Counted, IngestReport, LedFeed
-from quotecast.reports.reporter import Reporter
-from quotecast.reports.store import ReportStore
 from quotecast.settings.model import Settings
 
 #: Entries of each list of counts.

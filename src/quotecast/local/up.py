@@ -20,7 +20,7 @@ import asyncpg
 from msgspec.structs import replace
 
 from quotecast import parent
-from quotecast.accounts import migration_files
+from quotecast.database import migration_files
 from quotecast.garbage import return_free_memory
 from quotecast.local import children, console, folder, locks, page, ports, scenarios, servers, signing
 from quotecast.local import live as live_providers

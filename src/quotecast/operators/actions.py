@@ -8,8 +8,8 @@ from typing import Any, Final, Literal
 
 from msgspec import Struct
 
-from quotecast.accounts.database import Run
-from quotecast.operators.tables import Operator
+from quotecast.database.database import Run
+from quotecast.database.tables import Operator
 
 #: Where an action came from.
 Via = Literal["page", "shell"]

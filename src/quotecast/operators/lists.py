@@ -6,9 +6,9 @@ from typing import Any, Final, TypeVar
 
 from msgspec import Struct
 
-from quotecast.accounts.database import Run
-from quotecast.accounts.ids import ID_PATTERN
-from quotecast.operators.tables import Operator
+from quotecast.database.database import Run
+from quotecast.database.ids import ID_PATTERN
+from quotecast.database.tables import Operator
 from quotecast.operators.tokens import IDLE_SECONDS
 
 #: Rows of a page.

@@ -5,10 +5,10 @@ from typing import Final
 
 from msgspec import Struct
 
-from quotecast.accounts.database import Run
+from quotecast.database.database import Run
+from quotecast.database.tables import OperatorSession
 from quotecast.operators.errors import OperatorSessionEnded
 from quotecast.operators.storage import OperatorRow
-from quotecast.operators.tables import OperatorSession
 from quotecast.operators.tokens import IDLE_SECONDS, LIFETIME_SECONDS, OperatorClaims
 
 #: Sessions of one operator; a further login ends the oldest.

@@ -5,10 +5,9 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from quotecast.accounts.database import Run
-from quotecast.accounts.tables import User
+from quotecast.database.database import Run
+from quotecast.database.tables import Operator, OperatorSession, User
 from quotecast.errors import NotFound
-from quotecast.operators.tables import Operator, OperatorSession
 
 _FIND: Final = (
     "SELECT users.id, users.email, users.password_hash, users.token_version, users.disabled, operators.totp"

@@ -11,8 +11,8 @@ import jwt
 import msgspec
 from msgspec import Struct
 
-from quotecast.accounts.tokens import ALGORITHM, MAX_SKEW, MAX_TOKEN_LENGTH, Seconds, UserId
 from quotecast.operators.errors import OperatorSessionEnded
+from quotecast.users.tokens import ALGORITHM, MAX_SKEW, MAX_TOKEN_LENGTH, Seconds, UserId
 
 #: Seconds after which a session ends, however much it is used, and after its last use.
 LIFETIME_SECONDS: Final = 8 * 3600

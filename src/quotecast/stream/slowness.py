@@ -4,8 +4,8 @@ import heapq
 from collections.abc import Iterable
 
 from quotecast.access.keys import is_session
-from quotecast.reports.masking import network_of
-from quotecast.reports.model import SlowClient
+from quotecast.operators.reports.masking import network_of
+from quotecast.operators.reports.model import SlowClient
 from quotecast.stream.client import Client
 
 

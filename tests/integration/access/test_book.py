@@ -14,11 +14,11 @@ from quotecast.access.book import GRACE_SECONDS, LOOKUPS_PER_MINUTE, POLL_SECOND
 from quotecast.access.errors import InvalidKey
 from quotecast.access.keys import Scope
 from quotecast.access.plans import UNLIMITED, Plan
-from quotecast.accounts import migrations, users
-from quotecast.accounts.database import Database
-from quotecast.accounts.key_tables import ApiKey, StoredPlan
-from quotecast.accounts.tables import User
+from quotecast.database import migrations
+from quotecast.database.database import Database
+from quotecast.database.tables import ApiKey, StoredPlan, User
 from quotecast.errors import DatabaseAway, TooManyRequests
+from quotecast.users import users
 from support.servers.processes import Postgres
 from support.stages.stored_keys import (
     ADDRESS,

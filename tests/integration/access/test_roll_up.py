@@ -15,9 +15,9 @@ from quotecast.access.reserve import Reserve
 from quotecast.access.rollup import ROLL_UP_SECONDS, RollUp
 from quotecast.access.usage import Taken, Usage
 from quotecast.access.usage_storage import KEEP_DAYS, Batch, Used
-from quotecast.accounts import migrations
-from quotecast.accounts.database import Database
-from quotecast.accounts.key_tables import ApiKey
+from quotecast.database import migrations
+from quotecast.database.database import Database
+from quotecast.database.tables import ApiKey
 from quotecast.errors import DatabaseAway
 from support.stages.stored_keys import Clocks, StoredKeys, id_of
 

@@ -6,9 +6,9 @@ from typing import Any, Final
 
 import pytest
 
-from quotecast.accounts.database import Database
 from quotecast.api.accounts import key_access
 from quotecast.api.accounts.key_access import AWAY_SECONDS, ENDED_SECONDS, KeyAccess
+from quotecast.database.database import Database
 from quotecast.errors import DatabaseAway
 from support.stages.stored_keys import Clocks, StoredKeys
 

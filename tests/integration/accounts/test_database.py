@@ -7,10 +7,10 @@ import random
 import asyncpg
 import pytest
 
-from quotecast.accounts import users
-from quotecast.accounts.database import Run
-from quotecast.accounts.tables import User
+from quotecast.database.database import Run
+from quotecast.database.tables import User
 from quotecast.errors import DatabaseAway, EmailTaken
+from quotecast.users import users
 from support.oracles.transactions import (
     check_pool,
     hold_connection,

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from quotecast.accounts import migrations, users
-from quotecast.accounts.database import Run
-from quotecast.accounts.tables import User
+from quotecast.database import migrations
+from quotecast.database.database import Run
+from quotecast.database.tables import User
 from quotecast.errors import DatabaseAway
+from quotecast.users import users
 from support.oracles.transactions import (
     PROMISED_SECONDS,
     check_pool,

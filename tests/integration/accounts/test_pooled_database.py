@@ -8,9 +8,9 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from quotecast.accounts.database import Run
-from quotecast.accounts.tables import User
 from quotecast.api.worker import checks
+from quotecast.database.database import Run
+from quotecast.database.tables import User
 from quotecast.errors import DatabaseAway
 from support.oracles.transactions import open_database, raises_in_time, register_user
 

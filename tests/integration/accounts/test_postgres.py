@@ -13,8 +13,8 @@ import asyncpg
 import pytest
 from piccolo.apps.migrations.commands.new import AutoMigrationManager
 
-from quotecast.accounts import migration_files, migrations
-from quotecast.accounts.piccolo_app import APP_CONFIG
+from quotecast.database import migration_files, migrations
+from quotecast.database.piccolo_app import APP_CONFIG
 from quotecast.local import postgres, probes
 from support.servers.processes import Postgres, running_postgres
 

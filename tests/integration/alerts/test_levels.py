@@ -7,17 +7,18 @@ from typing import Any, Final
 
 import pytest
 
-from quotecast.accounts import alerts, migrations
-from quotecast.accounts.account import Account
-from quotecast.accounts.database import Database, Run
-from quotecast.accounts.tables import User
-from quotecast.accounts.users import UserRow
+from quotecast.alerts import alerts
 from quotecast.alerts.levels import POLL_SECONDS, RELOAD_SECONDS, LevelBook
 from quotecast.alerts.statistics import AlertStatistics
 from quotecast.bus.redis import RedisBus
+from quotecast.database import migrations
+from quotecast.database.database import Database, Run
+from quotecast.database.tables import User
 from quotecast.errors import NotFound
 from quotecast.market.crossings import Thresholds
 from quotecast.market.feeds import Feed
+from quotecast.users.account import Account
+from quotecast.users.users import UserRow
 from support.oracles.transactions import open_database, register_user
 from support.servers.processes import Postgres
 from support.stages.alerts_stored import fetch

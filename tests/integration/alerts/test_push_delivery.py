@@ -12,12 +12,12 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from fakes.receiver import Receiver, Reply
-from quotecast.accounts.database import Database
 from quotecast.alerts import push
 from quotecast.alerts.delivery import Delivery
 from quotecast.alerts.networks import LOOPBACK
 from quotecast.alerts.outbound import Outbound
 from quotecast.alerts.push import Vapid
+from quotecast.database.database import Database
 from support.made.alert_rows import AlertRows
 from support.oracles.transactions import open_database
 

@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 
 from fakes.receiver import BROKEN, HANGING, Receiver, Reply
-from quotecast.accounts.database import Database
 from quotecast.alerts import delivery as module
 from quotecast.alerts.delivery import Delivery, pause_after
 from quotecast.alerts.networks import LOOPBACK
 from quotecast.alerts.outbound import Outbound
+from quotecast.database.database import Database
 from support.made.alert_rows import AlertRows
 from support.oracles.transactions import open_database
 
@@ -26,7 +26,7 @@ NOW = 1_795_188_600.0
 SECRET = "whsec_" + base64.b64encode(b"a key of thirty-two random bytes").decode()
 DYING = """
 import asyncio, sys
-from quotecast.accounts.database import Database
+from quotecast.database.database import Database
 from quotecast.alerts.delivery import Delivery
 from quotecast.alerts.networks import LOOPBACK
 from quotecast.alerts.outbound import Outbound

@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from fakes.receiver import Receiver
-from quotecast.accounts import migrations
+from quotecast.database import migrations
 from support.servers.processes import Postgres, Valkey
 from support.servers.service import Service
 

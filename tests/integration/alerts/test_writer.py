@@ -10,12 +10,12 @@ from typing import Any, Final
 import asyncpg
 import pytest
 
-from quotecast.accounts import migrations
-from quotecast.accounts.database import Database
 from quotecast.alerts import storage
 from quotecast.alerts.statistics import AlertStatistics
 from quotecast.alerts.writer import CROSSINGS, DEADLINE_SECONDS, POLL_SECONDS, CrossingWriter
 from quotecast.bus.redis import RedisBus
+from quotecast.database import migrations
+from quotecast.database.database import Database
 from quotecast.market.crossings import NO_CROSSING, Crossing, CrossingId, Measure
 from quotecast.market.feeds import Feed
 from support.oracles.transactions import open_database

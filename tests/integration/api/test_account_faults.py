@@ -10,8 +10,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 import httpx
 import pytest
 
-from quotecast.accounts import migrations
-from quotecast.accounts.database import DEADLINE_SECONDS
+from quotecast.database import migrations
+from quotecast.database.database import DEADLINE_SECONDS
 from support.oracles.transactions import PROMISED_SECONDS, check_pool, query_server, until_idle
 from support.servers.processes import Postgres
 from support.stages.account_service import PASSWORD, AccountService, User, account_service

@@ -9,8 +9,8 @@ import httpx
 import pytest
 import pytest_asyncio
 
-from quotecast.accounts.database import DEADLINE_SECONDS
 from quotecast.api.accounts.logins import PER_CLIENT, WINDOW_SECONDS
+from quotecast.database.database import DEADLINE_SECONDS
 from support.made.holdings import BOUGHT, HOLDINGS
 from support.stages.account_service import PASSWORD, AccountService, User, account_service, count_rows
 from support.stages.caching import Clock

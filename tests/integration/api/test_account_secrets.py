@@ -13,11 +13,12 @@ import pytest
 import structlog
 from argon2 import PasswordHasher
 
-from quotecast.accounts import migrations, users
-from quotecast.accounts.users import UserRow
 from quotecast.api.routes.accounts.auth import Credentials, Registration
 from quotecast.api.routes.accounts.signed_in import Profile, Session
+from quotecast.database import migrations
 from quotecast.observe.logs import configure_logs
+from quotecast.users import users
+from quotecast.users.users import UserRow
 from support.made.forged_tokens import FORGERIES, split_token
 from support.oracles.transactions import query_server
 from support.servers.processes import Postgres

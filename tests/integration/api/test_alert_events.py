@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from quotecast.accounts.alert_events import users_after
+from quotecast.alerts.events import users_after
 from quotecast.api.accounts.alert_waits import Waits, Waker
 from support.made.alert_rows import AlertRows
 from support.made.factories import alert_parts

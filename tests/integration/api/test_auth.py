@@ -10,7 +10,7 @@ import httpx
 import pytest
 from argon2 import PasswordHasher
 
-from quotecast.accounts import users
+from quotecast.users import users
 from support.stages.account_service import FAST, PASSWORD, AccountService, account_service
 
 REGISTER = "/api/auth/register"

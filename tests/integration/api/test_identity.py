@@ -6,8 +6,8 @@ from typing import Any
 import httpx
 import pytest
 
-from quotecast.accounts import users
-from quotecast.accounts.ids import new_id
+from quotecast.database.ids import new_id
+from quotecast.users import users
 from support.made.forged_tokens import FORGERIES, split_token
 from support.stages.account_service import PASSWORD, SECRET, AccountService, account_service
 

@@ -12,7 +12,7 @@ import pytest
 from websockets.sync.client import connect
 
 from quotecast.access.plans import Plan
-from quotecast.accounts import migrations
+from quotecast.database import migrations
 from support.made.keys import KeyMaker
 from support.servers.processes import running_postgres, running_valkey
 from support.servers.service import FeedClient, Service

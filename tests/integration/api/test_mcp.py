@@ -12,8 +12,8 @@ from typing import Any, Final, NamedTuple
 import httpx
 import pytest
 
-from quotecast.accounts import migrations
 from quotecast.asgi import code_of_status
+from quotecast.database import migrations
 from quotecast.mcp.tools import TOOLS
 from support.clients.mcp_clients import environment, over_http, over_stdio, refusal, structured
 from support.clients.scraping import scrape

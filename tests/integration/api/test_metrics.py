@@ -13,8 +13,8 @@ import pytest
 import yaml  # type: ignore[import-untyped]  # PyYAML ships no types
 from websockets.exceptions import InvalidStatus
 
-from quotecast.accounts import migrations
 from quotecast.api.accounts.logins import OUTCOMES, PER_CLIENT
+from quotecast.database import migrations
 from support.clients.scraping import scrape, wait_for_scrape
 from support.servers.processes import running_postgres, running_valkey
 from support.servers.service import Service

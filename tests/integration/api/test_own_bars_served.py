@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from quotecast.accounts import migrations
+from quotecast.database import migrations
 from support.servers.processes import running_postgres, running_valkey
 from support.servers.service import Service
 

@@ -237,7 +237,7 @@ async def test_a_thousand_holdings_are_enough(
     service: AccountService, user: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The 1001st holding is 409, also for concurrent requests."""
-    monkeypatch.setattr("quotecast.accounts.portfolio.MAX_HOLDINGS", 3)
+    monkeypatch.setattr("quotecast.portfolio.portfolio.MAX_HOLDINGS", 3)
     answers = await asyncio.gather(*(user.post(HOLDINGS, BOUGHT) for _ in range(6)))
     assert sorted(answer.status_code for answer in answers) == [201, 201, 201, 409, 409, 409]
     assert {answer.json()["code"] for answer in answers if answer.status_code == 409} == {"full"}

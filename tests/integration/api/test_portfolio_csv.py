@@ -98,7 +98,7 @@ async def test_a_repetition_adds_nothing(user: User) -> None:
 
 async def test_imports_do_not_exceed_the_maximum(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is added, also by concurrent imports; a dry run says so too."""
-    monkeypatch.setattr("quotecast.accounts.portfolio.MAX_HOLDINGS", 5)
+    monkeypatch.setattr("quotecast.portfolio.portfolio.MAX_HOLDINGS", 5)
     answers = await asyncio.gather(*(load(user, FILE) for _ in range(4)))
     assert sorted(answer.status_code for answer in answers) == [201, 201, 409, 409]
     assert (await load(user, FILE, f"{IMPORT}?dry_run=true")).status_code == 409

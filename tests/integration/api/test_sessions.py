@@ -8,8 +8,8 @@ import httpx
 import pytest
 import pytest_asyncio
 
-from quotecast.accounts import users
-from quotecast.accounts.ids import new_id
+from quotecast.database.ids import new_id
+from quotecast.users import users
 from support.stages.account_service import PASSWORD, AccountService, User, account_service, count_rows
 from support.stages.caching import Clock
 
@@ -184,7 +184,7 @@ async def test_expired_sessions_are_not_listed_and_go_with_the_next_login(
 async def test_one_more_session_ends_the_oldest(
     service: AccountService, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("quotecast.accounts.sessions.MAX_SESSIONS", 3)
+    monkeypatch.setattr("quotecast.users.sessions.MAX_SESSIONS", 3)
     user = await service.register()
     logins = []
     for _ in range(3):

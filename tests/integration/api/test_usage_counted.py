@@ -16,7 +16,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 from quotecast.access.rollup import ROLL_UP_SECONDS
-from quotecast.accounts import migrations
+from quotecast.database import migrations
 from support.made.keys import KeyMaker
 from support.servers.processes import Postgres, running_postgres, running_valkey
 from support.servers.service import Service

@@ -11,8 +11,9 @@ from typing import Any, Final
 import httpx
 import pytest
 
-from quotecast.accounts import migrations, users
-from quotecast.accounts.database import Database
+from quotecast.database import migrations
+from quotecast.database.database import Database
+from quotecast.users import users
 from support.servers.processes import running_postgres, running_valkey
 from support.servers.service import FeedClient, Service
 

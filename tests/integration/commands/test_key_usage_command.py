@@ -9,7 +9,7 @@ import pytest
 from quotecast.access import key_text, usage_storage
 from quotecast.access.usage import Taken
 from quotecast.access.usage_storage import Batch, Used
-from quotecast.accounts.database import Database
+from quotecast.database.database import Database
 from quotecast.stream.client import connection_id
 from support.servers.users_command import command
 

@@ -10,7 +10,7 @@ import pytest
 
 from quotecast.access import key_text, storage
 from quotecast.access.keys import Key
-from quotecast.accounts.database import Database
+from quotecast.database.database import Database
 from support.servers.users_command import command, process
 from support.stages.account_service import account_service
 

@@ -11,7 +11,7 @@ from typing import Any
 import asyncpg
 import pytest
 
-from quotecast.accounts import migrations
+from quotecast.database import migrations
 from support.servers.processes import Postgres
 from support.servers.users_command import command, process, start
 from support.stages.account_service import PASSWORD, AccountService, account_service

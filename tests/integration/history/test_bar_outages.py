@@ -8,9 +8,9 @@ import pytest
 import redis
 from structlog.testing import capture_logs
 
-from quotecast.accounts import migrations
-from quotecast.accounts.database import Database
 from quotecast.bus.redis import RedisBus
+from quotecast.database import migrations
+from quotecast.database.database import Database
 from quotecast.history.statistics import BarStatistics
 from quotecast.history.writer import CLOSINGS, POLL_SECONDS, RETENTION_SECONDS, BarWriter
 from quotecast.market.feeds import Feed

@@ -9,9 +9,9 @@ from typing import Any
 import asyncpg
 import pytest
 
-from quotecast.accounts.database import Database
 from quotecast.bus.base import STORED_CLOSINGS
 from quotecast.bus.redis import RedisBus
+from quotecast.database.database import Database
 from quotecast.history import storage
 from quotecast.history.statistics import BarStatistics
 from quotecast.history.writer import CLOSINGS, POLL_SECONDS

@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 import pytest
 from msgspec.structs import replace
 
-from quotecast.accounts.database import Database
 from quotecast.bus.memory import MemoryBus
 from quotecast.bus.redis import RedisBus
+from quotecast.database.database import Database
 from quotecast.ingest.publish import FeedPublisher
 from quotecast.market.bar_making import BarMaker
 from quotecast.market.bars import bar_time

@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from quotecast.accounts.database import Database
 from quotecast.bus.redis import RedisBus
+from quotecast.database.database import Database
 from quotecast.errors import DatabaseAway
 from quotecast.history.reader import StoredBars, _query
 from quotecast.market.feeds import Feed

@@ -11,7 +11,7 @@ from typing import Any
 import asyncpg
 import pytest
 
-from quotecast.accounts import migrations
+from quotecast.database import migrations
 from support.servers.processes import Postgres, Valkey
 from support.servers.service import Service
 

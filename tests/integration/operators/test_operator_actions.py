@@ -7,8 +7,8 @@ import asyncpg
 import pytest
 
 from quotecast.access.plans import Plan
+from quotecast.operators.reports.model import KeyReport
 from quotecast.operators.tokens import IDLE_SECONDS
-from quotecast.reports.model import KeyReport
 from support.made.factories import NOW
 from support.made.reports import report
 from support.stages.operators import operations

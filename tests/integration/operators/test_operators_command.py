@@ -7,7 +7,7 @@ import json
 import asyncpg
 import pytest
 
-from quotecast.accounts import migrations
+from quotecast.database import migrations
 from quotecast.operators.seal import unseal
 from quotecast.operators.totp import text_of
 from support.servers.users_command import command, process

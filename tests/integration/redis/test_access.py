@@ -22,7 +22,7 @@ from quotecast.limits.window import Window
 from quotecast.local import probes
 from quotecast.market.crossings import NO_CROSSING, Crossing
 from quotecast.market.feeds import Feed
-from quotecast.reports.store import ReportStore
+from quotecast.operators.reports.store import ReportStore
 from support.made.closings import made_closing
 from support.made.documents import article, news_of
 from support.made.market import EPOCH, INFO, state_of, stock

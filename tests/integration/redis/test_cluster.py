@@ -24,7 +24,7 @@ from quotecast.errors import BusError
 from quotecast.limits.window import Window
 from quotecast.local import probes, valkey
 from quotecast.market.feeds import Feed
-from quotecast.reports.store import ReportStore
+from quotecast.operators.reports.store import ReportStore
 from support.made.market import INFO, state_of, stock
 from support.made.reports import report
 from support.oracles.access_rules import PASSWORD, create_users, refusals

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import redis
 
-from quotecast.reports.store import EXPIRY_SECONDS, MAX_LENGTH, MAX_PROCESSES, ReportStore
+from quotecast.operators.reports.store import EXPIRY_SECONDS, MAX_LENGTH, MAX_PROCESSES, ReportStore
 from support.made.reports import report
 from support.servers.processes import Valkey
 

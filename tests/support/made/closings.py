@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from quotecast.accounts.database import Database
 from quotecast.bus.base import FeedInfo, NumberedClosing, Snapshot
 from quotecast.bus.redis import RedisBus
+from quotecast.database.database import Database
 from quotecast.history.partitions import TABLES
 from quotecast.history.writer import POLL_SECONDS, BarWriter
 from quotecast.market.feeds import Feed

@@ -11,8 +11,8 @@ from quotecast.access import storage
 from quotecast.access.key_text import key_text, new_secret
 from quotecast.access.keys import Scope
 from quotecast.access.plans import Plan
-from quotecast.accounts.database import Database, Run
-from quotecast.accounts.ids import new_id
+from quotecast.database.database import Database, Run
+from quotecast.database.ids import new_id
 
 T = TypeVar("T")
 

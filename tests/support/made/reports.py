@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from quotecast.reports.model import Report, WorkerReport
+from quotecast.operators.reports.model import Report, WorkerReport
 
 
 def worker_report(**other: Any) -> WorkerReport:

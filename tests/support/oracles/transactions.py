@@ -9,10 +9,10 @@ from typing import Any
 import asyncpg
 import pytest
 
-from quotecast.accounts import users
-from quotecast.accounts.database import Database, Run
-from quotecast.accounts.tables import User
+from quotecast.database.database import Database, Run
+from quotecast.database.tables import User
 from quotecast.errors import DatabaseAway
+from quotecast.users import users
 from support.runs.deadlines import scaled
 from support.runs.figures import SLACK
 

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 
 import asyncpg
 
-from quotecast.accounts import migrations
+from quotecast.database import migrations
 from support.servers.processes import Postgres
 
 #: Deletes users, plans, and the rows that refer to them. Few rows are deleted faster than TRUNCATE writes new

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import asyncpg
 
-from quotecast.accounts import migrations
+from quotecast.database import migrations
 from support.servers.processes import Postgres, running_postgres, running_valkey
 from support.servers.service import Service
 

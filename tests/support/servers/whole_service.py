@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from quotecast.accounts import migrations
+from quotecast.database import migrations
 from support.servers.pgbouncer import PgBouncer, running_pgbouncer
 from support.servers.processes import Postgres, running_postgres, running_valkey
 from support.servers.sentinel_set import running_sentinels

@@ -10,9 +10,6 @@ from argon2 import PasswordHasher
 
 from quotecast.access.plans import Plan
 from quotecast.access.shared import SharedAccess
-from quotecast.accounts.database import Database
-from quotecast.accounts.passwords import Passwords
-from quotecast.accounts.tokens import Tokens
 from quotecast.api.accounts.key_access import KeyAccess
 from quotecast.api.accounts.logins import LoginWindow
 from quotecast.api.gate.addresses import client_address, identify_by_address
@@ -24,8 +21,11 @@ from quotecast.api.market.services import Accounts
 from quotecast.api.middleware.middleware import Edge
 from quotecast.api.views.delayed import DelayedMarket
 from quotecast.api.views.views import Views
+from quotecast.database.database import Database
 from quotecast.limits.decision import Decision
 from quotecast.limits.fallback import LocalWindow
+from quotecast.users.passwords import Passwords
+from quotecast.users.tokens import Tokens
 from support.made.factories import NOW, app_of, client_to, full_mirrors, private_of, services
 
 SECRET: Final = "a secret of tests, known to everybody"

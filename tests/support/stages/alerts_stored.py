@@ -7,9 +7,9 @@ from typing import Any
 
 import asyncpg
 
-from quotecast.accounts.database import Database
 from quotecast.bus.base import Memory
 from quotecast.bus.redis import RedisBus
+from quotecast.database.database import Database
 from quotecast.market.crossings import Crossing
 from quotecast.market.feeds import Feed
 from support.made.market import state_of

@@ -10,12 +10,12 @@ import asyncpg
 import httpx
 
 from quotecast.access.plans import Plan
-from quotecast.accounts.database import Run
 from quotecast.api.gate.admin_services import Admin
+from quotecast.database.database import Run
 from quotecast.operators import storage, totp
+from quotecast.operators.reports.model import Report
 from quotecast.operators.seal import seal
 from quotecast.operators.tokens import OperatorTokens
-from quotecast.reports.model import Report
 from support.made.factories import NOW
 from support.stages.account_service import PASSWORD, SECRET, AccountService, User, account_service
 

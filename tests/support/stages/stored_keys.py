@@ -9,10 +9,9 @@ from quotecast.access import key_text, storage
 from quotecast.access.book import KeyBook
 from quotecast.access.keys import Scope, session_name
 from quotecast.access.plans import Plan
-from quotecast.accounts import users
-from quotecast.accounts.database import Database, Run
-from quotecast.accounts.key_tables import ApiKey
-from quotecast.accounts.session_table import Session
+from quotecast.database.database import Database, Run
+from quotecast.database.tables import ApiKey, Session
+from quotecast.users import users
 from support.made.factories import NOW
 
 T = TypeVar("T")

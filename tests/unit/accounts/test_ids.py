@@ -5,7 +5,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quotecast.accounts.ids import new_id
+from quotecast.database.ids import new_id
 
 MOMENTS = st.integers(0, 2**47).map(lambda milliseconds: milliseconds / 1000)
 

@@ -14,8 +14,8 @@ from argon2.low_level import Type
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quotecast.accounts.passwords import HASHER, Passwords
 from quotecast.errors import Busy
+from quotecast.users.passwords import HASHER, Passwords
 from support.stages.account_service import FAST
 
 PASSWORD = "correct horse battery"

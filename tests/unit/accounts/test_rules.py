@@ -2,8 +2,8 @@
 
 import pytest
 
-from quotecast.accounts import rules
 from quotecast.errors import InvalidValue
+from quotecast.users import rules
 
 
 @pytest.mark.parametrize("rule", [rules.email, rules.lower_email, rules.password])

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quotecast.accounts import tokens as module
-from quotecast.accounts.ids import new_id
-from quotecast.accounts.tokens import MAX_TOKEN_LENGTH, Tokens
+from quotecast.database.ids import new_id
 from quotecast.errors import InvalidToken
+from quotecast.users import tokens as module
+from quotecast.users.tokens import MAX_TOKEN_LENGTH, Tokens
 from support.made.forged_tokens import FORGERIES, ValidToken, split_token
 
 SECRET = "one secret, long enough for a signature"

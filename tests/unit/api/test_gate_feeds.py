@@ -7,11 +7,11 @@ import pytest
 from quotecast.access.plans import Plan
 from quotecast.access.request_state import request_state
 from quotecast.access.usage import Usage
-from quotecast.accounts.tokens import Claims
 from quotecast.api.gate.gate import Everybody, Gate
 from quotecast.api.views.delayed import DelayedMarket
 from quotecast.api.views.views import Views
 from quotecast.feed.documents import Documents
+from quotecast.users.tokens import Claims
 from support.made.factories import app_of, full_mirrors, services
 
 PLANS = {"anonymous": Plan(freshness="delayed"), "user": Plan()}

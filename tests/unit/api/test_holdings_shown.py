@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from quotecast.accounts.portfolio import Holding
 from quotecast.api.reference.examples import plain
 from quotecast.api.routes.lookup import Mirrors
 from quotecast.api.routes.portfolio.holdings_shown import (
@@ -20,6 +19,7 @@ from quotecast.api.routes.portfolio.holdings_shown import (
 )
 from quotecast.market import codec
 from quotecast.market.feeds import Feed
+from quotecast.portfolio.portfolio import Holding
 from support.made.factories import doviz, empty_mirrors, full_mirrors, mirror_of
 from support.made.market import pair, stock
 

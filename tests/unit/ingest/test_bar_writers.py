@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from quotecast.accounts.database import Database
 from quotecast.bus.memory import MemoryBus
+from quotecast.database.database import Database
 from quotecast.history.writer import BarWriter, write_bars
 from quotecast.ingest.bars import bar_writers, market_of, retention_days
 from quotecast.ingest.main import _introduction

@@ -4,8 +4,8 @@ import pytest
 
 from quotecast.ingest.publish import IngestStatistics
 from quotecast.ingest.report import IngestReporter
+from quotecast.operators.reports.model import Counted
 from quotecast.providers.transport import outcomes
-from quotecast.reports.model import Counted
 
 
 def test_role_has_its_beginning() -> None:

@@ -5,10 +5,10 @@ from typing import Any, cast
 
 import pytest
 
-from quotecast.reports.masking import network_of
-from quotecast.reports.model import Report, WorkerReport
-from quotecast.reports.reporter import REPORT_SECONDS, Reporter
-from quotecast.reports.store import ReportStore
+from quotecast.operators.reports.masking import network_of
+from quotecast.operators.reports.model import Report, WorkerReport
+from quotecast.operators.reports.reporter import REPORT_SECONDS, Reporter
+from quotecast.operators.reports.store import ReportStore
 from support.made.reports import worker_report
 
 

@@ -13,7 +13,7 @@ from quotecast.access.keys import is_session, session_name
 from quotecast.access.plans import Plan, of_everybody
 from quotecast.access.shared import SharedAccess
 from quotecast.access.usage import Usage
-from quotecast.accounts.database import Database
+from quotecast.database.database import Database
 from quotecast.errors import Busy, DatabaseAway, InvalidToken
 from quotecast.stream.clients import Clients
 

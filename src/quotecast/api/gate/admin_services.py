@@ -9,9 +9,9 @@ from msgspec import Struct
 
 from quotecast.access.plans import Plan
 from quotecast.api.market.services import HttpRequest
+from quotecast.operators.reports.model import Report
+from quotecast.operators.reports.store import ReportStore
 from quotecast.operators.tokens import OperatorTokens
-from quotecast.reports.model import Report
-from quotecast.reports.store import ReportStore
 from quotecast.settings.model import Settings
 
 #: The entry of the application's state for these services.

@@ -21,7 +21,6 @@ from quotecast.access.plans import ANONYMOUS, UNLIMITED, USER, Plan, of_everybod
 from quotecast.access.reach import Reach
 from quotecast.access.request_state import request_state
 from quotecast.access.usage import REFUSED, Usage
-from quotecast.accounts.tokens import Claims
 from quotecast.api.gate.addresses import Address, networks
 from quotecast.api.gate.admissions import Admission, Admissions, Finder, credential_of, is_stream, text_of
 from quotecast.api.gate.key_counting import counting, counting_stream
@@ -34,6 +33,7 @@ from quotecast.history.moments import parse_moment
 from quotecast.market.feeds import Feed
 from quotecast.stream.client import connection_id
 from quotecast.stream.endpoint import refuse_socket
+from quotecast.users.tokens import Claims
 
 #: The status of a handshake that opens a socket.
 _SWITCHING: Final = 101

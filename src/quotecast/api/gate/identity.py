@@ -9,12 +9,12 @@ from litestar.handlers import BaseRouteHandler
 from quotecast.access.errors import KeyNotEnough
 from quotecast.access.keys import Key
 from quotecast.access.request_state import NoClaims, request_state
-from quotecast.accounts.account import Account, open_account
-from quotecast.accounts.database import Run
-from quotecast.accounts.tokens import Claims, Tokens
 from quotecast.api.market.services import HttpRequest, services_of
 from quotecast.asgi import Scope
+from quotecast.database.database import Run
 from quotecast.errors import InvalidToken, NotAuthenticated
+from quotecast.users.account import Account, open_account
+from quotecast.users.tokens import Claims, Tokens
 
 T = TypeVar("T")
 

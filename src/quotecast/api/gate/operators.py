@@ -7,10 +7,10 @@ from typing import Any, Final, TypeVar
 from litestar.connection import ASGIConnection
 from litestar.handlers import BaseRouteHandler
 
-from quotecast.accounts.database import Run
 from quotecast.api.gate.admin_services import Admin, admin_of
 from quotecast.api.gate.identity import bearer
 from quotecast.api.market.services import HttpRequest, services_of
+from quotecast.database.database import Run
 from quotecast.operators import sessions
 from quotecast.operators.actions import MAX_ACTOR, Actor
 from quotecast.operators.errors import CrossSite, OperatorSessionEnded

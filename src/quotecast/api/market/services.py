@@ -9,9 +9,6 @@ from msgspec import Struct, field
 
 from quotecast.access.reach import Reach
 from quotecast.access.request_state import request_state
-from quotecast.accounts.database import Database
-from quotecast.accounts.passwords import Passwords
-from quotecast.accounts.tokens import Tokens
 from quotecast.api.accounts.alert_services import Alerts
 from quotecast.api.accounts.key_access import KeyAccess
 from quotecast.api.accounts.logins import LoginWindow
@@ -20,12 +17,15 @@ from quotecast.api.market.past import Past
 from quotecast.api.market.searching import Searches
 from quotecast.api.market.stored_bars import StoredBars
 from quotecast.cache.base import Cache
+from quotecast.database.database import Database
 from quotecast.errors import NoData, ProviderMissing
 from quotecast.feed.documents import Copy, Documents
 from quotecast.feed.mirror import FeedState, Mirror
 from quotecast.market.feeds import Feed
 from quotecast.market.movers import Floors
 from quotecast.providers.base import Admission, FinancialsProvider, HistoryProvider
+from quotecast.users.passwords import Passwords
+from quotecast.users.tokens import Tokens
 
 T = TypeVar("T")
 

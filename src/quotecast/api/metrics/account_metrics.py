@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from prometheus_client import Metric
 
-from quotecast.accounts.database import Database
 from quotecast.api.accounts.logins import LoginWindow
+from quotecast.database.database import Database
 from quotecast.observe.metrics import counter, gauge, histogram
 
 

@@ -6,13 +6,13 @@ from datetime import datetime
 from msgspec import Struct
 from prometheus_client import Metric
 
-from quotecast.accounts.database import Database
 from quotecast.api.accounts.alert_waits import Waits
 from quotecast.api.accounts.key_access import KeyAccess
 from quotecast.api.accounts.logins import LoginWindow
 from quotecast.api.limits.requests import Requests
 from quotecast.api.metrics import account_metrics, key_metrics
 from quotecast.cache.redis import RedisCache
+from quotecast.database.database import Database
 from quotecast.feed.hub import Hub
 from quotecast.feed.mirror import Mirror
 from quotecast.feed.relay import Relay

@@ -8,9 +8,9 @@ from typing import Any, Final
 from quotecast.api.limits.requests import Requests
 from quotecast.api.metrics.metrics import ApiWorker
 from quotecast.market.feeds import Feed
-from quotecast.reports.model import MAX_ENTRIES, FeedReport, KeyReport, LimitReport, WorkerReport
-from quotecast.reports.reporter import Reporter
-from quotecast.reports.store import ReportStore
+from quotecast.operators.reports.model import MAX_ENTRIES, FeedReport, KeyReport, LimitReport, WorkerReport
+from quotecast.operators.reports.reporter import Reporter
+from quotecast.operators.reports.store import ReportStore
 from quotecast.stream.client import connection_id
 from quotecast.stream.clients import Clients
 from quotecast.stream.slowness import slowest

@@ -5,13 +5,13 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from typing import Final
 
-from quotecast.accounts import portfolio
-from quotecast.accounts.account import Account
 from quotecast.api.answers.answers import JSON, Answer
 from quotecast.api.gate.identity import with_account
 from quotecast.api.market.services import HttpRequest, services_of
 from quotecast.api.reference.openapi import ID, refused
 from quotecast.errors import InvalidValue, Problem
+from quotecast.portfolio import portfolio
+from quotecast.users.account import Account
 
 #: The response of a request for which the portfolio has no room.
 FULL: Final = refused("The portfolio is full", Problem("At most 1000 holdings", "full", ID))

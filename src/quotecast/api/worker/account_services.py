@@ -7,17 +7,17 @@ from typing import Any
 
 from quotecast.access.plans import Plan
 from quotecast.access.shared import SharedAccess
-from quotecast.accounts.database import Database
-from quotecast.accounts.passwords import Passwords
-from quotecast.accounts.tokens import Tokens
 from quotecast.api.accounts import logins
 from quotecast.api.accounts.key_access import KeyAccess
 from quotecast.api.accounts.logins import LoginWindow, Unlimited
 from quotecast.api.gate.addresses import identify_by_address
 from quotecast.api.market.services import Accounts
+from quotecast.database.database import Database
 from quotecast.limits.window import Window
 from quotecast.observe import tracing
 from quotecast.settings.model import Settings
+from quotecast.users.passwords import Passwords
+from quotecast.users.tokens import Tokens
 
 
 def window_of(settings: Settings, name: str = "", **other: Any) -> Window:

@@ -7,10 +7,6 @@ from litestar import delete, get, post
 from litestar.params import FromPath
 from msgspec import Meta, Struct
 
-from quotecast.accounts import rules, sessions
-from quotecast.accounts.account import Account
-from quotecast.accounts.alert_tables import AlertEvent
-from quotecast.accounts.ids import ID_PATTERN
 from quotecast.api.answers.answers import Answer
 from quotecast.api.gate.identity import require_token, with_account
 from quotecast.api.market.services import HttpRequest, services_of
@@ -28,8 +24,12 @@ from quotecast.api.routes.accounts import signed_in
 from quotecast.api.routes.accounts.attempts import confirm_password, require_unchanged
 from quotecast.api.routes.accounts.signed_in import Session, begin_session, session_answer
 from quotecast.api.routes.bodies import body_of
+from quotecast.database.ids import ID_PATTERN
+from quotecast.database.tables import AlertEvent
 from quotecast.errors import NotFound, Problem
 from quotecast.market import codec
+from quotecast.users import rules, sessions
+from quotecast.users.account import Account
 
 _CURRENT: Final = Meta(
     description="Your present password", extra_json_schema={"minLength": 1, "maxLength": rules.MAX_PASSWORD}

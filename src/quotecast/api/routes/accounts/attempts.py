@@ -3,14 +3,14 @@
 from collections.abc import Awaitable
 from typing import TypeVar
 
-from quotecast.accounts.account import Account
-from quotecast.accounts.users import UserRow
 from quotecast.api.accounts.logins import Attempt
 from quotecast.api.gate.identity import claims_of, with_account
 from quotecast.api.limits.throttle import overrule
 from quotecast.api.market.services import HttpRequest, services_of
 from quotecast.errors import Busy, DatabaseAway, TooManyRequests, WrongCredentials, WrongPassword
 from quotecast.limits.decision import Decision
+from quotecast.users.account import Account
+from quotecast.users.users import UserRow
 
 T = TypeVar("T")
 

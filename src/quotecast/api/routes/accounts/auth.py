@@ -5,11 +5,6 @@ from typing import Annotated, Final
 from litestar import Router, get, patch, post
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from quotecast.accounts import rules, users
-from quotecast.accounts.account import Account
-from quotecast.accounts.database import Run
-from quotecast.accounts.ids import new_id
-from quotecast.accounts.users import UserRow
 from quotecast.api.accounts.logins import Attempt
 from quotecast.api.answers.answers import Answer
 from quotecast.api.gate.identity import require_token, with_account
@@ -34,7 +29,12 @@ from quotecast.api.routes.accounts.signed_in import (
     session_answer,
 )
 from quotecast.api.routes.bodies import body_of
+from quotecast.database.database import Run
+from quotecast.database.ids import new_id
 from quotecast.errors import InvalidValue, Problem, WrongCredentials
+from quotecast.users import rules, users
+from quotecast.users.account import Account
+from quotecast.users.users import UserRow
 
 Name = Annotated[
     str,

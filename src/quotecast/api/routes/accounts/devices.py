@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from quotecast.accounts.tokens import Device, Tokens
 from quotecast.api.gate.identity import bearer
 from quotecast.asgi import Header
 from quotecast.errors import InvalidToken
+from quotecast.users.tokens import Device, Tokens
 
 COOKIE: Final = "quotecast_device"
 #: The maximum that browsers accept.

@@ -7,11 +7,8 @@ from litestar import Router, get
 from litestar.params import QueryParameter
 from msgspec.structs import fields
 
+from quotecast.access.key_usage import UsageRow, usage_of_account
 from quotecast.access.storage import KEY
-from quotecast.accounts.account import Account
-from quotecast.accounts.ids import ID_PATTERN
-from quotecast.accounts.key_tables import ApiKey
-from quotecast.accounts.key_usage import UsageRow
 from quotecast.api.answers.answers import Answer
 from quotecast.api.answers.csv import Format, Table, formatted_apart
 from quotecast.api.gate.identity import require_token, with_account
@@ -23,7 +20,10 @@ from quotecast.api.reference.account_operations import (
     not_found,
     outcomes,
 )
+from quotecast.database.ids import ID_PATTERN
+from quotecast.database.tables import ApiKey
 from quotecast.errors import InvalidValue, NotFound
+from quotecast.users.account import Account
 
 DEFAULT_DAYS: Final = 30
 MAX_DAYS: Final = 400
@@ -84,7 +84,7 @@ async def usage(
     async def read(account: Account) -> list[UsageRow]:
         if key_id and not await account.select(ApiKey, ApiKey.id == key_id):
             raise NotFound(KEY)
-        return await account.usage_of_keys(*days, key_id or None)
+        return await usage_of_account(account, *days, key_id or None)
 
     return await formatted_apart(answer(await with_account(request, read)), form, _TABLE)
 

@@ -14,9 +14,6 @@ from quotecast.access import key_text, storage
 from quotecast.access.keys import MAX_NAME, Key, Scope, normalise, shown_text
 from quotecast.access.plans import USER
 from quotecast.access.storage import KEY
-from quotecast.accounts import rules
-from quotecast.accounts.account import Account
-from quotecast.accounts.ids import ID_PATTERN, new_id
 from quotecast.api.answers.answers import Answer
 from quotecast.api.gate.identity import require_token, with_account
 from quotecast.api.market.services import HttpRequest, services_of
@@ -32,8 +29,11 @@ from quotecast.api.reference.account_operations import (
 )
 from quotecast.api.reference.openapi import ID, refused
 from quotecast.api.routes.bodies import body_of
+from quotecast.database.ids import ID_PATTERN, new_id
 from quotecast.errors import InvalidValue, NotFound, Problem
 from quotecast.market import codec
+from quotecast.users import rules
+from quotecast.users.account import Account
 
 MAX_OVERLAP_SECONDS: Final = 7 * 86_400
 #: Ten years, with their leap days.

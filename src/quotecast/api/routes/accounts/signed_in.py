@@ -6,15 +6,15 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from quotecast.accounts import sessions
-from quotecast.accounts.account import Account
-from quotecast.accounts.ids import new_id
-from quotecast.accounts.users import UserRow
 from quotecast.api.answers.answers import Answer
 from quotecast.api.market.services import HttpRequest, services_of
 from quotecast.api.reference.account_operations import secret_answer
 from quotecast.api.routes.accounts.devices import cookie_for
-from quotecast.reports.masking import network_of
+from quotecast.database.ids import new_id
+from quotecast.operators.reports.masking import network_of
+from quotecast.users import sessions
+from quotecast.users.account import Account
+from quotecast.users.users import UserRow
 
 
 class Profile(Struct, frozen=True):

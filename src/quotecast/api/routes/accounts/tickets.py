@@ -6,13 +6,13 @@ from litestar import Router, post
 from msgspec import Meta, Struct
 
 from quotecast.access.shared import TICKET_SECONDS
-from quotecast.accounts.account import Account
 from quotecast.api.answers.answers import Answer
 from quotecast.api.gate.identity import key_of, require_key, require_token, with_account
 from quotecast.api.market.services import HttpRequest, services_of
 from quotecast.api.reference.account_operations import SECURED, AccountOperation, outcomes, secret_answer
 from quotecast.api.reference.openapi import ID, refused
 from quotecast.errors import Problem
+from quotecast.users.account import Account
 
 
 class Ticket(Struct, frozen=True):

@@ -10,8 +10,6 @@ from msgspec import Meta, Struct
 from quotecast.access import storage
 from quotecast.access.plans import USER
 from quotecast.access.storage import KEY
-from quotecast.accounts.database import Run
-from quotecast.accounts.ids import ID_PATTERN
 from quotecast.api.answers.answers import Answer
 from quotecast.api.gate.admin_services import admin_of
 from quotecast.api.gate.operators import actor_of, now_of, require_operator, with_operator
@@ -20,6 +18,8 @@ from quotecast.api.reference.account_operations import AccountOperation, answer,
 from quotecast.api.routes.admin.operations import OPERATOR, operator_done, operator_outcomes
 from quotecast.api.routes.admin.users import BeforeId, Find
 from quotecast.api.routes.bodies import body_of
+from quotecast.database.database import Run
+from quotecast.database.ids import ID_PATTERN
 from quotecast.errors import InvalidValue, NotFound
 from quotecast.market.codec import iso_utc
 from quotecast.operators import lists

@@ -10,9 +10,6 @@ from typing import Annotated, Final
 from litestar import get, post
 from msgspec import Meta, Struct
 
-from quotecast.accounts import rules
-from quotecast.accounts.database import Run
-from quotecast.accounts.ids import new_id
 from quotecast.api.accounts.logins import Attempt
 from quotecast.api.answers.answers import Answer
 from quotecast.api.gate.admin_services import admin_of
@@ -23,6 +20,8 @@ from quotecast.api.reference.openapi import ID, refused
 from quotecast.api.routes.accounts.attempts import count_outcome
 from quotecast.api.routes.admin.operations import OPERATOR, operator_done, operator_outcomes
 from quotecast.api.routes.bodies import body_of
+from quotecast.database.database import Run
+from quotecast.database.ids import new_id
 from quotecast.errors import DatabaseAway, Problem, TooManyRequests
 from quotecast.market.codec import iso_utc
 from quotecast.operators import sessions, storage, totp
@@ -32,6 +31,7 @@ from quotecast.operators.seal import unseal
 from quotecast.operators.sessions import OperatorSeen
 from quotecast.operators.storage import OperatorRow
 from quotecast.operators.tokens import IDLE_SECONDS, LIFETIME_SECONDS
+from quotecast.users import rules
 
 MAX_CODE: Final = 16
 #: Begins the names of attempts. No email has a line break: no login of a user uses up attempts of operators.

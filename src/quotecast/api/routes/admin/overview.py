@@ -8,18 +8,18 @@ from litestar import get
 from litestar.params import QueryParameter
 from msgspec import Struct
 
-from quotecast.accounts.database import Run
 from quotecast.api.answers.answers import Answer
 from quotecast.api.gate.admin_services import admin_of
 from quotecast.api.gate.operators import now_of, require_operator, with_operator
 from quotecast.api.market.services import HttpRequest, services_of
 from quotecast.api.reference.account_operations import AccountOperation, answer
 from quotecast.api.routes.admin.operations import OPERATOR, operator_outcomes
+from quotecast.database.database import Run
 from quotecast.market.codec import iso_utc
 from quotecast.operators import actions, lists
 from quotecast.operators.lists import KeyUsage
+from quotecast.operators.reports.model import Report
 from quotecast.operators.sessions import OperatorSeen
-from quotecast.reports.model import Report
 
 Days = Annotated[int, QueryParameter(ge=1, le=400, description="The last days in UTC, today included")]
 Before = Annotated[

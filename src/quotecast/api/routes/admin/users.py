@@ -8,20 +8,20 @@ from litestar import get, post
 from litestar.params import FromPath, QueryParameter
 from msgspec import Struct
 
-from quotecast.accounts import users as accounts
-from quotecast.accounts.database import Run
-from quotecast.accounts.ids import ID_PATTERN
 from quotecast.api.answers.answers import Answer
 from quotecast.api.gate.operators import actor_of, now_of, require_operator, with_operator
 from quotecast.api.market.services import HttpRequest
 from quotecast.api.reference.account_operations import AccountOperation, answer, not_found
 from quotecast.api.routes.admin.operations import OPERATOR, operator_done, operator_outcomes
+from quotecast.database.database import Run
+from quotecast.database.ids import ID_PATTERN
 from quotecast.errors import NotFound
 from quotecast.market.codec import iso_utc
 from quotecast.operators import lists, storage
 from quotecast.operators.actions import record
 from quotecast.operators.lists import UserListed
 from quotecast.operators.sessions import OperatorSeen
+from quotecast.users import users as accounts
 
 #: Characters of a search.
 MAX_FIND: Final = 254

@@ -5,7 +5,6 @@ from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, Struct, UnsetType, structs
 
-from quotecast.accounts import rules
 from quotecast.alerts.conditions import (
     Condition,
     Threshold,
@@ -18,6 +17,7 @@ from quotecast.alerts.conditions import (
 from quotecast.alerts.messages import iso_time
 from quotecast.errors import InvalidValue
 from quotecast.market.feeds import Feed, Kind
+from quotecast.users import rules
 
 _KINDS = ", ".join(feed.spec.kind for feed in Feed)
 

@@ -7,9 +7,8 @@ from litestar import get
 from litestar.params import QueryParameter
 from msgspec import Struct
 
-from quotecast.accounts import alert_events as stored
-from quotecast.accounts.account import Account
-from quotecast.accounts.alert_events import Event
+from quotecast.alerts import events as stored
+from quotecast.alerts.events import Event
 from quotecast.alerts.messages import EventShown, shown_event
 from quotecast.api.accounts.alert_waits import Wait
 from quotecast.api.answers.answers import Answer
@@ -18,6 +17,7 @@ from quotecast.api.market.services import HttpRequest, services_of
 from quotecast.api.reference.account_operations import SECURED, AccountOperation, answer, outcomes
 from quotecast.api.reference.openapi import ID
 from quotecast.api.routes.numbers import number_of, number_parameter
+from quotecast.users.account import Account
 
 MAX_EVENTS: Final = 500
 MAX_WAIT_SECONDS: Final = 25

@@ -8,12 +8,9 @@ from litestar import delete, get, post
 from litestar.params import FromPath
 from msgspec import Meta, Struct
 
-from quotecast.accounts import receivers
-from quotecast.accounts.account import Account
-from quotecast.accounts.ids import ID_PATTERN, new_id
-from quotecast.accounts.receivers import MAX_SUBSCRIPTIONS, Browser
-from quotecast.alerts import push
+from quotecast.alerts import push, receivers
 from quotecast.alerts.messages import iso_time
+from quotecast.alerts.receivers import MAX_SUBSCRIPTIONS, Browser
 from quotecast.alerts.urls import BadUrl
 from quotecast.api.answers.answers import Answer
 from quotecast.api.gate.identity import with_account
@@ -29,7 +26,9 @@ from quotecast.api.reference.account_operations import (
 )
 from quotecast.api.reference.openapi import ID, described, refused
 from quotecast.api.routes.bodies import body_of
+from quotecast.database.ids import ID_PATTERN, new_id
 from quotecast.errors import InvalidValue, NotFound, Problem, PushOff
+from quotecast.users.account import Account
 
 
 class Keys(Struct, frozen=True):

@@ -8,11 +8,9 @@ from typing import Annotated, Any, Final
 from litestar import delete, get, post, put
 from msgspec import Meta, Struct
 
-from quotecast.accounts import receivers
-from quotecast.accounts.account import Account
-from quotecast.accounts.receivers import StoredWebhook
-from quotecast.alerts import webhooks
+from quotecast.alerts import receivers, webhooks
 from quotecast.alerts.messages import iso_time, trial_message
+from quotecast.alerts.receivers import StoredWebhook
 from quotecast.alerts.urls import MAX_BYTES, BadUrl
 from quotecast.api.answers.answers import Answer
 from quotecast.api.gate.identity import with_account
@@ -29,6 +27,7 @@ from quotecast.api.reference.account_operations import (
 )
 from quotecast.api.routes.bodies import body_of
 from quotecast.errors import Busy, InvalidValue
+from quotecast.users.account import Account
 
 
 class NewWebhook(Struct, frozen=True):

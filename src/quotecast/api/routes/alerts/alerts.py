@@ -7,10 +7,7 @@ from litestar import Router, delete, get, patch, post
 from litestar.params import FromPath
 from msgspec import Struct
 
-from quotecast.accounts import alerts as stored
-from quotecast.accounts.account import Account
-from quotecast.accounts.alert_tables import Alert
-from quotecast.accounts.ids import ID_PATTERN, new_id
+from quotecast.alerts import alerts as stored
 from quotecast.api.answers.answers import Answer
 from quotecast.api.gate.identity import require_token, with_account
 from quotecast.api.market.services import HttpRequest, services_of
@@ -37,8 +34,11 @@ from quotecast.api.routes.alerts.alert_bodies import (
 from quotecast.api.routes.bodies import body_of
 from quotecast.api.routes.portfolio.watchlist import resolve_ticker
 from quotecast.api.routes.retries import replay_key, run_once
+from quotecast.database.ids import ID_PATTERN, new_id
+from quotecast.database.tables import Alert
 from quotecast.errors import NotFound, Problem
 from quotecast.market import codec
+from quotecast.users.account import Account
 
 _GIVEN: Final = {"ticker": "AAPL", "condition": "rises", "value": 3, "window": "15m"}
 _SHOWN: Final = AlertShown(

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Final, Literal, NamedTuple
 
-from quotecast.accounts.portfolio import Holding
 from quotecast.api.answers.csv import write_csv
 from quotecast.api.routes.lookup import Mirrors
 from quotecast.api.routes.portfolio.holding_values import (
@@ -20,6 +19,7 @@ from quotecast.api.routes.portfolio.holding_values import (
 )
 from quotecast.errors import FieldProblem, InvalidRows, InvalidValue
 from quotecast.market import money
+from quotecast.portfolio.portfolio import Holding
 
 COLUMNS: Final = ("ticker", "shares", "avg_cost", "bought_at", "currency")
 MAX_ROWS: Final = 1000

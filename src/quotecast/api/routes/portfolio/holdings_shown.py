@@ -10,12 +10,12 @@ from typing import Annotated, Any, Final
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 from msgspec.structs import asdict, replace
 
-from quotecast.accounts.portfolio import Holding
 from quotecast.api.answers.csv import Table
 from quotecast.api.routes.lookup import Mirrors, first_with
 from quotecast.market import codec, money
 from quotecast.market.conversion import Rate, factor, rates_between, rates_of, round_amount
 from quotecast.market.feeds import Feed, Kind, feed_of_kind
+from quotecast.portfolio.portfolio import Holding
 
 #: A JSON number in the OpenAPI document; the framework would describe a Decimal as a string.
 Amount = Annotated[float, Meta(description="An exact decimal, with all its digits and no exponent")]

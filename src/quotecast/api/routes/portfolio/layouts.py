@@ -7,9 +7,6 @@ import msgspec
 from litestar import Router, get, put
 from msgspec import Meta, Raw, Struct
 
-from quotecast.accounts import terminal
-from quotecast.accounts.account import Account
-from quotecast.accounts.terminal import SavedLayout
 from quotecast.api.answers.answers import Answer
 from quotecast.api.gate.identity import require_token, with_account
 from quotecast.api.market.services import HttpRequest, services_of
@@ -18,6 +15,9 @@ from quotecast.api.reference.openapi import ID, refused
 from quotecast.api.routes.bodies import body_of
 from quotecast.errors import InvalidValue, MalformedJson, Problem, TooLarge
 from quotecast.market import codec
+from quotecast.portfolio import layouts as terminal
+from quotecast.portfolio.layouts import SavedLayout
+from quotecast.users.account import Account
 
 MAX_BYTES: Final = 65_536
 MAX_DEPTH: Final = 32

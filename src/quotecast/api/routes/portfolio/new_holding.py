@@ -5,7 +5,6 @@ from typing import Annotated, Any, Final
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from quotecast.accounts.portfolio import Holding
 from quotecast.api.routes.lookup import Mirrors
 from quotecast.api.routes.portfolio.holding_values import (
     Cost,
@@ -19,6 +18,7 @@ from quotecast.api.routes.portfolio.holding_values import (
 )
 from quotecast.errors import InvalidValue
 from quotecast.market import codec
+from quotecast.portfolio.portfolio import Holding
 
 _DAY: Final = "YYYY-MM-DD, not in the future"
 _CODE: Final = "A code of ISO 4217, in any case"

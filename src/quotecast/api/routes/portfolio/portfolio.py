@@ -7,9 +7,6 @@ from litestar import Router, delete, get, patch, post
 from litestar.params import FromPath, QueryParameter
 from msgspec import Struct
 
-from quotecast.accounts import portfolio
-from quotecast.accounts.account import Account
-from quotecast.accounts.ids import ID_PATTERN, new_id
 from quotecast.api.answers.answers import Answer, state_header
 from quotecast.api.answers.csv import Format, formatted
 from quotecast.api.gate.identity import require_token, with_account
@@ -47,8 +44,11 @@ from quotecast.api.routes.portfolio.new_holding import (
 from quotecast.api.routes.portfolio.portfolio_csv import export, import_file
 from quotecast.api.routes.portfolio.portfolio_value import value
 from quotecast.api.routes.retries import FULL, replay_key, run_once
+from quotecast.database.ids import ID_PATTERN, new_id
 from quotecast.errors import NotFound
 from quotecast.market import codec
+from quotecast.portfolio import portfolio
+from quotecast.users.account import Account
 
 Include = Annotated[
     Literal["quote"] | None, QueryParameter(description="`quote` adds the current value of each holding")

@@ -11,10 +11,6 @@ from litestar.openapi.spec.example import Example
 from litestar.params import QueryParameter
 from msgspec import UNSET, Raw, Struct, UnsetType
 
-from quotecast.accounts import portfolio
-from quotecast.accounts.account import Account
-from quotecast.accounts.ids import new_id
-from quotecast.accounts.portfolio import Holding
 from quotecast.api.answers.answers import Answer, SharedBody
 from quotecast.api.answers.csv import CSV
 from quotecast.api.gate.identity import with_account
@@ -31,9 +27,13 @@ from quotecast.api.routes.lookup import first_with
 from quotecast.api.routes.portfolio.holdings_csv import MAX_ROWS, holdings_csv, holdings_of
 from quotecast.api.routes.portfolio.holdings_shown import Amount
 from quotecast.api.routes.retries import FULL, replay_key, run_once
+from quotecast.database.ids import new_id
 from quotecast.errors import FieldProblem, Problem
 from quotecast.market import codec, money
 from quotecast.market.feeds import Kind
+from quotecast.portfolio import portfolio
+from quotecast.portfolio.portfolio import Holding
+from quotecast.users.account import Account
 
 MAX_BYTES: Final = 256 * 1024
 _FILE: Final = "ticker,shares,avg_cost,bought_at,currency\r\nAAPL,0.1,187.5,2026-03-02,USD\r\n"

@@ -9,9 +9,6 @@ from litestar import get
 from litestar.params import QueryParameter
 from msgspec import Struct
 
-from quotecast.accounts import portfolio
-from quotecast.accounts.account import Account
-from quotecast.accounts.portfolio import Holding
 from quotecast.api.answers.answers import JSON, Answer, SharedBody
 from quotecast.api.gate.identity import with_account
 from quotecast.api.market.services import HttpRequest, services_of
@@ -20,6 +17,9 @@ from quotecast.api.routes.portfolio.holding_values import currency_code
 from quotecast.api.routes.portfolio.worth_history import Missing, worth_history
 from quotecast.cache.base import Policy
 from quotecast.market.codec import encode_json
+from quotecast.portfolio import portfolio
+from quotecast.portfolio.portfolio import Holding
+from quotecast.users.account import Account
 
 #: Seconds for which an answer is the same, unless the holdings change.
 _POLICY: Final = Policy(fresh_seconds=60, stale_seconds=120)

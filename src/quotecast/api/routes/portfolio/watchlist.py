@@ -7,9 +7,6 @@ from litestar import Router, delete, get, post, put
 from litestar.params import PathParameter, QueryParameter
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
-from quotecast.accounts import watchlist
-from quotecast.accounts.account import Account
-from quotecast.accounts.watchlist import DEFAULT_LIST, LIST, MAX_ENTRIES, WatchedSymbol
 from quotecast.api.answers.answers import Answer, state_header
 from quotecast.api.gate.identity import require_token, with_account
 from quotecast.api.market.selection import symbol_of_path
@@ -33,6 +30,9 @@ from quotecast.market import codec
 from quotecast.market.feeds import Feed, Kind, feed_of_kind
 from quotecast.market.instruments import canonical_symbol
 from quotecast.market.quotes import Quote
+from quotecast.portfolio import watchlist
+from quotecast.portfolio.watchlist import DEFAULT_LIST, LIST, MAX_ENTRIES, WatchedSymbol
+from quotecast.users.account import Account
 
 Include = Annotated[
     Literal["quote"] | None, QueryParameter(description="`quote` adds the last quote of each")

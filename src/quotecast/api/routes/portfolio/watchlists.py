@@ -7,11 +7,6 @@ from litestar import Router, delete, get, patch, post
 from litestar.params import FromPath
 from msgspec import Meta, Struct
 
-from quotecast.accounts import rules, watchlists
-from quotecast.accounts.account import Account
-from quotecast.accounts.ids import new_id
-from quotecast.accounts.watchlist import LIST, MAX_ENTRIES
-from quotecast.accounts.watchlists import Watchlist
 from quotecast.api.answers.answers import Answer
 from quotecast.api.gate.identity import require_token, with_account
 from quotecast.api.market.services import HttpRequest, Services, services_of
@@ -27,8 +22,14 @@ from quotecast.api.reference.account_operations import (
 from quotecast.api.reference.openapi import ID, refused
 from quotecast.api.routes.bodies import body_of
 from quotecast.api.routes.portfolio.watchlist import NamedSymbol, resolve_ticker
+from quotecast.database.ids import new_id
 from quotecast.errors import Problem, SymbolNotFound
 from quotecast.market.feeds import Kind
+from quotecast.portfolio import watchlists
+from quotecast.portfolio.watchlist import LIST, MAX_ENTRIES
+from quotecast.portfolio.watchlists import Watchlist
+from quotecast.users import rules
+from quotecast.users.account import Account
 
 MAX_NAME: Final = 60
 

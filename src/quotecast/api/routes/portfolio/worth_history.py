@@ -7,7 +7,6 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-from quotecast.accounts.portfolio import Holding
 from quotecast.api.bars.market import Market, market_of
 from quotecast.api.bars.queries import BarQuery
 from quotecast.api.bars.reading import WITHOUT_BARS, read_bars
@@ -21,6 +20,7 @@ from quotecast.market.conversion import Rate, rate_of
 from quotecast.market.feeds import Feed
 from quotecast.market.ranges import Range, start_of
 from quotecast.market.worth_history import CARRIED, Factor, Position, value_history
+from quotecast.portfolio.portfolio import Holding
 
 #: Symbols whose bars one answer reads, rates included.
 MAX_SYMBOLS: Final = 100

@@ -9,10 +9,10 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from quotecast.accounts.account import Account
-from quotecast.accounts.tables import Holding as Table
-from quotecast.accounts.tables import IdempotencyKey
+from quotecast.database.tables import Holding as Table
+from quotecast.database.tables import IdempotencyKey
 from quotecast.errors import Full, KeyReused, NotFound
+from quotecast.users.account import Account
 
 MAX_HOLDINGS: Final = 1000
 #: How long an idempotency key stays valid.

@@ -7,12 +7,11 @@ from typing import Any, Final
 from msgspec import Struct
 from piccolo.columns.combination import CombinableMixin
 
-from quotecast.accounts.account import Account
-from quotecast.accounts.ids import ID_PATTERN
-from quotecast.accounts.list_tables import ListedSymbol, Watchlist
-from quotecast.accounts.tables import WatchlistEntry
+from quotecast.database.ids import ID_PATTERN
+from quotecast.database.tables import ListedSymbol, Watchlist, WatchlistEntry
 from quotecast.errors import Full, NotFound
 from quotecast.market.feeds import Kind
+from quotecast.users.account import Account
 
 MAX_ENTRIES: Final = 500
 #: Id of the first list, which every user has. Its symbols are in a table of their own, which had no lists.

@@ -1,24 +1,33 @@
 """Access to one user's rows; no other module reads or writes them."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import date
 from typing import Any, Final
 
 from piccolo.columns import Column
 from piccolo.columns.combination import CombinableMixin, WhereRaw
 from piccolo.query.functions.aggregate import Count
 
-from quotecast.accounts.alert_tables import Alert, AlertDelivery, AlertEvent, PushSubscription, Webhook
-from quotecast.accounts.database import Run
-from quotecast.accounts.key_tables import ApiKey
-from quotecast.accounts.key_usage import UsageRow, usage_rows
-from quotecast.accounts.list_tables import ListedSymbol, Watchlist
-from quotecast.accounts.session_table import Session
-from quotecast.accounts.tables import Holding, IdempotencyKey, Layout, User, WatchlistEntry
-from quotecast.accounts.tokens import Claims
-from quotecast.accounts.users import UserRow
+from quotecast.database.database import Run
+from quotecast.database.tables import (
+    Alert,
+    AlertDelivery,
+    AlertEvent,
+    ApiKey,
+    Holding,
+    IdempotencyKey,
+    Layout,
+    ListedSymbol,
+    PushSubscription,
+    Session,
+    User,
+    Watchlist,
+    WatchlistEntry,
+    Webhook,
+)
 from quotecast.errors import InvalidToken
 from quotecast.market.feeds import Kind
+from quotecast.users.tokens import Claims
+from quotecast.users.users import UserRow
 
 #: The tables whose rows belong to users.
 OwnedTable = (
@@ -115,9 +124,9 @@ class Account:
         wanted = table.select(table.id).where(*self._owned_rows(table, conditions)).limit(PART)
         return await self.delete(table, table.id.is_in(wanted)) == PART
 
-    async def usage_of_keys(self, first: date, last: date, key_id: str | None) -> list[UsageRow]:
-        """Returns what the user's keys, or one of them, used on some days; the newest day first."""
-        return await usage_rows(self._run, first, last, key_id=key_id, user_id=self.user.id)
+    async def query(self, sql: str, *values: Any) -> list[Any]:
+        """Runs SQL, whose last value is the user's id."""
+        return await self._run(User.raw(sql, *values, self.user.id))
 
     async def note_alert_change(self, kind: Kind) -> None:
         """Counts a change to the alerts of a kind; the last query of a transaction that writes one.

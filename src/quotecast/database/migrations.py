@@ -16,8 +16,8 @@ from piccolo.apps.migrations.commands.base import BaseMigrationManager, Migratio
 from piccolo.apps.migrations.commands.forwards import ForwardsMigrationManager
 from piccolo.apps.migrations.tables import Migration
 
-from quotecast.accounts.engine import DB
-from quotecast.accounts.migration_files import APP
+from quotecast.database.engine import DB
+from quotecast.database.migration_files import APP
 from quotecast.errors import QuotecastError
 
 # An arbitrary number, the same in every version of the service.
@@ -88,7 +88,7 @@ def _missing_after(before: set[tuple[str, str]], after: set[tuple[str, str]]) ->
 @contextlib.asynccontextmanager
 async def _locked_transaction(url: str) -> AsyncIterator[list[str]]:
     """Opens a transaction under the lock, and gives the names of the migrations applied before."""
-    os.environ["PICCOLO_CONF"] = "quotecast.accounts.piccolo_conf"
+    os.environ["PICCOLO_CONF"] = "quotecast.database.piccolo_conf"
     # Through PgBouncer a session may hold another client's prepared statement of the same name.
     DB.config = {"dsn": url, "timeout": 10, "statement_cache_size": 0}
     try:

@@ -4,9 +4,9 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from quotecast.accounts.account import Account
-from quotecast.accounts.tables import Layout as Table
+from quotecast.database.tables import Layout as Table
 from quotecast.errors import StaleVersion
+from quotecast.users.account import Account
 
 
 class SavedLayout(Struct, frozen=True):

@@ -10,8 +10,8 @@ from typing import Any, Final, Self, TypeVar
 
 import msgspec
 
+from quotecast.operators.reports.model import Report
 from quotecast.redis.client import connect
-from quotecast.reports.model import Report
 
 #: Seconds after which a report without a newer one goes.
 EXPIRY_SECONDS: Final = 10

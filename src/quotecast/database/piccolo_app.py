@@ -4,8 +4,8 @@ from typing import Final
 
 from piccolo.conf.apps import AppConfig
 
-from quotecast.accounts.migration_files import APP, FOLDER
-from quotecast.accounts.tables import Holding, IdempotencyKey, Layout, User, WatchlistEntry
+from quotecast.database.migration_files import APP, FOLDER
+from quotecast.database.tables import Holding, IdempotencyKey, Layout, User, WatchlistEntry
 
 APP_CONFIG: Final = AppConfig(
     app_name=APP,

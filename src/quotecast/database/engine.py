@@ -1,6 +1,6 @@
 """Piccolo's engine: it declares the dialect, PostgreSQL, and runs the migrations.
 
-The service's own queries go through `quotecast.accounts.database` instead.
+The service's own queries go through `quotecast.database.database` instead.
 """
 
 from typing import Final

@@ -12,8 +12,8 @@ from typing import Any, Final, Self, TypeVar
 import asyncpg
 from piccolo.query.base import Query
 
-from quotecast.accounts.database_errors import count_errors
-from quotecast.accounts.database_measurements import DatabaseMeasurements, time_block
+from quotecast.database.errors import count_errors
+from quotecast.database.measurements import DatabaseMeasurements, time_block
 from quotecast.observe.outages import OutageLog
 
 #: Seconds for a transaction, the wait for a connection included; the rest of two seconds is for its rollback.

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
 
-from quotecast.accounts.account import Account
-from quotecast.accounts.alert_tables import Alert
+from quotecast.database.tables import Alert
 from quotecast.errors import Full, NotFound
+from quotecast.users.account import Account
 
 #: Changes after which earlier crossings are no events of an alert.
 _ARMING: Final = {"ticker", "measure", "direction", "threshold"}

@@ -6,9 +6,9 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from quotecast.accounts.account import Account
-from quotecast.accounts.alert_tables import AlertEvent as Table
+from quotecast.database.tables import AlertEvent as Table
 from quotecast.market.feeds import Kind
+from quotecast.users.account import Account
 
 _USERS_AFTER: Final = (
     "SELECT coalesce(max(id), $1) AS newest, coalesce(array_agg(DISTINCT user_id), '{}') AS users"

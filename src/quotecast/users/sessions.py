@@ -7,9 +7,9 @@ import asyncpg
 import msgspec
 from msgspec import Struct
 
-from quotecast.accounts.account import Account
-from quotecast.accounts.session_table import Session as Table
+from quotecast.database.tables import Session as Table
 from quotecast.errors import NotFound, WrongCredentials
+from quotecast.users.account import Account
 
 #: Sessions of one user; a further login ends the oldest.
 MAX_SESSIONS: Final = 100

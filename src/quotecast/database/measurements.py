@@ -23,7 +23,7 @@ class DatabaseMeasurements:
         #: Each transaction's wait for a connection, including the opening of a new one.
         self.waits = Histogram()
         self.connects = {"opened": 0, "failed": 0}
-        #: Errors by their kinds in `quotecast.accounts.database_errors`.
+        #: Errors by their kinds in `quotecast.database.errors`.
         self.errors = Counter[str]()
 
     @contextlib.contextmanager

@@ -1,6 +1,6 @@
 """The migrations of this release, and whether a database has them all.
 
-Piccolo applies them (`quotecast.accounts.migrations`). Its import takes half a second, and most starts find
+Piccolo applies them (`quotecast.database.migrations`). Its import takes half a second, and most starts find
 them all applied.
 """
 

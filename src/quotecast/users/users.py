@@ -7,9 +7,8 @@ import asyncpg
 from msgspec import Struct
 from piccolo.columns import Column
 
-from quotecast.accounts.database import Run
-from quotecast.accounts.session_table import Session
-from quotecast.accounts.tables import User
+from quotecast.database.database import Run
+from quotecast.database.tables import Session, User
 from quotecast.errors import EmailTaken, NotFound
 
 

@@ -3,8 +3,8 @@
 import unicodedata
 from typing import Final
 
-from quotecast.accounts.passwords import compose
 from quotecast.errors import InvalidValue
+from quotecast.users.passwords import compose
 
 MAX_NAME: Final = 100
 MAX_EMAIL: Final = 254

@@ -11,8 +11,8 @@ from typing import Final
 import structlog
 
 from quotecast.observe.outages import OutageLog
-from quotecast.reports.model import IngestReport, Report, WorkerReport
-from quotecast.reports.store import ReportStore
+from quotecast.operators.reports.model import IngestReport, Report, WorkerReport
+from quotecast.operators.reports.store import ReportStore
 
 REPORT_SECONDS: Final = 2.0
 

@@ -6,9 +6,9 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from quotecast.accounts.account import Account
-from quotecast.accounts.alert_tables import AlertDelivery, PushSubscription, Webhook
+from quotecast.database.tables import AlertDelivery, PushSubscription, Webhook
 from quotecast.errors import Full, NotFound
+from quotecast.users.account import Account
 
 MAX_SUBSCRIPTIONS: Final = 10
 

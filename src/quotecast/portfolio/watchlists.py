@@ -6,14 +6,13 @@ from typing import Final
 
 from msgspec import Struct
 
-from quotecast.accounts import watchlist
-from quotecast.accounts.account import Account
-from quotecast.accounts.list_tables import ListedSymbol
-from quotecast.accounts.list_tables import Watchlist as Table
-from quotecast.accounts.tables import WatchlistEntry
-from quotecast.accounts.watchlist import DEFAULT_LIST
+from quotecast.database.tables import ListedSymbol, WatchlistEntry
+from quotecast.database.tables import Watchlist as Table
 from quotecast.errors import Full, InvalidValue, NameTaken, NotFound
 from quotecast.market.feeds import Kind
+from quotecast.portfolio import watchlist
+from quotecast.portfolio.watchlist import DEFAULT_LIST
+from quotecast.users.account import Account
 
 MAX_LISTS: Final = 20
 #: Name of the first list until the user changes it.

@@ -1,1 +1,0 @@
-"""User accounts in PostgreSQL: credentials, holdings, watchlists and layouts."""

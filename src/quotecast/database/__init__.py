@@ -1,0 +1,1 @@
+"""PostgreSQL: the tables, their migrations, and transactions on a pool of connections."""

@@ -1,0 +1,1 @@
+"""A user's holdings, watchlists and layout."""

@@ -1,0 +1,1 @@
+"""Users: their accounts, passwords, tokens and sessions."""
