@@ -1,34 +1,38 @@
-"""Emails have their domain in Unicode, the form that log-in looks for."""
+"""The tables of release 0.1.0, which `tables.sql` creates."""
 
+from pathlib import Path
 from typing import Final
 
 from piccolo.apps.migrations.auto.migration_manager import MigrationManager
-from piccolo.table import Table
 
-from quotecast.database.migrations import MigrationFailed
-from quotecast.users.rules import lower_email
+from quotecast.database.migrations import execute
 
 ID: Final = "2026-11-26T20:00:00:000000"
 VERSION: Final = "1.38.0"
-DESCRIPTION: Final = "Domains of emails in Unicode"
+DESCRIPTION: Final = "The tables of release 0.1.0"
+
+_DROP: Final = """
+DROP TABLE alert_changes, alert_crossings_written, alert_deliveries, alert_events, alerts, api_key_usage,
+    api_key_usage_batches, api_keys, bars_15m, bars_1h, bars_1m, bars_5m, bars_d, bars_written, holdings,
+    idempotency_keys, key_changes, layouts, listed_symbols, operator_actions, operator_sessions, operators,
+    plans, push_subscriptions, sessions, users, watchlist, watchlists, webhooks;
+DROP FUNCTION count_key_change, count_session_end, keep_operator_actions;
+"""
 
 
-async def decode() -> None:
-    """Decodes `xn--mnchen-3ya` to `münchen`. Raises MigrationFailed for two users with one email."""
-    for row in await Table.raw("SELECT id, email FROM users WHERE email LIKE '%xn--%' ORDER BY id"):
-        email = lower_email(row["email"])
-        if email == row["email"]:
-            continue
-        if others := await Table.raw("SELECT id FROM users WHERE email = {}", email):
-            raise MigrationFailed(
-                f"{row['email']} (id {row['id']}) and {email} (id {others[0]['id']}) are one address:"
-                " delete one of these users, or change its email, with SQL; then migrate again"
-            )
-        await Table.raw("UPDATE users SET email = {} WHERE id = {}", email, row["id"])
+async def create() -> None:
+    """Creates the tables, their indexes and triggers."""
+    await execute(Path(__file__).with_name("tables.sql").read_text("utf-8"))
+
+
+async def drop() -> None:
+    """Drops all of them."""
+    await execute(_DROP)
 
 
 async def forwards() -> MigrationManager:
-    """The decoded emails; backwards keeps them, as the former release finds them too."""
+    """The tables; backwards drops them."""
     manager = MigrationManager(migration_id=ID, app_name="accounts", description=DESCRIPTION)
-    manager.add_raw(decode)
+    manager.add_raw(create)
+    manager.add_raw_backwards(drop)
     return manager

@@ -17,7 +17,7 @@ from piccolo.apps.migrations.commands.forwards import ForwardsMigrationManager
 from piccolo.apps.migrations.tables import Migration
 
 from quotecast.database.engine import DB
-from quotecast.database.migration_files import APP
+from quotecast.database.migration_files import APP, migration_names
 from quotecast.errors import QuotecastError
 
 # An arbitrary number, the same in every version of the service.
@@ -34,6 +34,8 @@ class MigrationFailed(QuotecastError):
 async def apply(url: str) -> list[str]:
     """Applies all pending migrations, and returns their names, oldest first. Raises MigrationFailed."""
     async with _locked_transaction(url) as before:
+        # Rows of migrations that the first one replaces.
+        await Migration.delete().where(Migration.app_name == APP, Migration.name < min(migration_names()))
         await _run(ForwardsMigrationManager(APP))
         return [name for name in await Migration.get_migrations_which_ran(APP) if name not in before]
 
@@ -66,6 +68,14 @@ async def undo(url: str, *, losing: Collection[str] | None = None) -> list[str]:
             raise LossNotNamed(lost)
         after = await Migration.get_migrations_which_ran(APP)
         return [name for name in before if name not in after]
+
+
+async def execute(sql: str) -> None:
+    """Runs the statements of a migration, which Piccolo would take one at a time."""
+    transaction = DB.current_transaction.get()
+    if not transaction:
+        raise MigrationFailed("A migration runs in a transaction only")
+    await transaction.connection.execute(sql)
 
 
 async def _columns() -> set[tuple[str, str]]:
