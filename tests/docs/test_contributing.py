@@ -14,8 +14,10 @@ EXAMPLES = {"api/routes/alerts/alerts.py", "api/routes/market/bonds.py", "tests/
 
 
 def folders_in(text: str) -> set[str]:
-    """Returns the folders in the first column of a table."""
-    return set(re.findall(r"^\| `([a-z/]+)/` \|", text, re.MULTILINE))
+    """Returns the folders in the first column of the table of folders."""
+    _, _, table = text.partition("| folder |")
+    cells = re.findall(r"^\| (`[a-z/]+/`(?:, `[a-z/]+/`)*) \|", table, re.MULTILINE)
+    return {name for cell in cells for name in re.findall(r"`([a-z/]+)/`", cell)}
 
 
 def top_folders() -> set[str]:

@@ -12,8 +12,9 @@ from quotecast.access import key_text
 from quotecast.access.keys import Key, Scope, key_of_session, networks, sessions_among
 from quotecast.access.plans import RESERVED, Plan
 from quotecast.database.database import Run
-from quotecast.database.tables import ApiKey, StoredPlan, User
+from quotecast.database.tables import ApiKey, StoredPlan
 from quotecast.errors import Full, InvalidValue, NotFound
+from quotecast.users import users
 from quotecast.users.account import Account
 
 T = TypeVar("T")
@@ -125,7 +126,7 @@ async def add_for_operator(
 ) -> Key:
     """Adds a key with a plan, for a user or for nobody. Raises NotFound for an unknown user."""
     networks(scope.addresses)
-    user_id = None if email is None else await _user_id(run, email)
+    user_id = None if email is None else await users.id_of(run, email)
     values = _values(key_id, secret, name=name, plan=plan, scope=scope, now=now, until=until)
     insert: Any = ApiKey.insert
     (row,) = await run(insert(ApiKey(user_id=user_id, **values)).returning(*ApiKey.all_columns()))
@@ -150,13 +151,6 @@ async def revoke_any(run: Run, key_id: str, now: datetime) -> None:
         raise NotFound(KEY)
     query = ApiKey.update({ApiKey.revoked_at: now})
     await run(query.where(ApiKey.id == key_id, ApiKey.revoked_at.is_null()))
-
-
-async def _user_id(run: Run, email: str) -> str:
-    rows = await run(User.select(User.id).where(User.email == email))
-    if not rows:
-        raise NotFound("User")
-    return str(rows[0]["id"])
 
 
 async def store_plan(run: Run, name: str, plan: Plan, now: datetime) -> None:

@@ -15,7 +15,7 @@ import httpcore
 import httpx
 from msgspec import Struct
 
-from quotecast.alerts.networks import Network, is_admitted
+from quotecast.alerts.networks import LOOPBACK, Network, is_admitted, networks_of
 from quotecast.alerts.resolver import Resolve, Resolver
 from quotecast.alerts.urls import BadUrl, Target, parse_url
 
@@ -107,6 +107,17 @@ class Outbound:
         async with connection, connection.stream("POST", url, headers=_pairs(every), content=body) as answer:
             await _read_beginning(answer)
             return Result(status=answer.status, retry_after=_retry_after(answer.headers))
+
+
+def make_outbound(networks: Iterable[str], *, production: bool) -> Outbound:
+    """Returns the client that posts to receivers, which may be in `networks` too.
+
+    Development admits HTTP and this machine's loopback, so that a webhook can be tried. Raises ValueError.
+    """
+    own = networks_of(networks)
+    if production:
+        return Outbound(networks=own)
+    return Outbound(schemes=("https", "http"), networks=(*own, *LOOPBACK))
 
 
 class _Refused(Exception):

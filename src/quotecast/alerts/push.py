@@ -53,6 +53,11 @@ class Vapid:
         return f"vapid t={token}, k={self.public_key}"
 
 
+def make_vapid(private_key: str, contact: str) -> Vapid | None:
+    """Returns the identity towards push services; None without a key. Raises SettingsError."""
+    return Vapid(private_key, contact) if private_key else None
+
+
 async def post(
     outbound: Outbound, vapid: Vapid, *, endpoint: str, p256dh: str, auth: str, now: float, message: bytes
 ) -> Result:

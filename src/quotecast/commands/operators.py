@@ -29,7 +29,7 @@ from quotecast.operators.actions import Action, record
 from quotecast.operators.seal import seal
 from quotecast.operators.storage import OperatorListed
 from quotecast.settings.model import Settings
-from quotecast.users import rules
+from quotecast.users import rules, users
 
 #: Rows that one transaction reads.
 _PAGE: Final = 500
@@ -76,7 +76,7 @@ def _add(settings: Settings, url: str, email: str, *, with_totp: bool) -> None:
     key = _sealing_key(settings) if with_totp else ""
 
     async def write(run: Run) -> bool:
-        user_id = await storage.id_of(run, email)
+        user_id = await users.id_of(run, email)
         sealed = None if secret is None else seal(secret, user_id, key)
         is_new = await storage.add(run, user_id, sealed, datetime.now(UTC))
         if is_new or with_totp:
@@ -95,7 +95,7 @@ def _add(settings: Settings, url: str, email: str, *, with_totp: bool) -> None:
 
 
 async def _remove(run: Run, email: str) -> None:
-    user_id = await storage.id_of(run, email)
+    user_id = await users.id_of(run, email)
     await storage.remove(run, user_id)
     await record(run, shell_actor(), "operators.remove", target=user_id)
 

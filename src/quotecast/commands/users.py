@@ -25,7 +25,6 @@ from quotecast.errors import NotFound, QuotecastError, SettingsError
 from quotecast.local import console
 from quotecast.observe.logs import configure_logs
 from quotecast.operators.actions import record
-from quotecast.operators.storage import id_of
 from quotecast.settings.model import Settings
 from quotecast.users import rules, users
 from quotecast.users.passwords import Passwords
@@ -89,7 +88,7 @@ def _run_action(url: str, arguments: Namespace) -> None:
 async def _change(run: Run, action: str, change: Change, email: str) -> None:
     """Changes a user, and adds a row to the log of operators' actions."""
     # Before the change, which may delete the user.
-    user_id = await id_of(run, email)
+    user_id = await users.id_of(run, email)
     await change(run, email)
     await record(run, shell_actor(), f"users.{action}", target=user_id)
 

@@ -12,8 +12,8 @@ from quotecast.database.database import Database
 from quotecast.ingest.publish import IngestStatistics
 from quotecast.market.feeds import Feed
 from quotecast.providers.base import QuoteProvider
-from quotecast.settings.delay import users_are_delayed
 from quotecast.settings.model import Settings
+from quotecast.settings.plans import users_are_delayed
 
 
 @contextlib.asynccontextmanager

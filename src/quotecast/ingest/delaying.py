@@ -18,8 +18,8 @@ from quotecast.ingest.keep import FeedKeeper
 from quotecast.ingest.publish import IngestStatistics
 from quotecast.market.feeds import Feed
 from quotecast.observe.metrics import counter, gauge
-from quotecast.settings.delay import delayed_prefix
 from quotecast.settings.model import Settings
+from quotecast.settings.plans import delayed_prefix
 
 #: Seconds between two trims of the delayed feeds' final bars: those of the live feeds are in PostgreSQL.
 TRIM_SECONDS: Final = 60.0

@@ -7,9 +7,10 @@ from typing import Final
 
 from quotecast.alerts.delivery import Delivery
 from quotecast.alerts.delivery_metrics import DeliveryStatistics
+from quotecast.alerts.outbound import make_outbound
+from quotecast.alerts.push import make_vapid
 from quotecast.database.database import Database
 from quotecast.settings.model import Settings
-from quotecast.settings.receivers import make_outbound, make_vapid
 
 CONNECTIONS: Final = 4
 #: Seconds of one transaction; a claim looks at up to a thousand rows.
@@ -31,8 +32,8 @@ async def deliver_events(settings: Settings, statistics: DeliveryStatistics) -> 
     ) as database:
         delivery = Delivery(
             database,
-            make_outbound(settings),
-            make_vapid(settings),
+            make_outbound(settings.webhook_networks, production=settings.mode == "production"),
+            make_vapid(settings.vapid_private_key, settings.vapid_contact),
             event_days=settings.alert_events_days,
             statistics=statistics,
         )

@@ -42,8 +42,8 @@ from quotecast.observe import metrics
 from quotecast.observe.logs import configure_logs
 from quotecast.providers.base import QuoteProvider
 from quotecast.redis import counts
-from quotecast.settings.delay import users_are_delayed
 from quotecast.settings.model import Settings
+from quotecast.settings.plans import users_are_delayed
 
 
 def run(settings: Settings, _: argparse.Namespace) -> int:

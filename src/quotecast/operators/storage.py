@@ -6,7 +6,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from quotecast.database.database import Run
-from quotecast.database.tables import Operator, OperatorSession, User
+from quotecast.database.tables import Operator, OperatorSession
 from quotecast.errors import NotFound
 
 _FIND: Final = (
@@ -98,22 +98,6 @@ async def lock(run: Run, operator: OperatorRow) -> bool:
 async def use_step(run: Run, user_id: str, step: int) -> bool:
     """Notes the step of a code; returns False if that code or a later one was used before."""
     return bool(await run(Operator.raw(_USE_STEP, step, user_id, step)))
-
-
-async def email_of(run: Run, user_id: str) -> str:
-    """Returns the email of a user. Raises NotFound."""
-    rows = await run(User.select(User.email).where(User.id == user_id))
-    if not rows:
-        raise NotFound("User")
-    return str(rows[0]["email"])
-
-
-async def id_of(run: Run, email: str) -> str:
-    """Returns the id of the user with an email. Raises NotFound."""
-    rows = await run(User.select(User.id).where(User.email == email))
-    if not rows:
-        raise NotFound("User")
-    return str(rows[0]["id"])
 
 
 def _is(user_id: str) -> Any:

@@ -1,9 +1,9 @@
-"""The plans that the settings name."""
+"""The plans that the settings name, and what follows from them."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from quotecast.access.plans import RESERVED, Plan, PlanFileError, read_plans
+from quotecast.access.plans import RESERVED, Plan, PlanFileError, of_everybody, read_plans
 from quotecast.environment import PREFIX
 from quotecast.settings.model import Settings
 
@@ -11,6 +11,20 @@ from quotecast.settings.model import Settings
 def plans_of(settings: Settings) -> Mapping[str, Plan]:
     """Returns the plans of the settings' file by name; none without a file. Raises PlanFileError."""
     return read_plans(Path(settings.plans)) if settings.plans else {}
+
+
+def users_are_delayed(settings: Settings) -> bool:
+    """Returns whether users who are logged in see delayed quotes. Raises PlanFileError."""
+    _, user = of_everybody(plans_of(settings))
+    return user.is_delayed
+
+
+def delayed_prefix(settings: Settings) -> str:
+    """Returns the prefix, in Redis, of the bus of the delayed feeds.
+
+    Each delay has its own: a worker with a longer one never reads what an ingest published for a shorter one.
+    """
+    return f"{settings.redis_prefix}:delayed:{settings.delay_seconds}"
 
 
 def wrong_plans(settings: Settings) -> Iterator[str]:

@@ -46,6 +46,22 @@ async def find(run: Run, *, email: str) -> UserRow | None:
     return UserRow(**rows[0]) if rows else None
 
 
+async def email_of(run: Run, user_id: str) -> str:
+    """Returns the email of a user. Raises NotFound."""
+    rows = await run(User.select(User.email).where(User.id == user_id))
+    if not rows:
+        raise NotFound("User")
+    return str(rows[0]["email"])
+
+
+async def id_of(run: Run, email: str) -> str:
+    """Returns the id of the user with an email. Raises NotFound."""
+    rows = await run(User.select(User.id).where(User.email == email))
+    if not rows:
+        raise NotFound("User")
+    return str(rows[0]["id"])
+
+
 async def page(run: Run, *, after: str = "", limit: int = 500) -> list[UserRow]:
     """Returns up to `limit` users after an id, in the order in which they registered."""
     query = User.select().where(User.id > after).order_by(User.id).limit(limit)

@@ -7,7 +7,6 @@ import json
 import asyncpg
 import pytest
 
-from quotecast.database import migrations
 from quotecast.operators.seal import unseal
 from quotecast.operators.totp import text_of
 from support.servers.users_command import command, process
@@ -117,17 +116,3 @@ async def test_log_cannot_be_altered(accounts_url: str, statement: str) -> None:
         await connection.execute(statement)
     await connection.close()
     assert len(await log_of(accounts_url)) == 1
-
-
-async def test_tables_go_with_the_undone_migration(accounts_url: str) -> None:
-    """Backwards needs the names of all lost tables, the log among them."""
-    own, *later = "2026-11-23T14:00:00:000000", "2026-11-23T20:00:00:000000", "2026-11-26T20:00:00:000000"
-    with pytest.raises(migrations.LossNotNamed, match="deletes no data"):
-        await migrations.undo(accounts_url, losing=["operators"])
-    for migration in reversed(later):
-        assert await migrations.undo(accounts_url, losing=[]) == [migration]
-    losing = ["operators", "operator_sessions", "operator_actions"]
-    with pytest.raises(migrations.LossNotNamed):
-        await migrations.undo(accounts_url, losing=losing[:2])
-    assert await migrations.undo(accounts_url, losing=losing) == [own]
-    assert await migrations.apply(accounts_url) == [own, *later]

@@ -12,8 +12,8 @@ from quotecast.errors import BusError
 from quotecast.ingest.delayed import DelayedFeed
 from quotecast.ingest.keep import FeedKeeper
 from quotecast.market.feeds import Feed
-from quotecast.settings.delay import delayed_prefix
 from quotecast.settings.model import Settings
+from quotecast.settings.plans import delayed_prefix
 from support.made.documents import article
 from support.made.market import EPOCH, state_of
 from support.runs import virtual_time

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from quotecast.errors import SettingsError
-from quotecast.settings.delay import users_are_delayed
 from quotecast.settings.loading import load
 from quotecast.settings.model import SECRETS, Settings, variable_names
+from quotecast.settings.plans import users_are_delayed
 
 SECRET = "0123456789abcdef" * 4
 MEANT = {

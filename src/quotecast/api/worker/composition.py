@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 
 from quotecast import parent
 from quotecast.access.plans import Plan
+from quotecast.alerts.outbound import make_outbound
+from quotecast.alerts.push import make_vapid
 from quotecast.api.accounts.alert_services import Alerts
 from quotecast.api.bars.market import exchange_of
 from quotecast.api.gate.addresses import client_address, identify_by_address, networks
@@ -40,7 +42,6 @@ from quotecast.providers.base import Admission
 from quotecast.providers.offer import Budgets
 from quotecast.providers.offers import NONE
 from quotecast.settings.model import Settings, history_folder
-from quotecast.settings.receivers import make_outbound, make_vapid
 from quotecast.stream.capacity import OWN_FILES, Capacity, capacity, memory, open_files
 from quotecast.stream.endpoint import Streams
 from quotecast.stream.feed_hubs import FeedHubs
@@ -86,10 +87,10 @@ def make_services(
 
 def make_alerts(settings: Settings) -> Alerts:
     """Returns the parts of the alerts' routes. Raises SettingsError for a key that is none."""
-    vapid = make_vapid(settings)
+    vapid = make_vapid(settings.vapid_private_key, settings.vapid_contact)
     return Alerts(
         per_user=settings.alerts_per_user,
-        outbound=make_outbound(settings),
+        outbound=make_outbound(settings.webhook_networks, production=settings.mode == "production"),
         public_key=vapid.public_key if vapid else None,
     )
 

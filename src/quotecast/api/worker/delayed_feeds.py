@@ -13,8 +13,8 @@ from quotecast.feed.hub import Hub
 from quotecast.feed.mirror import Mirror
 from quotecast.feed.relay import Relay
 from quotecast.market.feeds import Feed
-from quotecast.settings.delay import delayed_prefix
 from quotecast.settings.model import Settings
+from quotecast.settings.plans import delayed_prefix
 from quotecast.stream.hubs import hub_of
 
 

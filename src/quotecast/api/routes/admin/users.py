@@ -17,7 +17,7 @@ from quotecast.database.database import Run
 from quotecast.database.ids import ID_PATTERN
 from quotecast.errors import NotFound
 from quotecast.market.codec import iso_utc
-from quotecast.operators import lists, storage
+from quotecast.operators import lists
 from quotecast.operators.actions import record
 from quotecast.operators.lists import UserListed
 from quotecast.operators.sessions import OperatorSeen
@@ -121,7 +121,7 @@ async def _change(
         raise NotFound("User")
 
     async def write(run: Run, operator: OperatorSeen) -> None:
-        await change(run, await storage.email_of(run, user_id))
+        await change(run, await accounts.email_of(run, user_id))
         await record(run, actor_of(request, operator.email), action, target=user_id)
 
     await with_operator(request, write)
