@@ -8,7 +8,7 @@ import uvloop
 
 from quotecast.api.limits.repeats import Repeats
 from quotecast.api.limits.throttle import Throttle
-from quotecast.api.middleware.middleware import Edge
+from quotecast.api.middleware.middleware import Middleware
 from quotecast.api.worker.app import build_app
 from quotecast.asgi import App, Message
 from quotecast.limits.decision import Decision
@@ -44,7 +44,7 @@ def application(*, repeating: bool) -> App:
     )
     routed = build_app(made, middleware=[throttle.middleware])
     repeats = Repeats(routed, throttle=throttle, parameters=routed.state.documents.parameters)
-    return Edge(
+    return Middleware(
         repeats if repeating else routed, cors_origins=["*"], account_origins=[], websocket_origins=["*"]
     )
 

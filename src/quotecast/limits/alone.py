@@ -16,7 +16,7 @@ class WindowAlone:
         """Returns the counters."""
         return self._statistics
 
-    async def check(self, key: str, limit: int) -> Decision:
+    def decide(self, key: str, limit: int) -> Decision:
         """Returns the decision on a request; only an admitted request uses a slot."""
         self._statistics.checks += 1
         return self._local.check(key, limit)

@@ -9,7 +9,7 @@ import pytest_asyncio
 import zstandard
 
 from quotecast.api.answers.answers import SharedBody
-from quotecast.api.middleware.middleware import Edge
+from quotecast.api.middleware.middleware import Middleware
 from quotecast.bus.base import Batch
 from quotecast.bus.wire import encode_change
 from quotecast.codings import best_coding
@@ -25,12 +25,12 @@ OTHERS = ["/api/market/status", "/api/health", "/api/ready", "/api/openapi.json"
 
 
 @pytest.fixture(scope="module")
-def full() -> Edge:
+def full() -> Middleware:
     return edge_of(services(full_mirrors()))
 
 
 @pytest_asyncio.fixture
-async def client(full: Edge) -> AsyncIterator[httpx.AsyncClient]:
+async def client(full: Middleware) -> AsyncIterator[httpx.AsyncClient]:
     async with client_to(full) as client:
         yield client
 

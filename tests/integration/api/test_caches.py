@@ -11,7 +11,7 @@ from quotecast.api.gate.addresses import identify_by_address
 from quotecast.api.limits.caches import ASK_PATH, PUBLIC_GROUPS, CacheLimits
 from quotecast.api.limits.repeats import Repeats
 from quotecast.api.limits.throttle import Throttle
-from quotecast.api.middleware.middleware import Edge
+from quotecast.api.middleware.middleware import Middleware
 from quotecast.api.worker.app import build_app
 from quotecast.api.worker.private import private_prefixes
 from support.made.factories import full_mirrors, services
@@ -40,7 +40,7 @@ async def worker(peer: str) -> AsyncIterator[httpx.AsyncClient]:
     )
     routed = build_app(made, middleware=[throttle.middleware])
     repeats = Repeats(routed, throttle=throttle, parameters=routed.state.documents.parameters)
-    edge = Edge(
+    edge = Middleware(
         CacheLimits(repeats, key=KEY, trusted_proxies=[PROXY]),
         cors_origins=["*"],
         account_origins=[],

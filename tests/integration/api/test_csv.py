@@ -9,7 +9,7 @@ import httpx
 import pytest
 import pytest_asyncio
 
-from quotecast.api.middleware.middleware import Edge
+from quotecast.api.middleware.middleware import Middleware
 from quotecast.market.feeds import Feed
 from support.made.factories import (
     client_of,
@@ -48,12 +48,12 @@ MEDIA = "text/csv; charset=utf-8; header=present"
 
 
 @pytest.fixture(scope="module")
-def edge() -> Edge:
+def edge() -> Middleware:
     return edge_of(services(full_mirrors()))
 
 
 @pytest_asyncio.fixture
-async def client(edge: Edge) -> AsyncIterator[httpx.AsyncClient]:
+async def client(edge: Middleware) -> AsyncIterator[httpx.AsyncClient]:
     async with client_to(edge) as client:
         yield client
 

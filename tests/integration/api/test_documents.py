@@ -7,7 +7,7 @@ import pytest
 import pytest_asyncio
 
 from quotecast.api.answers.answers import SharedBody
-from quotecast.api.middleware.middleware import Edge
+from quotecast.api.middleware.middleware import Middleware
 from quotecast.api.routes.market import assets as assets_route
 from quotecast.api.routes.market import news as news_route
 from quotecast.feed.documents import Documents
@@ -37,12 +37,12 @@ def full_documents() -> Documents:
 
 
 @pytest.fixture(scope="module")
-def full() -> Edge:
+def full() -> Middleware:
     return edge_of(services(full_mirrors(), documents=full_documents()))
 
 
 @pytest_asyncio.fixture
-async def client(full: Edge) -> AsyncIterator[httpx.AsyncClient]:
+async def client(full: Middleware) -> AsyncIterator[httpx.AsyncClient]:
     async with client_to(full) as client:
         yield client
 

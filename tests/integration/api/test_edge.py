@@ -10,7 +10,7 @@ from litestar.handlers import asgi
 from litestar.types import Receive, Scope, Send
 
 from quotecast.access.request_state import request_state
-from quotecast.api.middleware.middleware import MAX_PATH_LENGTH, Edge
+from quotecast.api.middleware.middleware import MAX_PATH_LENGTH, Middleware
 from quotecast.asgi import App
 
 ORIGIN = "https://example.org"
@@ -46,8 +46,8 @@ async def prepared(scope: Scope, receive: Receive, send: Send) -> None:  # noqa:
     await send({"type": "http.response.body", "body": b"{}", "more_body": False})
 
 
-def edge(app: App | None = None, cors_origins: Sequence[str] = ("*",)) -> Edge:
-    return Edge(
+def edge(app: App | None = None, cors_origins: Sequence[str] = ("*",)) -> Middleware:
+    return Middleware(
         app or Litestar([quotes, profile, login, docs, prepared], openapi_config=None),
         cors_origins=cors_origins,
         account_origins=[ACCOUNT_ORIGIN],
@@ -57,7 +57,7 @@ def edge(app: App | None = None, cors_origins: Sequence[str] = ("*",)) -> Edge:
     )
 
 
-def connect(app: Edge) -> httpx.AsyncClient:
+def connect(app: Middleware) -> httpx.AsyncClient:
     return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://test")
 
 
@@ -85,7 +85,7 @@ async def test_any_other_request_id_is_replaced(client: httpx.AsyncClient, given
 
 async def test_made_request_ids_differ() -> None:
     """By default the edge makes random ids."""
-    app = Edge(Litestar([quotes]), cors_origins=[], account_origins=[], websocket_origins=[])
+    app = Middleware(Litestar([quotes]), cors_origins=[], account_origins=[], websocket_origins=[])
     async with connect(app) as client:
         ids = {(await client.get("/api/market/quotes")).headers["x-request-id"] for _ in range(20)}
     assert len(ids) == 20

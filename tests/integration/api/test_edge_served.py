@@ -15,7 +15,7 @@ from granian.server.embed import Server
 from litestar import Litestar, Request, get, post
 from litestar.params import FromPath
 
-from quotecast.api.middleware.middleware import Edge
+from quotecast.api.middleware.middleware import Middleware
 from quotecast.asgi import App
 
 ORIGIN = "https://example.org"
@@ -53,7 +53,9 @@ async def feed(scope: dict[str, Any], receive: Any, send: Any) -> None:  # noqa:
 @contextlib.asynccontextmanager
 async def served(app: App) -> AsyncIterator[str]:
     """The application behind the edge and granian, on a Unix socket."""
-    edge = Edge(app, cors_origins=["*"], account_origins=[], websocket_origins=[ORIGIN], body_seconds=0.2)
+    edge = Middleware(
+        app, cors_origins=["*"], account_origins=[], websocket_origins=[ORIGIN], body_seconds=0.2
+    )
     with tempfile.TemporaryDirectory(prefix="qc") as folder:
         path = Path(folder) / "api.sock"
         server = Server(edge, uds=path, interface=Interfaces.ASGINL, log_enabled=False)

@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from litestar.routes import HTTPRoute
 
 from quotecast.api.answers.answers import cached_for
-from quotecast.api.middleware.middleware import Edge
+from quotecast.api.middleware.middleware import Middleware
 from quotecast.api.worker.app import build_app
 from quotecast.market.feeds import Feed
 from support.made.factories import client_to, edge_of, full_mirrors, services
@@ -166,12 +166,12 @@ HIDDEN = {
 
 
 @pytest.fixture(scope="module")
-def edge() -> Edge:
+def edge() -> Middleware:
     return edge_of(services(full_mirrors()))
 
 
 @pytest_asyncio.fixture
-async def client(edge: Edge) -> AsyncIterator[httpx.AsyncClient]:
+async def client(edge: Middleware) -> AsyncIterator[httpx.AsyncClient]:
     async with client_to(edge) as client:
         yield client
 

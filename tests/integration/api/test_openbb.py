@@ -16,7 +16,7 @@ from quotecast.api.integrations.openbb.apps import APPS
 from quotecast.api.integrations.openbb.rows import MAX_OPTIONS
 from quotecast.api.integrations.openbb.widgets import WIDGETS
 from quotecast.api.market.services import Services
-from quotecast.api.middleware.middleware import Edge
+from quotecast.api.middleware.middleware import Middleware
 from quotecast.api.worker import sources
 from quotecast.api.worker.app import build_app
 from quotecast.feed.documents import Documents
@@ -64,12 +64,12 @@ def simulated(**other: Any) -> Services:
 
 
 @pytest.fixture(scope="module")
-def edge() -> Edge:
+def edge() -> Middleware:
     return edge_of(simulated())
 
 
 @pytest_asyncio.fixture
-async def client(edge: Edge) -> AsyncIterator[httpx.AsyncClient]:
+async def client(edge: Middleware) -> AsyncIterator[httpx.AsyncClient]:
     async with client_to(edge) as client:
         yield client
 
@@ -293,7 +293,7 @@ async def test_workspace_may_read_answers_as_the_operator_allows(
     app: Litestar, path: str, origins: list[str], origin: str, allowed: str | None
 ) -> None:
     """Also after the preflight for a header that a user adds to the backend's connection."""
-    edge = Edge(app, cors_origins=origins, account_origins=[], websocket_origins=origins)
+    edge = Middleware(app, cors_origins=origins, account_origins=[], websocket_origins=origins)
     async with client_to(edge) as client:
         answer = await client.get(path, headers={"origin": origin})
         preflight = await client.options(

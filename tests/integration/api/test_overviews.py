@@ -7,7 +7,7 @@ import pytest
 import pytest_asyncio
 from msgspec import structs
 
-from quotecast.api.middleware.middleware import Edge
+from quotecast.api.middleware.middleware import Middleware
 from quotecast.market.feeds import Feed
 from quotecast.market.movers import Floors
 from support.made.factories import (
@@ -25,12 +25,12 @@ PATHS = ["/api/market/heatmap", "/api/market/movers"]
 
 
 @pytest.fixture(scope="module")
-def full() -> Edge:
+def full() -> Middleware:
     return edge_of(services(full_mirrors(), shares={"AAPL": 200, "MSFT": 100, "BRK.B": 100}))
 
 
 @pytest_asyncio.fixture
-async def client(full: Edge) -> AsyncIterator[httpx.AsyncClient]:
+async def client(full: Middleware) -> AsyncIterator[httpx.AsyncClient]:
     async with client_to(full) as client:
         yield client
 

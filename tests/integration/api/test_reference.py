@@ -12,7 +12,7 @@ import httpx
 import pytest
 import pytest_asyncio
 
-from quotecast.api.middleware.middleware import Edge
+from quotecast.api.middleware.middleware import Middleware
 from quotecast.asgi import code_of_status
 from quotecast.market.instruments import CATEGORIES
 from support.made.factories import client_to, edge_of, full_mirrors, services
@@ -43,12 +43,12 @@ STATUSES = re.compile(
 
 
 @pytest.fixture(scope="module")
-def edge() -> Edge:
+def edge() -> Middleware:
     return edge_of(services(full_mirrors()))
 
 
 @pytest_asyncio.fixture
-async def client(edge: Edge) -> AsyncIterator[httpx.AsyncClient]:
+async def client(edge: Middleware) -> AsyncIterator[httpx.AsyncClient]:
     async with client_to(edge) as client:
         yield client
 

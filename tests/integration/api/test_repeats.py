@@ -10,7 +10,7 @@ from fakes.financials import COMPANY, FakeFinancials
 from quotecast.api.limits import repeats
 from quotecast.api.limits.repeats import MAX_URLS, Repeats
 from quotecast.api.limits.throttle import Throttle
-from quotecast.api.middleware.middleware import Edge
+from quotecast.api.middleware.middleware import Middleware
 from quotecast.api.worker.app import build_app
 from quotecast.bus.base import Batch
 from quotecast.bus.wire import encode_change
@@ -92,7 +92,7 @@ class World:
 
         parameters = app.state.documents.parameters
         self.repeats = Repeats(counted, throttle=limited, parameters=parameters)
-        self.edge = Edge(self.repeats, cors_origins=["*"], account_origins=[], websocket_origins=["*"])
+        self.edge = Middleware(self.repeats, cors_origins=["*"], account_origins=[], websocket_origins=["*"])
 
     async def _check(self, key: str, limit: int) -> Decision:
         self.keys.append(key)

@@ -7,7 +7,7 @@ import httpx
 import pytest
 import pytest_asyncio
 
-from quotecast.api.middleware.middleware import Edge
+from quotecast.api.middleware.middleware import Middleware
 from quotecast.market.feeds import Feed
 from support.made.factories import (
     client_of,
@@ -56,12 +56,12 @@ CRYPTO_FIELDS = {
 
 
 @pytest.fixture(scope="module")
-def full() -> Edge:
+def full() -> Middleware:
     return edge_of(services(full_mirrors()))
 
 
 @pytest_asyncio.fixture
-async def client(full: Edge) -> AsyncIterator[httpx.AsyncClient]:
+async def client(full: Middleware) -> AsyncIterator[httpx.AsyncClient]:
     async with client_to(full) as client:
         yield client
 

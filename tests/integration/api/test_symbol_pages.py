@@ -6,7 +6,7 @@ import httpx
 import pytest
 import pytest_asyncio
 
-from quotecast.api.middleware.middleware import Edge
+from quotecast.api.middleware.middleware import Middleware
 from quotecast.bus.base import Batch
 from quotecast.bus.wire import encode_change
 from quotecast.market.feeds import Feed
@@ -18,12 +18,12 @@ TICKERS = [f"S{number:02}" for number in range(10)]
 
 
 @pytest.fixture(scope="module")
-def full() -> Edge:
+def full() -> Middleware:
     return edge_of(services(full_mirrors()))
 
 
 @pytest_asyncio.fixture
-async def client(full: Edge) -> AsyncIterator[httpx.AsyncClient]:
+async def client(full: Middleware) -> AsyncIterator[httpx.AsyncClient]:
     async with client_to(full) as client:
         yield client
 

@@ -11,7 +11,7 @@ from litestar.params import FromPath, JSONBody
 from quotecast.api.gate.addresses import identify_by_address
 from quotecast.api.limits.throttle import Throttle
 from quotecast.api.market.names import Names
-from quotecast.api.middleware.middleware import Edge
+from quotecast.api.middleware.middleware import Middleware
 from quotecast.feed.documents import Documents
 from quotecast.limits.decision import Decision
 from quotecast.limits.fallback import LocalWindow
@@ -90,7 +90,7 @@ async def client(limiter: Limiter) -> AsyncIterator[httpx.AsyncClient]:
         openapi_config=None,
         request_max_body_size=80 * 1024,
     )
-    app = Edge(routed, cors_origins=["*"], account_origins=[], websocket_origins=["*"])
+    app = Middleware(routed, cors_origins=["*"], account_origins=[], websocket_origins=["*"])
     transport = httpx.ASGITransport(app, client=("192.0.2.1", 1))
     async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
         yield client

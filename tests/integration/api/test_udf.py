@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from quotecast.api.middleware.middleware import Edge
+from quotecast.api.middleware.middleware import Middleware
 from quotecast.bus.base import FeedInfo
 from quotecast.feed.documents import Documents
 from quotecast.market.feeds import Feed
@@ -23,7 +23,7 @@ END = int(NOW)
 
 
 @cache
-def application() -> Edge:
+def application() -> Middleware:
     """Returns the application, shared by all tests: building it is slower than most of them."""
     documents = Documents()
     documents.assets.take(assets_of(asset()))

@@ -20,7 +20,7 @@ from quotecast.api.market.names import Names
 from quotecast.api.market.past import Past
 from quotecast.api.market.searching import Searches
 from quotecast.api.market.services import Services
-from quotecast.api.middleware.middleware import Edge, Observer
+from quotecast.api.middleware.middleware import Middleware, Observer
 from quotecast.api.worker.app import build_app
 from quotecast.api.worker.private import private_prefixes
 from quotecast.asgi import App, Receive, Scope, Send
@@ -187,10 +187,10 @@ def private_of(app: Litestar) -> tuple[str, ...]:
     return found
 
 
-def edge_of(parts: Services, *, observers: Sequence[Observer] = (), **app: Any) -> Edge:
+def edge_of(parts: Services, *, observers: Sequence[Observer] = (), **app: Any) -> Middleware:
     """Returns the application behind its edge; its observers see that each request takes half a second."""
     routed = app_of(parts, **app)
-    return Edge(
+    return Middleware(
         routed,
         private=private_of(routed),
         cors_origins=["*"],
@@ -201,7 +201,7 @@ def edge_of(parts: Services, *, observers: Sequence[Observer] = (), **app: Any) 
     )
 
 
-def client_to(edge: Edge) -> httpx.AsyncClient:
+def client_to(edge: Middleware) -> httpx.AsyncClient:
     """Returns a client that accepts no compression by default."""
     transport = httpx.ASGITransport(app=edge)
     return httpx.AsyncClient(

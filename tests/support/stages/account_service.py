@@ -12,18 +12,18 @@ from quotecast.access.plans import Plan
 from quotecast.access.shared import SharedAccess
 from quotecast.api.accounts.key_access import KeyAccess
 from quotecast.api.accounts.logins import LoginWindow
-from quotecast.api.gate.addresses import client_address, identify_by_address
+from quotecast.api.gate.addresses import identify_by_address
 from quotecast.api.gate.admin_services import Admin
-from quotecast.api.gate.gate import Everybody, Gate
 from quotecast.api.gate.identity import identify_by_user, valid_claims
 from quotecast.api.limits.throttle import Throttle
 from quotecast.api.market.services import Accounts
-from quotecast.api.middleware.middleware import Edge
 from quotecast.api.views.delayed import DelayedMarket
 from quotecast.api.views.views import Views
+from quotecast.api.worker.composition import make_gate, make_middleware
 from quotecast.database.database import Database
 from quotecast.limits.decision import Decision
 from quotecast.limits.fallback import LocalWindow
+from quotecast.settings.model import Settings
 from quotecast.users.passwords import Passwords
 from quotecast.users.tokens import Tokens
 from support.made.factories import NOW, app_of, client_to, full_mirrors, private_of, services
@@ -42,6 +42,7 @@ LIMITS: Final = {
     "terminal": 60,
     "admin": 120,
 }
+SETTINGS: Final = Settings(trusted_proxies=("127.0.0.1",))
 #: Longer than any machine takes for a query; only tests of outages set less.
 PATIENCE_SECONDS: Final = 15.0
 #: The cheapest hash that the library allows: most tests are not about hashing.
@@ -128,7 +129,7 @@ async def account_service(
             passwords=passwords,
             logins=LoginWindow(LocalLimits(900), SECRET),
             keys=KeyAccess(database, SharedAccess("redis://127.0.0.1:1", "test"), plans),
-            address_of=identify_by_address(["127.0.0.1"]),
+            address_of=identify_by_address(SETTINGS.trusted_proxies),
         )
         made = services(other.pop("mirrors", None) or full_mirrors(), accounts=accounts, **other)
         requests = LocalLimits()
@@ -141,26 +142,18 @@ async def account_service(
             by_address=accounts.address_of,
         )
         app = app_of(made, admin=admin, throttle=limits if limited else None)
-        gate = Gate(
+        gate = make_gate(
             app,
             app.state.table,
+            SETTINGS,
             finder=accounts.keys,
             usage=accounts.keys.usage,
-            everybody=Everybody.of(plans),
+            plans=plans,
             views=Views(made, delayed),
-            address_of=accounts.address_of,
-            client_of=lambda scope: client_address(scope, ()),
             claims_of=valid_claims(accounts.tokens),
             clock=clock,
         )
-        edge = Edge(
-            gate,
-            cors_origins=["*"],
-            account_origins=[],
-            websocket_origins=["*"],
-            private=private_of(app),
-        )
-        async with client_to(edge) as client:
+        async with client_to(make_middleware(gate, private_of(app), SETTINGS)) as client:
             yield AccountService(client, accounts)
 
 

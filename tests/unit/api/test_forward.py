@@ -11,7 +11,7 @@ import pytest
 from quotecast.access.request_state import request_state
 from quotecast.api.edge import forward as module
 from quotecast.api.edge.forward import MAX_BODY_BYTES, MAX_PER_ADDRESS, Forward, dispatch, refuse
-from quotecast.api.middleware.middleware import Edge
+from quotecast.api.middleware.middleware import Middleware
 
 Handler = Callable[[httpx.Request], Awaitable[httpx.Response]]
 Pairs = list[tuple[bytes, bytes]]
@@ -110,7 +110,9 @@ def answer_of(status: int = 200, headers: Any = (), *parts: bytes) -> httpx.Resp
 
 
 def forward_to(origin: Origin, trusted: tuple[str, ...] = ()) -> Forward:
-    refusing = Edge(refuse, cors_origins=["*"], account_origins=[], websocket_origins=["*"], make_id=_made)
+    refusing = Middleware(
+        refuse, cors_origins=["*"], account_origins=[], websocket_origins=["*"], make_id=_made
+    )
     return Forward("wss://quotes.example.com", trusted, refusing=refusing, transport=origin)
 
 

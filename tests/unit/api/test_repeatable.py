@@ -10,7 +10,7 @@ from quotecast.api.answers.answers import Answer
 from quotecast.api.limits.repeats import Repeats, repeatable
 from quotecast.api.limits.throttle import Throttle
 from quotecast.api.market.services import HttpRequest, Services
-from quotecast.api.middleware.middleware import Edge
+from quotecast.api.middleware.middleware import Middleware
 from quotecast.api.worker.app import build_app
 from quotecast.limits.decision import Decision
 from quotecast.limits.fallback import LocalWindow
@@ -79,7 +79,7 @@ async def test_marked_read_is_routed_once_and_admitted_each_time(kind: str) -> N
         await app(scope, receive, send)  # type: ignore[arg-type]  # passed through
 
     repeats = Repeats(counted, throttle=throttle, parameters={f"/api/market/{kind}/{{name}}": ["times"]})
-    edge = Edge(repeats, cors_origins=["*"], account_origins=[], websocket_origins=["*"])
+    edge = Middleware(repeats, cors_origins=["*"], account_origins=[], websocket_origins=["*"])
     async with client_to(edge) as client:
         answers = [await client.get(f"/api/market/{kind}/ab?times=2") for _ in range(6)]
     assert [answer.status_code for answer in answers] == [200] * 5 + [429]

@@ -11,7 +11,7 @@ from quotecast.api.limits.access_log import access_log
 from quotecast.api.limits.repeats import Repeats
 from quotecast.api.limits.requests import Requests, span_attributes
 from quotecast.api.limits.throttle import Throttle
-from quotecast.api.middleware.middleware import Edge
+from quotecast.api.middleware.middleware import Middleware
 from quotecast.api.worker.app import build_app
 from quotecast.limits.decision import Decision
 from quotecast.limits.fallback import LocalWindow
@@ -85,7 +85,7 @@ class Limiter:
         self._window.give_back(key)
 
 
-def limited(requests: Requests) -> Edge:
+def limited(requests: Requests) -> Middleware:
     limiter = Limiter()
     made = services(full_mirrors())
     limits = Throttle(
@@ -98,7 +98,7 @@ def limited(requests: Requests) -> Edge:
     )
     routed = build_app(made, middleware=[limits.middleware])
     repeats = Repeats(routed, throttle=limits, parameters={})
-    return Edge(
+    return Middleware(
         repeats,
         cors_origins=["*"],
         account_origins=[],

@@ -66,7 +66,7 @@ log = structlog.get_logger()
 
 
 async def refuse(scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG001 - ASGI's signature
-    """ASGI application that answers with the refusal in the request's state; an `Edge` goes around it."""
+    """ASGI application that answers with the refusal in the request's state; `Middleware` goes around it."""
     await refuse_request(scope, send, request_state(scope).refusal or _AWAY)
 
 

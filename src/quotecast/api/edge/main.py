@@ -13,7 +13,6 @@ from functools import partial
 from typing import Final
 
 import uvloop
-from litestar import Litestar
 from msgspec.structs import replace
 
 from quotecast.access.book import Holder
@@ -21,50 +20,44 @@ from quotecast.access.errors import OutOfScope
 from quotecast.access.usage import Usage
 from quotecast.api.edge.feed_routes import ROUTERS
 from quotecast.api.edge.forward import Forward, dispatch, refuse
-from quotecast.api.gate.addresses import client_address, identify_by_address, networks
+from quotecast.api.gate.addresses import identify_by_address
 from quotecast.api.gate.admissions import credential_of
-from quotecast.api.gate.gate import Everybody, Gate
-from quotecast.api.limits.repeats import Repeats
-from quotecast.api.limits.requests import Requests, span_attributes
-from quotecast.api.limits.throttle import Throttle
+from quotecast.api.limits.requests import span_attributes
 from quotecast.api.market.names import Names
 from quotecast.api.market.past import Past
 from quotecast.api.market.searching import Searches
 from quotecast.api.market.services import NO_PROVIDER, MarketServices
-from quotecast.api.metrics.metrics import Worker, feed_families
+from quotecast.api.metrics.metrics import feed_families
 from quotecast.api.middleware.ambiguity import is_ambiguous
 from quotecast.api.route_table import Table
-from quotecast.api.routes.market.health import readiness_on_private_port
 from quotecast.api.views.views import Views
 from quotecast.api.worker.account_services import window_of
 from quotecast.api.worker.app import build_app
-from quotecast.api.worker.composition import capacity_of, limits_of, make_edge, observers_of, with_caches
-from quotecast.api.worker.lifetime import run_loops, serve_until_stopped, wait_for_data
-from quotecast.asgi import App, Scope
+from quotecast.api.worker.composition import (
+    in_front,
+    make_gate,
+    make_middleware,
+    make_parts,
+    make_throttle,
+    observers_of,
+)
+from quotecast.api.worker.lifetime import Worker, serve
+from quotecast.asgi import Scope
 from quotecast.bus.relay import RelayBus
 from quotecast.environment import PREFIX, value_of
 from quotecast.errors import SettingsError
 from quotecast.feed.documents import Documents
 from quotecast.feed.mirror import Mirror
-from quotecast.feed.relay import Relay
 from quotecast.limits.alone import WindowAlone
-from quotecast.limits.window import Window
 from quotecast.market.feeds import Feed
 from quotecast.market.movers import Floors
-from quotecast.observe import metrics, tracing
+from quotecast.observe import tracing
 from quotecast.observe.logs import configure_logs
 from quotecast.providers import reference
 from quotecast.providers.quotecast.offer import Origin
-from quotecast.redis import counts
 from quotecast.settings.checks import UNENCRYPTED, sends_secret_unencrypted
 from quotecast.settings.model import Settings
 from quotecast.settings.plans import plans_of
-from quotecast.stream import ticker
-from quotecast.stream.endpoint import Streams
-from quotecast.stream.feed_hubs import FeedHubs
-from quotecast.stream.hubs import hub_of
-from quotecast.stream.relays import Relays
-from quotecast.stream.room import Room
 
 #: The name of the provider of every feed.
 ORIGIN: Final = "origin"
@@ -105,88 +98,53 @@ _ORIGIN_ONLY: Final = re.compile("/+((api/+)?admin(/|$)|api/+auth/+ticket/*$)")
 
 
 async def _serve(settings: Settings) -> None:
-    """The composition root: opens everything here, and closes it in the reverse order."""
-    draining, serves = asyncio.Event(), asyncio.Event()
-    bus = RelayBus(settings.origin, settings.origin_secret)
-    services = _services(bus, settings, draining)
-    hubs = {feed: hub_of(services.mirrors[feed], settings.heartbeat_ms) for feed in services.configured()}
-    all_hubs = FeedHubs(hubs)
-    room, requests = Room(capacity_of(settings)), Requests()
+    """Opens everything here, serves, and closes it in the reverse order."""
     async with contextlib.AsyncExitStack() as stack:
-        traced = stack.enter_context(tracing.export_traces("quotecast-edge"))
-        window = await stack.enter_async_context(window_of(settings)) if settings.redis_url else WindowAlone()
-        routed, http = _routes(services, window, settings)
-        relays = Relays(bus, settings.relay_secret)
-        streams = Streams(
-            http,
-            all_hubs,
-            heartbeat_ms=settings.heartbeat_ms,
-            sockets_per_address=settings.sockets_per_address,
-            address_of=identify_by_address(settings.trusted_proxies),
-            relays=relays,
-        )
-        gate = _gate(streams, routed.state.table, services, settings)
-        local = traced(make_edge(gate, (), requests, settings), span_attributes)
-        forward = Forward(
-            settings.origin,
-            settings.trusted_proxies,
-            refusing=make_edge(refuse, (), requests, settings),
-            observers=observers_of(requests, settings),
-        )
-        stack.push_async_callback(forward.close)
-        app = dispatch(local, forward, partial(is_local, routed.state.table))
-        mirrors = {feed: hub.mirror for feed, hub in hubs.items()}
-        relay = Relay(bus, mirrors, services.documents, on_message=relays.publish)
-        await stack.enter_async_context(run_loops(relay.run(), ticker.run(hubs.values())))
-        counting = Worker(
-            requests=requests,
-            window=window,
-            hubs=all_hubs.named(),
-            streams=streams,
-            room=room,
-            relay=relay,
-            relays=relays,
-            monotonic=time.monotonic,
-        )
-        scraped = await stack.enter_async_context(
-            metrics.serve_metrics(
-                settings.metrics_host,
-                settings.metrics_port,
-                partial(feed_families, counting),
-                counts.families,
-                readiness=partial(readiness_on_private_port, services, serves.is_set),
-            )
-        )
-        await serve_until_stopped(
-            app,
-            settings,
-            loaded=partial(wait_for_data, relay, hubs),
-            introduction=lambda: _introduction(services, settings, window, room) + scraped,
-            room=room,
-            drain=streams.drain,
-            draining=draining,
-            serves=serves,
-        )
+        await serve(await _worker(stack, settings))
 
 
-def _routes(
-    services: MarketServices, window: Window | WindowAlone, settings: Settings
-) -> tuple[Litestar, App]:
-    """Returns the routed application, and the one in front that answers repeated reads."""
-    address_of = identify_by_address(settings.trusted_proxies)
-    throttle = Throttle(
-        window.check,
-        window.give_back,
-        limits=limits_of(settings),
-        find=services.names.find,
-        identify=address_of,
-        by_address=address_of,
+async def _worker(stack: contextlib.AsyncExitStack, settings: Settings) -> Worker:
+    """The composition root of an edge."""
+    traced = stack.enter_context(tracing.export_traces("quotecast-edge"))
+    draining, bus = asyncio.Event(), RelayBus(settings.origin, settings.origin_secret)
+    services = _services(bus, settings, draining)
+    window = await stack.enter_async_context(window_of(settings)) if settings.redis_url else WindowAlone()
+    throttle = make_throttle(
+        window, settings, services.names.find, identify_by_address(settings.trusted_proxies)
     )
     routed = build_app(
         services, routers=ROUTERS, middleware=[throttle.middleware] if settings.limits != "off" else []
     )
-    repeats = Repeats(routed, throttle=throttle, parameters=routed.state.documents.parameters)
-    return routed, with_caches(repeats, settings)
+    parts = make_parts(bus, services, window, in_front(routed, throttle, settings), settings)
+    gate = make_gate(
+        parts.streams,
+        routed.state.table,
+        settings,
+        finder=_NoKeys(),
+        usage=Usage(),
+        plans=plans_of(settings),
+        views=Views(services),
+        claims_of=lambda _scope: None,
+    )
+    observers = observers_of(parts.requests, settings)
+    forward = Forward(
+        settings.origin,
+        settings.trusted_proxies,
+        refusing=make_middleware(refuse, (), settings, observers),
+        observers=observers,
+    )
+    stack.push_async_callback(forward.close)
+    local = traced(make_middleware(gate, (), settings, observers), span_attributes)
+    return Worker(
+        name=f"edge of {settings.origin}",
+        settings=settings,
+        services=services,
+        app=dispatch(local, forward, partial(is_local, routed.state.table)),
+        parts=parts,
+        families=partial(feed_families, parts),
+        draining=draining,
+        notes="; limits of this worker alone" if isinstance(window, WindowAlone) else "",
+    )
 
 
 class _NoKeys:
@@ -216,23 +174,6 @@ class _NoKeys:
 
     async def leave_place(self, _holder: Holder, _name: str) -> None:
         """Does nothing."""
-
-
-def _gate(app: App, table: Table, services: MarketServices, settings: Settings) -> Gate:
-    """Returns the application behind the bounds of the plan of everybody."""
-    trusted = networks(settings.trusted_proxies)
-    return Gate(
-        app,
-        table,
-        finder=_NoKeys(),
-        usage=Usage(),
-        everybody=Everybody.of(plans_of(settings)),
-        views=Views(services),
-        address_of=identify_by_address(settings.trusted_proxies),
-        client_of=lambda scope: client_address(scope, trusted),
-        claims_of=lambda _scope: None,
-        clock=services.clock,
-    )
 
 
 def is_local(table: Table, scope: Scope) -> bool:
@@ -265,16 +206,3 @@ def _services(bus: RelayBus, settings: Settings, draining: asyncio.Event) -> Mar
         checks={"origin": bus.check},
         draining=draining.is_set,
     )
-
-
-def _introduction(
-    services: MarketServices, settings: Settings, window: Window | WindowAlone, room: Room
-) -> str:
-    infos = {feed: services.mirrors[feed].info for feed in services.configured()}
-    simulated = ", ".join(feed for feed, info in infos.items() if info and info.simulated)
-    note = f"; simulated data: {simulated}" if simulated else ""
-    feeds = f", feeds on ws://{settings.host}:{settings.feed_port}" if settings.feed_port else ""
-    limits = "; limits of this worker alone" if isinstance(window, WindowAlone) else ""
-    most = f"; at most {room.capacity.feeds:,} feeds ({room.capacity.reason})"
-    served = f"{', '.join(infos) or 'no feed'}{note}{limits}{most}"
-    return f"edge of {settings.origin} on http://{settings.host}:{settings.port}{feeds}: {served}"

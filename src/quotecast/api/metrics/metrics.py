@@ -29,7 +29,7 @@ from quotecast.stream.room import Room
 _STATES = ("live", "stale", "down")
 
 
-class Worker(Struct, frozen=True, kw_only=True):
+class WorkerParts(Struct, frozen=True, kw_only=True):
     """The components of every worker that have counters."""
 
     requests: Requests
@@ -44,7 +44,7 @@ class Worker(Struct, frozen=True, kw_only=True):
     monotonic: Callable[[], float]
 
 
-class ApiWorker(Worker, frozen=True, kw_only=True):
+class ApiWorkerParts(WorkerParts, frozen=True, kw_only=True):
     """The components of a worker with accounts and upstreams."""
 
     cache: RedisCache
@@ -57,7 +57,7 @@ class ApiWorker(Worker, frozen=True, kw_only=True):
     calls: Calls
 
 
-def feed_families(worker: Worker) -> Iterator[Metric]:
+def feed_families(worker: WorkerParts) -> Iterator[Metric]:
     """Yields the metrics that every worker has."""
     mirrors = {feed: hub.mirror for feed, hub in worker.hubs.items()}
     yield from _http(worker.requests)
@@ -70,7 +70,7 @@ def feed_families(worker: Worker) -> Iterator[Metric]:
     yield from _relays(worker.relays)
 
 
-def families(worker: ApiWorker) -> Iterator[Metric]:
+def families(worker: ApiWorkerParts) -> Iterator[Metric]:
     """Yields all metrics of a worker with accounts and upstreams."""
     yield from feed_families(worker)
     yield from _cache(worker.cache)

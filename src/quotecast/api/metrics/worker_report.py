@@ -6,7 +6,7 @@ from collections.abc import Coroutine, Mapping
 from typing import Any, Final
 
 from quotecast.api.limits.requests import Requests
-from quotecast.api.metrics.metrics import ApiWorker
+from quotecast.api.metrics.metrics import ApiWorkerParts
 from quotecast.market.feeds import Feed
 from quotecast.operators.reports.model import MAX_ENTRIES, FeedReport, KeyReport, LimitReport, WorkerReport
 from quotecast.operators.reports.reporter import Reporter
@@ -22,7 +22,7 @@ _MOST_COUNTS: Final = 50
 class WorkerReporter:
     """Makes the reports of a worker. `providers` are the configured ones by feed."""
 
-    def __init__(self, worker: ApiWorker, providers: Mapping[Feed, str]) -> None:
+    def __init__(self, worker: ApiWorkerParts, providers: Mapping[Feed, str]) -> None:
         self._worker = worker
         self._providers = {str(feed): provider for feed, provider in providers.items()}
         self._requests = 0
@@ -68,7 +68,7 @@ class WorkerReporter:
 
 
 def report_loops(
-    admin: tuple[object, ReportStore] | None, worker: ApiWorker, providers: Mapping[Feed, str]
+    admin: tuple[object, ReportStore] | None, worker: ApiWorkerParts, providers: Mapping[Feed, str]
 ) -> list[Coroutine[Any, Any, None]]:
     """Returns the loop of reports; nothing where the operator's page is off."""
     if admin is None:
@@ -81,7 +81,7 @@ def _total(requests: Requests) -> int:
     return sum(each.count for each in requests.latencies().values())
 
 
-def _keys(worker: ApiWorker, clients: Clients) -> list[KeyReport]:
+def _keys(worker: ApiWorkerParts, clients: Clients) -> list[KeyReport]:
     """Returns the keys with the most sockets, then those with the most requests."""
     sockets = Counter(clients.of_keys())
     busiest = {key: requests for key, (requests, _) in worker.keys.usage.busiest(MAX_ENTRIES).items()}

@@ -43,7 +43,7 @@ _BAD_REQUEST: Final = b'{"detail":"Bad Request","code":"bad_request","request_id
 _NO_STORE: Final = (b"cache-control", b"no-store")
 
 
-class Edge:
+class Middleware:
     """ASGI application around the routed one; every HTTP answer leaves through it.
 
     - The edge echoes an `X-Request-ID` that is short and harmless, or makes one; routes find it in its state.

@@ -1,88 +1,121 @@
 """The parts of a worker, made from its settings."""
 
 import asyncio
+import contextlib
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, Final
+
+from litestar import Litestar
+from msgspec import Struct
 
 from quotecast import parent
 from quotecast.access.plans import Plan
+from quotecast.access.usage import Usage
 from quotecast.alerts.outbound import make_outbound
 from quotecast.alerts.push import make_vapid
 from quotecast.api.accounts.alert_services import Alerts
 from quotecast.api.bars.market import exchange_of
 from quotecast.api.gate.addresses import client_address, identify_by_address, networks
+from quotecast.api.gate.admissions import Finder
 from quotecast.api.gate.gate import Everybody, Gate
-from quotecast.api.gate.identity import identify_by_user, valid_claims
 from quotecast.api.limits.access_log import access_log
 from quotecast.api.limits.caches import CacheLimits
+from quotecast.api.limits.repeats import Repeats
 from quotecast.api.limits.requests import Requests
-from quotecast.api.limits.throttle import Throttle
+from quotecast.api.limits.throttle import Find, Throttle
 from quotecast.api.market.names import Names
 from quotecast.api.market.past import Past
 from quotecast.api.market.searching import Searches
-from quotecast.api.market.services import Accounts, Services
-from quotecast.api.middleware.middleware import Edge, Observer
+from quotecast.api.market.services import MarketServices, Services
+from quotecast.api.metrics.metrics import WorkerParts
+from quotecast.api.middleware.middleware import Middleware, Observer
 from quotecast.api.route_table import Table
-from quotecast.api.views.delayed import DelayedMarket
 from quotecast.api.views.views import Views
 from quotecast.api.worker import checks, sources
+from quotecast.api.worker.account_services import open_accounts, window_of
 from quotecast.asgi import App
 from quotecast.bus.redis import RedisBus
-from quotecast.cache.base import Cache
+from quotecast.bus.relay import RelayBus
+from quotecast.cache.redis import RedisCache
 from quotecast.feed.documents import Documents
+from quotecast.feed.hub import Hub
 from quotecast.feed.mirror import Mirror
+from quotecast.feed.relay import Relay
 from quotecast.history.opening import open_store
 from quotecast.history.reader import StoredBars
 from quotecast.history.segments import Store
+from quotecast.limits.alone import WindowAlone
+from quotecast.limits.budget import budget
 from quotecast.limits.window import Window
 from quotecast.market.feeds import Feed
 from quotecast.market.movers import Floors
 from quotecast.providers import reference
-from quotecast.providers.base import Admission
-from quotecast.providers.offer import Budgets
 from quotecast.providers.offers import NONE
 from quotecast.settings.model import Settings, history_folder
 from quotecast.stream.capacity import OWN_FILES, Capacity, capacity, memory, open_files
 from quotecast.stream.endpoint import Streams
 from quotecast.stream.feed_hubs import FeedHubs
+from quotecast.stream.hubs import hub_of
 from quotecast.stream.relays import Relays
 from quotecast.stream.replay import Replays
+from quotecast.stream.room import Room
+from quotecast.users.tokens import Claims
+
+#: Reads of bars of the past per upstream and minute, over all workers; the present ones do not count.
+PAST_READS: Final = 120
 
 
-def make_services(
-    settings: Settings,
-    *,
-    bus: RedisBus,
-    cache: Cache,
-    accounts: Accounts,
-    budgets: Budgets,
-    past_reads: Callable[[str], Admission],
-    draining: asyncio.Event,
-) -> Services:
-    """Returns the services of the routes; the mirrors and documents are still empty."""
-    mirrors, documents = {feed: Mirror(feed) for feed in Feed}, Documents()
-    return Services(
-        mirrors=mirrors,
-        documents=documents,
-        names=Names(mirrors, documents),
-        searches=Searches(mirrors, documents),
-        history=sources.history_providers(settings, budgets, lambda: exchange_of(mirrors[Feed.STOCKS].info)),
-        financials=sources.financials_provider(settings, budgets),
-        unlisted=sources.unlisted_admission(settings, budgets),
-        past_reads=past_reads,
-        stored_bars=StoredBars(accounts.database),
-        cache=cache,
-        accounts=accounts,
-        alerts=make_alerts(settings),
-        past=Past(history_store(settings)),
-        shares={stock.ticker: stock.shares for stock in reference.stocks()},
-        floors=Floors(settings.movers_min_price, settings.movers_min_volume),
-        providers={feed: ",".join(settings.providers_of(feed)) or NONE for feed in Feed},
-        clock=time.time,
-        monotonic=time.monotonic,
-        checks=_checks(bus, settings),
-        draining=draining.is_set,
-    )
+class Opened(Struct, frozen=True, kw_only=True):
+    """The services of a worker, with the parts of them that metrics and feeds use."""
+
+    services: Services
+    bus: RedisBus
+    cache: RedisCache
+    #: Calls that remain in each upstream's plan, by name.
+    left: Mapping[str, int]
+
+
+@contextlib.asynccontextmanager
+async def open_services(
+    settings: Settings, plans: Mapping[str, Plan], draining: asyncio.Event
+) -> AsyncIterator[Opened]:
+    """Opens the services of the routes; the mirrors and documents are still empty."""
+    bus = RedisBus(settings.redis_url, settings.redis_prefix)
+    async with contextlib.AsyncExitStack() as stack:
+        stack.push_async_callback(bus.close)
+        cache = await stack.enter_async_context(RedisCache(settings.redis_url, settings.redis_prefix))
+        accounts = await stack.enter_async_context(open_accounts(settings, plans))
+        window = await stack.enter_async_context(window_of(settings, ":budgets"))
+        left: dict[str, int] = {}
+        budgets = partial(budget, window.check, left=left)
+        mirrors, documents = {feed: Mirror(feed) for feed in Feed}, Documents()
+        services = Services(
+            mirrors=mirrors,
+            documents=documents,
+            names=Names(mirrors, documents),
+            searches=Searches(mirrors, documents),
+            history=sources.history_providers(
+                settings, budgets, lambda: exchange_of(mirrors[Feed.STOCKS].info)
+            ),
+            financials=sources.financials_provider(settings, budgets),
+            unlisted=sources.unlisted_admission(settings, budgets),
+            past_reads=lambda upstream: budget(window.check, f"{upstream}'s past bars", PAST_READS),
+            stored_bars=StoredBars(accounts.database),
+            cache=cache,
+            accounts=accounts,
+            alerts=make_alerts(settings),
+            past=Past(history_store(settings)),
+            shares={stock.ticker: stock.shares for stock in reference.stocks()},
+            floors=Floors(settings.movers_min_price, settings.movers_min_volume),
+            providers={feed: ",".join(settings.providers_of(feed)) or NONE for feed in Feed},
+            clock=time.time,
+            monotonic=time.monotonic,
+            checks=_checks(bus, settings),
+            draining=draining.is_set,
+        )
+        yield Opened(services=services, bus=bus, cache=cache, left=left)
 
 
 def make_alerts(settings: Settings) -> Alerts:
@@ -95,41 +128,77 @@ def make_alerts(settings: Settings) -> Alerts:
     )
 
 
-def make_throttle(services: Services, window: Window, settings: Settings) -> Throttle:
+def make_throttle(
+    window: Window | WindowAlone,
+    settings: Settings,
+    find: Find,
+    identify: Callable[[Any], str],
+) -> Throttle:
     """Returns the rate limits of all paths."""
-    accounts = services.accounts
     return Throttle(
         window.decide,
         window.give_back,
         limits=limits_of(settings),
-        find=services.names.find,
-        identify=identify_by_user(accounts.tokens, accounts.address_of),
-        by_address=accounts.address_of,
+        find=find,
+        identify=identify,
+        by_address=identify_by_address(settings.trusted_proxies),
     )
 
 
-def with_caches(app: App, settings: Settings) -> App:
-    """Returns the application behind the recognition of caches in front, where they count requests."""
+def in_front(routed: Litestar, throttle: Throttle, settings: Settings) -> App:
+    """Returns the application that answers repeated reads before the routes do.
+
+    Behind caches that count requests, it also recognises those caches.
+    """
+    app = Repeats(routed, throttle=throttle, parameters=routed.state.documents.parameters)
     if settings.limits != "edge":
         return app
     return CacheLimits(app, key=settings.edge_key, trusted_proxies=settings.trusted_proxies)
 
 
-def make_streams(http: App, hubs: FeedHubs, settings: Settings, relays: Relays) -> Streams:
-    """Returns the feeds' endpoints in front of the HTTP application."""
-    return Streams(
-        http,
-        hubs,
-        heartbeat_ms=settings.heartbeat_ms,
-        sockets_per_address=settings.sockets_per_address,
-        address_of=identify_by_address(settings.trusted_proxies),
-        replays=Replays(
-            history_store(settings),
-            per_address=settings.replays_per_address,
-            per_worker=settings.replays_per_worker,
+def make_parts(
+    bus: RedisBus | RelayBus,
+    services: MarketServices,
+    window: Window | WindowAlone,
+    http: App,
+    settings: Settings,
+    *,
+    late_hubs: Mapping[Feed, Hub] = {},
+    replays: Replays | None = None,
+) -> WorkerParts:
+    """Returns the feeds of a process in front of its HTTP application, with all that metrics read of them."""
+    hubs = {feed: hub_of(services.mirrors[feed], settings.heartbeat_ms) for feed in services.configured()}
+    all_hubs = FeedHubs(hubs, late_hubs, settings.delay_seconds)
+    relays = Relays(bus, settings.relay_secret)
+    # The relay ignores data on the bus of a feed that no longer has a provider.
+    mirrors = {feed: hub.mirror for feed, hub in hubs.items()}
+    return WorkerParts(
+        requests=Requests(),
+        window=window,
+        hubs=all_hubs.named(),
+        streams=Streams(
+            http,
+            all_hubs,
             heartbeat_ms=settings.heartbeat_ms,
+            sockets_per_address=settings.sockets_per_address,
+            address_of=identify_by_address(settings.trusted_proxies),
+            replays=replays,
+            relays=relays,
         ),
+        room=Room(capacity_of(settings)),
+        relay=Relay(bus, mirrors, services.documents, on_message=relays.publish),
         relays=relays,
+        monotonic=time.monotonic,
+    )
+
+
+def make_replays(settings: Settings) -> Replays:
+    """Returns the replays of recorded segments."""
+    return Replays(
+        history_store(settings),
+        per_address=settings.replays_per_address,
+        per_worker=settings.replays_per_worker,
+        heartbeat_ms=settings.heartbeat_ms,
     )
 
 
@@ -142,31 +211,34 @@ def history_store(settings: Settings) -> Store | None:
 
 def make_gate(
     app: App,
-    services: Services,
-    plans: Mapping[str, Plan],
-    settings: Settings,
-    delayed: DelayedMarket | None,
-    *,
-    http: App,
     table: Table,
+    settings: Settings,
+    *,
+    http: App | None = None,
+    finder: Finder,
+    usage: Usage,
+    plans: Mapping[str, Plan],
+    views: Views,
+    claims_of: Callable[[Any], Claims | None],
+    clock: Callable[[], float] = time.time,
 ) -> Gate:
     """Returns the application behind the recognition of API keys and the bounds of plans.
 
     `app` serves feeds and passes all else on to `http`; `table` has the routes of both.
     """
-    accounts, trusted = services.accounts, networks(settings.trusted_proxies)
+    trusted = networks(settings.trusted_proxies)
     return Gate(
         app,
         table,
         http=http,
-        finder=accounts.keys,
-        usage=accounts.keys.usage,
+        finder=finder,
+        usage=usage,
         everybody=Everybody.of(plans),
-        views=Views(services, delayed),
-        address_of=accounts.address_of,
+        views=views,
+        address_of=identify_by_address(settings.trusted_proxies),
         client_of=lambda scope: client_address(scope, trusted),
-        claims_of=valid_claims(accounts.tokens),
-        clock=services.clock,
+        claims_of=claims_of,
+        clock=clock,
     )
 
 
@@ -176,16 +248,18 @@ def observers_of(requests: Requests, settings: Settings) -> list[Observer]:
     return [requests.observe, *logged]
 
 
-def make_edge(app: App, private: tuple[str, ...], requests: Requests, settings: Settings) -> Edge:
+def make_middleware(
+    app: App, private: tuple[str, ...], settings: Settings, observers: Sequence[Observer] = ()
+) -> Middleware:
     """Returns the application behind everything that each request passes."""
-    return Edge(
+    return Middleware(
         app,
         cors_origins=settings.cors_origins,
         account_origins=settings.account_origins,
         local_accounts=settings.mode == "development",
         websocket_origins=settings.websocket_origins,
         private=private,
-        observers=observers_of(requests, settings),
+        observers=observers,
     )
 
 

@@ -2,45 +2,75 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
+from functools import partial
 from typing import Any, Final
 
+from msgspec import Struct
+from prometheus_client import Metric
+
 from quotecast import parent
+from quotecast.api.market.services import MarketServices
+from quotecast.api.metrics.metrics import WorkerParts
 from quotecast.api.middleware.pages import Pages, build_time, built_folder, built_pages, can_build
-from quotecast.api.worker.serving import serve
+from quotecast.api.routes.market.health import readiness_on_private_port
+from quotecast.api.worker.serving import open_servers
 from quotecast.asgi import App
 from quotecast.errors import ServerFailedError
-from quotecast.feed.hub import Hub
-from quotecast.feed.relay import Relay
 from quotecast.garbage import freeze_present_objects
-from quotecast.market.feeds import Feed
+from quotecast.observe import metrics
+from quotecast.redis import counts
 from quotecast.settings.model import Settings
-from quotecast.stream.room import Room
+from quotecast.stream import ticker
 
 FIRST_DATA_SECONDS: Final = 5.0
 BUS_SECONDS: Final = 30.0
 
 
-async def serve_until_stopped(
-    app: App,
-    settings: Settings,
-    *,
-    loaded: Callable[[], Awaitable[None]],
-    introduction: Callable[[], str],
-    room: Room,
-    drain: Callable[[], Awaitable[None]],
-    draining: asyncio.Event,
-    serves: asyncio.Event,
-    on_stop: Callable[[], None] = lambda: None,
-    with_admin: bool = False,
-) -> None:
-    """Serves clients until a signal to stop, `with_admin` the operator's page too. Raises ServerFailedError.
+class Worker(Struct, frozen=True, kw_only=True):
+    """What a process serves, and the loops that it runs meanwhile."""
 
-    Sets `serves` once the ports are open, and `draining` before they close; announces the worker when it has
-    `loaded` the first data.
+    #: The name of the process in its introduction.
+    name: str
+    settings: Settings
+    services: MarketServices
+    app: App
+    parts: WorkerParts
+    families: Callable[[], Iterator[Metric]]
+    #: Endless loops beside those of the feeds.
+    loops: Sequence[Coroutine[Any, Any, None]] = ()
+    #: Set before the ports close.
+    draining: asyncio.Event
+    on_stop: Callable[[], None] = lambda: None
+    #: Whether the operator's page is served too.
+    with_admin: bool = False
+    #: What the introduction says of this worker beside its feeds, such as `; delayed plans, 900 s late`.
+    notes: str = ""
+
+
+async def serve(worker: Worker) -> None:
+    """Runs the feeds, the loops and the port of metrics, and serves clients until a signal to stop.
+
+    Raises ServerFailedError.
     """
+    settings, parts, serves = worker.settings, worker.parts, asyncio.Event()
+    port = metrics.serve_metrics(
+        settings.metrics_host,
+        settings.metrics_port,
+        worker.families,
+        counts.families,
+        readiness=partial(readiness_on_private_port, worker.services, serves.is_set),
+    )
+    loops = run_loops(parts.relay.run(), ticker.run(parts.hubs.values()), *worker.loops)
+    async with loops, port as scraped:
+        await _serve_until_stopped(worker, serves, scraped)
+
+
+async def _serve_until_stopped(worker: Worker, serves: asyncio.Event, scraped: str) -> None:
+    """Sets `serves` once the ports are open; announces the worker when it has the first data."""
+    settings, parts = worker.settings, worker.parts
     stop = asyncio.create_task(parent.wait_for_stop())
-    first = asyncio.ensure_future(loaded())
+    first = asyncio.ensure_future(_wait_for_data(worker))
     if parent.has_parent():
         # Other workers listen on the same port: a worker without data leaves the clients to them.
         await _wait_for_first(stop, first)
@@ -48,20 +78,32 @@ async def serve_until_stopped(
         return
     folder = built_folder()
     built = build_time(folder)
-    pages = Pages(app, built_pages(folder, with_admin=with_admin))
-    builds = [pages.follow_builds(folder, built, with_admin=with_admin)] if can_build(folder) else []
-    async with run_loops(*builds), serve(pages, app, settings, room, drain) as ended:
+    pages = Pages(worker.app, built_pages(folder, with_admin=worker.with_admin))
+    builds = [pages.follow_builds(folder, built, with_admin=worker.with_admin)] if can_build(folder) else []
+    servers = open_servers(pages, worker.app, settings, parts.room, parts.streams.drain)
+    async with run_loops(*builds), servers as ended:
         serves.set()
         await _wait_for_first(ended, stop, first)
         first.cancel()
         freeze_present_objects()
         if not ended.done():
-            await _announce(introduction(), ended, stop)
+            await _announce(_introduction(worker) + scraped, ended, stop)
         stop.cancel()
         if ended.done():
             raise ServerFailedError(f"the HTTP server ended; is port {settings.port} taken?")
-        draining.set()
-        on_stop()
+        worker.draining.set()
+        worker.on_stop()
+
+
+def _introduction(worker: Worker) -> str:
+    settings, services, most = worker.settings, worker.services, worker.parts.room.capacity
+    infos = {feed: services.mirrors[feed].info for feed in services.configured()}
+    simulated = ", ".join(feed for feed, info in infos.items() if info and info.simulated)
+    note = f"; simulated data: {simulated}" if simulated else ""
+    feeds = f", feeds on ws://{settings.host}:{settings.feed_port}" if settings.feed_port else ""
+    served = f"{', '.join(infos) or 'no feed'}{note}{worker.notes}"
+    room = f"; at most {most.feeds:,} feeds ({most.reason})"
+    return f"{worker.name} on http://{settings.host}:{settings.port}{feeds}: {served}{room}"
 
 
 async def _announce(line: str, *tasks: asyncio.Task[None]) -> None:
@@ -89,15 +131,16 @@ async def run_loops(*loops: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
         raise errors.exceptions[0] from None
 
 
-async def wait_for_data(relay: Relay, hubs: Mapping[Feed, Hub]) -> None:
+async def _wait_for_data(worker: Worker) -> None:
     """Waits for the first data, so that a worker that calls itself ready can answer.
 
     Waits FIRST_DATA_SECONDS for feeds without data, and BUS_SECONDS for a bus that does not answer.
     """
     loop = asyncio.get_running_loop()
     began = loop.time()
+    mirrors = [worker.services.mirrors[feed] for feed in worker.services.configured()]
     # Polls: it happens once, at the start, and is not worth an event in the mirror.
-    while not all(hub.mirror.loaded for hub in hubs.values()):
-        if loop.time() - began > (FIRST_DATA_SECONDS if relay.has_asked else BUS_SECONDS):
+    while not all(mirror.loaded for mirror in mirrors):
+        if loop.time() - began > (FIRST_DATA_SECONDS if worker.parts.relay.has_asked else BUS_SECONDS):
             return
         await asyncio.sleep(0.01)

@@ -33,7 +33,7 @@ _LIMIT_SECONDS: Final = 1.0
 
 
 @contextlib.asynccontextmanager
-async def serve(
+async def open_servers(
     http: App, feeds: App, settings: Settings, room: Room, drain: Callable[[], Awaitable[None]]
 ) -> AsyncIterator[asyncio.Task[None]]:
     """Serves until the context ends; the task ends early only when granian fails. Raises ServerFailedError.
