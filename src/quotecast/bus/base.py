@@ -63,10 +63,10 @@ class Change(Struct, frozen=True, gc=False, omit_defaults=True):
     """A symbol's newest quote, encoded; `full` if other than its moving fields changed."""
 
     quote: Raw
+    #: The quote's key.
+    key: str
     full: bool = False
-    #: The quote's key; `wire.decode_message` adds it to messages of older versions, which lack it.
-    key: str = ""
-    #: The symbol's bars in progress, an encoded `Progress`; empty in messages of older versions.
+    #: The symbol's bars in progress, an encoded `Progress`; empty where there are none.
     bars: bytes = b""
 
 

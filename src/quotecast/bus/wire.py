@@ -5,9 +5,9 @@ from hashlib import blake2b
 from typing import Final, TypeVar
 
 import msgspec
-from msgspec import Raw, structs
+from msgspec import Raw
 
-from quotecast.bus.base import Batch, Change, Document, FeedInfo, Message, StoredQuote
+from quotecast.bus.base import Change, Document, FeedInfo, Message, StoredQuote
 from quotecast.errors import UnreadableState
 from quotecast.market.assets import Asset
 from quotecast.market.crossings import Crossing
@@ -48,15 +48,12 @@ def decode_message(data: bytes) -> Message | None:
         return None
     except _DECODE_ERRORS as error:
         raise UnreadableState(f"unreadable data on the bus: {error}") from None
-    # All changes of a batch come from one ingest, so all have a key or none.
-    if isinstance(message, Batch) and message.changes and not message.changes[0].key:
-        return structs.replace(message, changes=[_with_key(change) for change in message.changes])
     return message
 
 
 def encode_change(quote: Quote, *, full: bool = False, bars: Progress | None = None) -> Change:
     """Returns the change to a quote and its bars in progress."""
-    return Change(Raw(encode(quote)), full, quote.key, encode(bars) if bars is not None else b"")
+    return Change(Raw(encode(quote)), quote.key, full, encode(bars) if bars is not None else b"")
 
 
 def decode_quote(data: Raw) -> Quote:
@@ -65,10 +62,6 @@ def decode_quote(data: Raw) -> Quote:
         return _quote_decoder.decode(data)
     except _DECODE_ERRORS as error:
         raise UnreadableState(f"unreadable data on the bus: {error}") from None
-
-
-def _with_key(change: Change) -> Change:
-    return structs.replace(change, key=decode_quote(change.quote).key)
 
 
 def decode_stored(data: bytes) -> StoredQuote:

@@ -169,9 +169,7 @@ async def open_account(run: Run, claims: Claims, *, writing: bool) -> Account:
     A token is revoked when its session has ended, or the user has another token version or is disabled.
     With `writing`, other writers to this account wait until the transaction ends.
     """
-    query = User.select().where(User.id == claims.sub)
-    if claims.sid is not None:
-        query = query.where(_has_session(claims.sid))
+    query = User.select().where(User.id == claims.sub, _has_session(claims.sid))
     # Weaker than FOR UPDATE: others may still write rows that refer to the user.
     rows = await run(query.lock_rows("NO KEY UPDATE") if writing else query)
     if not rows:

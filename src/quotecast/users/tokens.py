@@ -29,12 +29,11 @@ UserId = Annotated[str, Meta(pattern=r"\A[0-9a-f]{24}\Z")]
 TokenId = Annotated[str, Meta(min_length=1, max_length=64)]
 
 
-class Claims(Struct, frozen=True, gc=False, omit_defaults=True):
+class Claims(Struct, frozen=True, gc=False):
     """The claims of a token: its user (`sub`), and when it was issued and expires, in Unix seconds.
 
     `ver` is the user's token version at that time; the token is invalid once the user has another one. `sid`
-    is the session; the token is invalid once the session has ended. Tokens of releases without sessions lack
-    it.
+    is the session; the token is invalid once the session has ended.
     """
 
     sub: UserId
@@ -42,7 +41,7 @@ class Claims(Struct, frozen=True, gc=False, omit_defaults=True):
     exp: Seconds
     jti: TokenId
     ver: Seconds
-    sid: UserId | None = None
+    sid: UserId
 
 
 class Device(Struct, frozen=True, gc=False):
@@ -67,7 +66,7 @@ class Tokens:
         self._claims: OrderedDict[str, Claims] = OrderedDict()
         self._void: OrderedDict[str, None] = OrderedDict()
 
-    def issue(self, user_id: str, version: int, session: str | None = None) -> str:
+    def issue(self, user_id: str, version: int, session: str) -> str:
         """Returns a new token for a user at a token version, in a session."""
         now = int(self._clock())
         token_id = secrets.token_hex(12)

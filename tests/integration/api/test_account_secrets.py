@@ -186,7 +186,7 @@ async def test_nothing_that_is_printed_holds_a_secret(accounts_url: str, shown: 
 async def test_no_trace_of_an_error_holds_a_secret(accounts_url: str) -> None:
     """A printed error with its causes contains no secret."""
     async with account_service(accounts_url) as service:
-        token = service.accounts.tokens.issue("019a9c3f5b2d4f6a8c0e1b2d", 0)
+        token = service.accounts.tokens.issue("019a9c3f5b2d4f6a8c0e1b2d", 0, "019a9c3f5b2d4f6a8c0e1b2e")
         for bad in (f"{token}x", token[:-4], f"{token}.{token}"):
             with pytest.raises(Exception, match="Invalid or expired token") as raised:
                 service.accounts.tokens.read(bad)

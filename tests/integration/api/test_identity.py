@@ -90,7 +90,7 @@ async def test_a_token_of_nobody_is_refused(service: AccountService) -> None:
     """Our own signature does not help a user who never existed or was deleted."""
     user = await service.register()
     issue = service.accounts.tokens.issue
-    stranger = issue(new_id(lambda: 0.0), 0)
+    stranger = issue(new_id(lambda: 0.0), 0, new_id(lambda: 0.0))
     assert refusal(await get(service, f"Bearer {stranger}")) == INVALID
     await change(service, lambda run: users.delete(run, user.email))
     assert refusal(await user.get(PROFILE)) == INVALID
@@ -100,7 +100,8 @@ async def test_a_token_of_nobody_is_refused(service: AccountService) -> None:
 async def test_revoked_tokens_are_refused_at_once(service: AccountService) -> None:
     """All earlier tokens are void, for reading and for writing; a new login works."""
     user, other = await service.register(), await service.register("other@example.com")
-    future = service.accounts.tokens.issue(user.id, 1)
+    session = service.accounts.tokens.read(user.token).sid
+    future = service.accounts.tokens.issue(user.id, 1, session)
     assert refusal(await get(service, f"Bearer {future}")) == INVALID
     await change(service, lambda run: users.revoke_tokens(run, user.email))
     assert refusal(await user.get(PROFILE)) == INVALID

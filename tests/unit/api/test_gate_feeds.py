@@ -53,19 +53,6 @@ async def plan_of(kind: str, path: str, session: str = "") -> str:
     return grant.plan_name
 
 
-@pytest.mark.parametrize(
-    ("kind", "path", "plan"),
-    [
-        ("websocket", "/api/ws/market", "anonymous"),
-        ("http", "/api/sse/market", "anonymous"),
-        ("http", "/api/market/quotes", "user"),
-    ],
-)
-async def test_a_login_without_a_session_opens_no_feed(kind: str, path: str, plan: str) -> None:
-    """A feed outlives such a login, and nothing would end it: it has the plan of everybody."""
-    assert await plan_of(kind, path) == plan
-
-
 @pytest.mark.parametrize(("session", "plan"), [("open", "user"), ("ended", "anonymous")])
 async def test_reads_have_the_plan_of_users_until_the_session_ends(session: str, plan: str) -> None:
     assert await plan_of("http", "/api/market/quotes", session) == plan

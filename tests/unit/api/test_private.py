@@ -71,7 +71,7 @@ async def test_a_new_secured_route_is_private_by_its_own_declaration() -> None:
     made = services(empty_mirrors(), accounts=SimpleNamespace(tokens=issued))
     async with client_of(made, extra_handlers=[alerts]) as client:
         stranger = await client.get("/api/market/alerts/1", headers=OTHER)
-        bearer = {"authorization": f"Bearer {issued.issue(USER, 0)}"}
+        bearer = {"authorization": f"Bearer {issued.issue(USER, 0, USER)}"}
         private = await client.get("/api/market/alerts/1", headers=OTHER | bearer)
         public = await client.get("/api/health", headers=OTHER)
     assert (stranger.status_code, stranger.json()["code"]) == (401, "not_authenticated")

@@ -149,8 +149,7 @@ class Gate:
         if not (self._everybody.users_differ and is_stream(route)):
             return None
         claims = self._claims_of(scope)
-        # Tokens of releases without sessions have none that could end.
-        return await self._finder.find_session(claims.sid) if claims and claims.sid else None
+        return await self._finder.find_session(claims.sid) if claims else None
 
     async def _everybodys(self, scope: Scope, route: Route | None) -> Grant | None:
         """Returns the grant of a request without a key, and of a stream without a session."""
@@ -160,8 +159,7 @@ class Gate:
         claims = self._claims_of(scope)
         if claims is None:
             return both.anonymous
-        # Tokens of releases without sessions have none that could end.
-        is_users = not claims.sid or await self._finder.is_open_session(claims.sid)
+        is_users = await self._finder.is_open_session(claims.sid)
         return both.user if is_users else both.anonymous
 
     def _check_place_of_use(self, key: Key, scope: Scope) -> None:
