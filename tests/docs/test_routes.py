@@ -4,7 +4,7 @@ import re
 
 from docs.pages import DOCS, README
 from quotecast.api.market.services import Services
-from quotecast.api.worker import sources
+from quotecast.api.worker import composition
 from quotecast.api.worker.app import build_app
 from quotecast.api.worker.private import private_prefixes
 from quotecast.feed.documents import Documents
@@ -30,7 +30,7 @@ def no_budget(_upstream: str, _limit: int) -> Admission:
 
 def everything() -> Services:
     """Returns the services of an application that has an answer on every route."""
-    offered = sources.history_providers(Settings(), no_budget, lambda: EXCHANGE)
+    offered = composition.history_providers(Settings(), no_budget, lambda: EXCHANGE)
     documents = Documents()
     documents.news.take(news_of(article()))
     documents.assets.take(assets_of(asset()))
@@ -39,7 +39,7 @@ def everything() -> Services:
         documents=documents,
         # The provider of the mirrors' quotes.
         history={feed: dict.fromkeys(["test"], each["simulator"]) for feed, each in offered.items() if each},
-        financials=sources.financials_provider(Settings(), no_budget),
+        financials=composition.financials_provider(Settings(), no_budget),
     )
 
 

@@ -15,7 +15,7 @@ from datetime import date, timedelta
 
 from fakes.http import Answer, FakeHttp, HttpRequest, Row
 from quotecast.providers.reference import doviz_instruments
-from quotecast.providers.truncgil.wire import CODES
+from quotecast.providers.truncgil.client import CODES
 
 NO_BULLETIN = Answer(b"<html>404</html>", 404, "text/html")
 NO_AGENT = Answer(b"<html>403 Forbidden</html>", 403, "text/html")

@@ -7,18 +7,24 @@ beginning of an answer only.
 """
 
 import asyncio
+import socket
 import ssl
-from collections.abc import Collection, Iterable, Mapping
+import threading
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from ipaddress import ip_address
 from typing import Any, Final
 
 import httpcore
 import httpx
 from msgspec import Struct
 
-from quotecast.alerts.networks import LOOPBACK, Network, is_admitted, networks_of
-from quotecast.alerts.resolver import Resolve, Resolver
+from quotecast.alerts.networks import LOOPBACK, Address, Network, is_admitted, networks_of
 from quotecast.alerts.urls import BadUrl, Target, parse_url
 
+#: Look-ups at once; a thread whose caller stopped waiting counts until it ends.
+MAX_THREADS: Final = 16
+#: Returns the addresses of a host name. Raises OSError.
+Resolve = Callable[[str, int], Awaitable[list[Address]]]
 #: Seconds from the look-up of the name to the end of the answer.
 TIMEOUT_SECONDS: Final = 10.0
 #: Bytes of an answer's body that the client reads before it closes the connection.
@@ -234,3 +240,46 @@ def _words_of(error: Exception) -> str:
     if isinstance(error.__cause__, ssl.SSLError) or "SSL" in text:
         return "TLS failed"
     return text if text.startswith("the host name") else "no connection"
+
+
+class Resolver:
+    """Resolves names in at most `threads` threads."""
+
+    def __init__(self, threads: int = MAX_THREADS) -> None:
+        self._free = asyncio.Semaphore(threads)
+
+    async def __call__(self, host: str, port: int) -> list[Address]:
+        """Returns the addresses of a host, each once, in the order of preference. Raises OSError."""
+        await self._free.acquire()
+        loop = asyncio.get_running_loop()
+        found: asyncio.Future[list[Address]] = loop.create_future()
+
+        def note(addresses: list[Address], error: OSError | None) -> None:
+            self._free.release()
+            if found.done():
+                return
+            if error is None:
+                found.set_result(addresses)
+            else:
+                found.set_exception(error)
+
+        def work() -> None:
+            addresses, error = _look_up(host, port)
+            try:
+                loop.call_soon_threadsafe(note, addresses, error)
+            except RuntimeError:
+                # The loop has closed: nobody waits.
+                return
+
+        threading.Thread(target=work, name="look-up", daemon=True).start()
+        return await found
+
+
+def _look_up(host: str, port: int) -> tuple[list[Address], OSError | None]:
+    try:
+        rows = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        return list(dict.fromkeys(ip_address(row[4][0]) for row in rows)), None
+    except OSError as error:
+        return [], error
+    except (ValueError, UnicodeError):
+        return [], OSError("not a host name")

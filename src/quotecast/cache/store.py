@@ -6,19 +6,21 @@ A key's three names in Redis share a hash tag, so that they lie on one node of a
 import asyncio
 import hashlib
 import re
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from typing import Any, Final, NamedTuple, TypeVar
 
 from redis.commands.core import AsyncScript
 
 from quotecast.cache.base import Policy
-from quotecast.cache.recent import RecentStates
 from quotecast.cache.state import CacheEntry, CacheState, UpstreamFailure, decode, encode, merge_states
 from quotecast.redis.breaker import CircuitBreaker
 from quotecast.redis.client import check_writable, connect, drop_connections
 from quotecast.redis.commands import MeasuredCommand
 from quotecast.redis.lua import lua
 
+#: Memory of one item without its key and body.
+_OVERHEAD_BYTES: Final = 500
 MAX_KEY_LENGTH: Final = 96
 MAX_CONNECTIONS: Final = 16
 
@@ -161,3 +163,35 @@ class CacheStore:
 def _with_lifetime(stored: CacheEntry | UpstreamFailure | None, seconds: float) -> tuple[bytes, int]:
     """Returns a record's bytes and its milliseconds to live, at least the 1 that Redis demands."""
     return (encode(stored), max(1, int(seconds * 1000))) if stored else (b"", 0)
+
+
+class RecentStates:
+    """An LRU map from keys to states, of at most `max_bytes` in all."""
+
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
+        self._bytes = 0
+        self._items: OrderedDict[str, CacheState] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def get(self, key: str) -> CacheState:
+        """Returns the state of a key, an empty one by default, and marks the key as used."""
+        state = self._items.get(key)
+        if state is None:
+            return CacheState()
+        self._items.move_to_end(key)
+        return state
+
+    def put(self, key: str, state: CacheState) -> None:
+        """Replaces the state of a key; evicts the least recently used keys beyond the bound."""
+        replaced = self._items.pop(key, None)
+        self._bytes += _size(key, state) - (_size(key, replaced) if replaced else 0)
+        self._items[key] = state
+        while self._bytes > self._max_bytes:
+            self._bytes -= _size(*self._items.popitem(last=False))
+
+
+def _size(key: str, state: CacheState) -> int:
+    return _OVERHEAD_BYTES + len(key) + (len(state.entry.body) if state.entry else 0)

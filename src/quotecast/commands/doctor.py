@@ -17,9 +17,11 @@ from quotecast.access.plans import read_plans
 from quotecast.alerts.push import Vapid
 from quotecast.bus.base import Snapshot
 from quotecast.bus.relay import RelayBus
-from quotecast.commands import trial
 from quotecast.commands.json_lines import json_lines
-from quotecast.errors import QuotecastError, SettingsError
+from quotecast.database.database import Database, Run
+from quotecast.database.errors import PREPARED, error_kind
+from quotecast.database.tables import User
+from quotecast.errors import DatabaseAway, QuotecastError, SettingsError
 from quotecast.ingest import sources
 from quotecast.local import console, folder, live, ports, postgres, probes, valkey
 from quotecast.market.feeds import Feed
@@ -28,6 +30,15 @@ from quotecast.settings import mcp
 from quotecast.settings.loading import load
 from quotecast.settings.model import Settings, variable_names
 
+#: The pooler may choose other sessions in each round.
+ROUNDS: Final = 3
+_BOUND: Final = "current_setting('statement_timeout')"
+_ADVICE: Final = {
+    PREPARED: "the pooler changes sessions between transactions: set QUOTECAST_DATABASE_STATEMENT_CACHE=0,"
+    " or max_prepared_statements in PgBouncer 1.21 or later",
+    "timeout": "no second connection came in time: raise PgBouncer's default_pool_size, or max_connections",
+    "overload": "no connection is left: raise PgBouncer's max_client_conn, or PostgreSQL's max_connections",
+}
 Status = Literal["about", "set", "ok", "note", "fails"]
 #: Tells a result: its status, its name and its text.
 Tell = Callable[[Status, str, str], None]
@@ -132,7 +143,7 @@ def _port(settings: Settings) -> str:
 def _postgres(settings: Settings) -> str:
     if settings.database_url:
         answer = _probe_server(settings.database_url, probes.postgres)
-        asyncio.run(trial.transactions(settings.database_url, settings.database_statement_cache))
+        asyncio.run(transactions(settings.database_url, settings.database_statement_cache))
         return f"{answer} and runs transactions"
     return f"embedded, PostgreSQL {_version(postgres.version_command())}"
 
@@ -202,3 +213,38 @@ def _production_problems(environment: Mapping[str, str]) -> list[str]:
     except SettingsError as problems:
         return str(problems).splitlines()
     return []
+
+
+async def transactions(url: str, statement_cache: int) -> None:
+    """Runs transactions as API workers do. Raises NoAnswer with advice on settings."""
+    # Two connections, so that a pooler has to switch sessions between them.
+    async with (
+        Database(url, pool_size=1, statement_cache=statement_cache) as one,
+        Database(url, pool_size=1, statement_cache=statement_cache) as other,
+    ):
+
+        async def overlap(run: Run) -> None:
+            await _check_bound(run)
+            await one.transaction(_check_bound)
+
+        try:
+            for _ in range(ROUNDS):
+                await one.transaction(_check_bound)
+                await other.transaction(overlap)
+        except DatabaseAway as error:
+            raise probes.NoAnswer(_trouble(url, error.__cause__)) from error
+
+
+async def _check_bound(run: Run) -> None:
+    """Runs a prepared statement that reads `statement_timeout`, and checks its value."""
+    [row] = await run(User.raw(f"SELECT {_BOUND} AS bound"))
+    if row["bound"] != "2s":
+        raise probes.NoAnswer(f"PostgreSQL ignores statement_timeout in a transaction: {row['bound']}")
+
+
+def _trouble(url: str, cause: BaseException | None) -> str:
+    # The driver appends a paragraph on poolers to some errors.
+    reason = (str(cause) or type(cause).__name__).splitlines()[0]
+    advice = _ADVICE.get(error_kind(cause) or "")
+    explanation = f"{reason}; {advice}" if advice else probes.with_advice(reason)
+    return f"{probes.place(url)} fails a transaction: {explanation}"

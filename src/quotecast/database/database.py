@@ -5,6 +5,8 @@ Only prepared statements outlast a transaction, so that PgBouncer may give each 
 
 import asyncio
 import contextlib
+import time
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
 from typing import Any, Final, Self, TypeVar
@@ -13,9 +15,11 @@ import asyncpg
 from piccolo.query.base import Query
 
 from quotecast.database.errors import count_errors
-from quotecast.database.measurements import DatabaseMeasurements, time_block
+from quotecast.errors import DatabaseAway
+from quotecast.observe.histograms import Histogram
 from quotecast.observe.outages import OutageLog
 
+OUTCOMES: Final = ("committed", "rolled_back", "away")
 #: Seconds for a transaction, the wait for a connection included; the rest of two seconds is for its rollback.
 DEADLINE_SECONDS: Final = 1.6
 #: Seconds for a rollback, and for the return of a connection to the pool; then the connection is cut.
@@ -211,3 +215,52 @@ def _terminate(connection: Any) -> None:
 
 async def _skip_reset(_: Any) -> None:
     """Skips asyncpg's reset of a returned connection: our transactions leave no session state behind."""
+
+
+class DatabaseMeasurements:
+    """Measurements of one pool since it opened; times are seconds."""
+
+    def __init__(self) -> None:
+        #: Durations by outcome, each with the wait for a connection.
+        self.transactions = {outcome: Histogram() for outcome in OUTCOMES}
+        #: Durations of statements, failed ones included, without BEGIN and COMMIT.
+        self.statements = Histogram()
+        #: Each transaction's wait for a connection, including the opening of a new one.
+        self.waits = Histogram()
+        self.connects = {"opened": 0, "failed": 0}
+        #: Errors by their kinds in `quotecast.database.errors`.
+        self.errors = Counter[str]()
+
+    @contextlib.contextmanager
+    def measure_transaction(self) -> Iterator[None]:
+        """Measures a transaction, by outcome."""
+        began = time.perf_counter()
+        outcome = "rolled_back"
+        try:
+            yield
+            outcome = "committed"
+        except DatabaseAway:
+            outcome = "away"
+            raise
+        finally:
+            self.transactions[outcome].observe(time.perf_counter() - began)
+
+    @contextlib.contextmanager
+    def measure_connect(self) -> Iterator[None]:
+        """Counts an attempt to connect, by outcome."""
+        outcome = "failed"
+        try:
+            yield
+            outcome = "opened"
+        finally:
+            self.connects[outcome] += 1
+
+
+@contextlib.contextmanager
+def time_block(histogram: Histogram) -> Iterator[None]:
+    """Observes the duration of a block, even if it raises."""
+    began = time.perf_counter()
+    try:
+        yield
+    finally:
+        histogram.observe(time.perf_counter() - began)

@@ -10,6 +10,7 @@ from functools import partial
 from http import HTTPStatus
 from typing import Any
 
+import msgspec
 import uvloop
 
 from quotecast import parent
@@ -30,7 +31,6 @@ from quotecast.ingest.delivery import deliver_events
 from quotecast.ingest.documents import DocumentSource, publish_documents
 from quotecast.ingest.follow import Follower
 from quotecast.ingest.follow_bars import FollowedBars
-from quotecast.ingest.health import readiness
 from quotecast.ingest.metrics import families
 from quotecast.ingest.publish import SPACING_SECONDS, FeedPublisher, IngestStatistics
 from quotecast.ingest.report import reporting
@@ -241,3 +241,11 @@ def _introduction(providers: list[QuoteProvider], *, with_bars: bool) -> str:
     note = f"; simulated data: {', '.join(simulated)}" if simulated else ""
     bars = "" if with_bars else "; bars are live only, and no alerts, without QUOTECAST_DATABASE_URL"
     return f"ingest of {feeds}{note}{bars}"
+
+
+def readiness(statistics: Mapping[Feed, IngestStatistics]) -> tuple[HTTPStatus, bytes]:
+    """Returns 200, or 503 while the bus does not say who leads; the body has its role in each feed."""
+    feeds = {feed: each.standing for feed, each in statistics.items()}
+    waiting = "unknown" in feeds.values()
+    body = msgspec.json.encode({"status": "waiting" if waiting else "ready", "feeds": feeds})
+    return HTTPStatus.SERVICE_UNAVAILABLE if waiting else HTTPStatus.OK, body

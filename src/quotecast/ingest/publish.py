@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import math
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
@@ -18,11 +19,9 @@ from quotecast.errors import BusError, UnreadableState
 from quotecast.history.recall import Recalled
 from quotecast.history.statistics import BarStatistics
 from quotecast.ingest import lease
-from quotecast.ingest.feed_time import FeedTime
 from quotecast.ingest.lease import LeaseLostError
 from quotecast.ingest.ledger import Ledger, new_epoch
 from quotecast.ingest.sinks import Sink
-from quotecast.ingest.spacing import Spacing
 from quotecast.ingest.supervise import pump
 from quotecast.market.calendars import Calendar
 from quotecast.market.codec import iso_utc
@@ -33,6 +32,7 @@ from quotecast.market.sessions import Unscheduled
 from quotecast.observe.outages import OutageLog
 from quotecast.providers.base import QuoteProvider, Resumable, Update
 
+FIRST_SECONDS: Final = 0.002
 BEAT_SECONDS: Final = 1.0
 #: Seconds between two batches of a feed that changes all the time.
 SPACING_SECONDS: Final = 0.02
@@ -298,3 +298,54 @@ class FeedPublisher:
             unscheduled=self._unscheduled,
             bars_from=self._ledger.bars.whole_from,
         )
+
+
+class Spacing:
+    """Seconds from one batch of a feed to the next; the caller passes the times, of a monotonic clock."""
+
+    def __init__(self, bound_seconds: float) -> None:
+        self._bound = bound_seconds
+        self._seconds = 0.0
+        self._began = self._ended = float("-inf")
+
+    def next_delay(self, now: float) -> float:
+        """Returns how long the changes wait that are there now; call it once for each batch."""
+        left = self._began + self._seconds - now
+        busy = now < self._ended + self._seconds
+        self._seconds = min(2 * self._seconds if busy else FIRST_SECONDS, self._bound)
+        return max(0.0, left)
+
+    def note_batch(self, began: float, ended: float) -> None:
+        """Notes when the publication of a batch began and ended."""
+        self._began, self._ended = began, ended
+
+
+class FeedTime:
+    """Unix time at the venue; it never falls.
+
+    A live feed is behind the clock by its plan's delay. A simulated or recorded feed has the time of its
+    newest quote, and goes on with the clock; before its first quote the time is 0.
+    """
+
+    def __init__(self, provider: QuoteProvider, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._simulated = provider.simulated
+        #: How far the feed is behind the clock; unknown before the first quote of a simulated one.
+        self._behind = math.inf if provider.simulated else provider.delay_seconds
+        self._newest = ""
+        self._last = 0.0
+
+    def hear(self, update: Update) -> None:
+        """Takes the times of an update's quotes."""
+        if not self._simulated:
+            return
+        newest = max((quote.timestamp for quote in update.quotes if quote.timestamp), default="")
+        if newest > self._newest:
+            heard = datetime.fromisoformat(newest).timestamp()
+            self._newest = newest
+            self._behind = self._clock() - heard
+
+    def now(self) -> float:
+        """Returns the feed's present time."""
+        self._last = max(self._last, self._clock() - self._behind)
+        return self._last

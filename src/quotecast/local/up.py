@@ -12,29 +12,41 @@ import os
 import sys
 import time
 from argparse import Namespace
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from functools import partial
+from importlib.resources import files
 from pathlib import Path
+from typing import Final
 
 import asyncpg
 from msgspec.structs import replace
 
 from quotecast import parent
 from quotecast.database import migration_files
+from quotecast.environment import PREFIX
+from quotecast.errors import QuotecastError, SettingsError
 from quotecast.garbage import return_free_memory
-from quotecast.local import children, console, folder, locks, page, ports, scenarios, servers, signing
+from quotecast.local import children, console, folder, locks, ports, servers, signing
 from quotecast.local import live as live_providers
 from quotecast.local.child import ProcessSpec
 from quotecast.observe import metrics
+from quotecast.providers.offer import GROUPS
+from quotecast.providers.simulator.quoters import NAME
+from quotecast.providers.simulator.scenarios.catalogue import ScenarioError
+from quotecast.providers.simulator.scenarios.planning import plan_of
+from quotecast.providers.simulator.scenarios.schedule import Planned
+from quotecast.providers.simulator.scenarios.writing import texts_of
 from quotecast.settings.model import Settings, secret_variables
+
+_VARIABLE: Final = f"{PREFIX}SIMULATOR_SCENARIO"
 
 
 def run(settings: Settings, arguments: Namespace) -> int:
     """Runs everything until a signal arrives. Raises QuotecastError if a process cannot run."""
-    planned = scenarios.plan_scenarios(settings, arguments.scenario, int(time.time() * 1000))
+    planned = plan_scenarios(settings, arguments.scenario, int(time.time() * 1000))
     if arguments.workers:
         planned = replace(planned, workers=arguments.workers)
-    asyncio.run(_until_stopped(planned, page.build_script() if arguments.build else None))
+    asyncio.run(_until_stopped(planned, build_script() if arguments.build else None))
     return 0
 
 
@@ -72,7 +84,7 @@ async def _serve(settings: Settings, script: Path | None) -> None:
             ports.check_free(settings.host, settings.feed_port, setting="QUOTECAST_FEED_PORT")
         with folder.socket_folder(data) as sockets:
             async with (
-                page.building(script),
+                building(script),
                 servers.database(settings.database_url, data, sockets) as database_url,
                 servers.cache(settings.redis_url, data, sockets) as redis_url,
             ):
@@ -86,7 +98,7 @@ async def _serve(settings: Settings, script: Path | None) -> None:
                         }
                     ),
                     **live_providers.environment_of(settings),
-                    **scenarios.environment_of(settings),
+                    **environment_of(settings),
                 }
                 secret = settings.jwt_secret or signing.load_secret(data)
                 spec_of = partial(_command_spec, environment=environment, lock=lock)
@@ -115,7 +127,7 @@ async def _run_commands(settings: Settings, spec_of: Callable[..., ProcessSpec],
     async with ingesting as ingest_serves, children.keep_running(*apis):
         await ingest_serves()
         return_free_memory()
-        _greet(ports.url_host(settings.host), settings.port, scenarios.describe_scenarios(settings))
+        _greet(ports.url_host(settings.host), settings.port, describe_scenarios(settings))
         await asyncio.Event().wait()
 
 
@@ -154,3 +166,56 @@ def _greet(host: str, port: int, more: Sequence[str]) -> None:
     for line in more:
         console.say(line)
     console.say("Ctrl-C stops everything.")
+
+
+def build_script() -> Path | None:
+    """Returns the script that builds the page if its sources changed; None in an installed wheel."""
+    script = Path(str(files("quotecast"))) / "web" / "build"
+    return script if script.is_file() else None
+
+
+@contextlib.asynccontextmanager
+async def building(script: Path | None) -> AsyncIterator[None]:
+    """Runs the script beside the body, and stops it at the end. Its failure is a line, and ends nothing."""
+    task = asyncio.create_task(_build(script)) if script else None
+    try:
+        yield
+    finally:
+        if task:
+            task.cancel()
+            await asyncio.wait({task})
+
+
+async def _build(script: Path) -> None:
+    try:
+        seconds = await children.run_to_end(ProcessSpec(name="page", command=[str(script)]))
+    except QuotecastError as error:
+        console.pass_on("page", f"is not built, all else is served: {error}")
+    else:
+        console.say(f"{'page':<9} is built, {seconds:.1f} s")
+
+
+def plan_scenarios(settings: Settings, texts: Sequence[str], now: int) -> Settings:
+    """Returns the settings with the scenarios of the setting and of the command line, each with its time.
+
+    `now` is in Unix milliseconds. Raises SettingsError for a wrong text, and if nothing is simulated.
+    """
+    if texts and not any(NAME in settings.providers_of(group) for group in GROUPS):
+        raise SettingsError("--scenario: no group has simulated data here")
+    own = settings.own[NAME]
+    plan: list[Planned] = own.plan(now)
+    try:
+        plan += plan_of(texts, now)
+    except ScenarioError as error:
+        raise SettingsError(f"--scenario: {error}") from error
+    return replace(settings, own={**settings.own, NAME: replace(own, scenario=";".join(texts_of(plan)))})
+
+
+def environment_of(settings: Settings) -> dict[str, str]:
+    """Returns the variable that names the scenarios to other processes."""
+    return {_VARIABLE: settings.own[NAME].scenario}
+
+
+def describe_scenarios(settings: Settings) -> list[str]:
+    """Returns a line for each scenario."""
+    return [f"Scenario        {text}" for text in texts_of(settings.own[NAME].plan(None))]

@@ -1,17 +1,30 @@
 """What a search finds: the stocks, pairs, currencies and metals of all feeds."""
 
+import csv
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from importlib import resources
 from typing import Any, Final
 
 from msgspec import Struct
 
-from quotecast.market.aliases import Alias, alias_of
 from quotecast.market.assets import Asset
 from quotecast.market.feeds import Kind
 from quotecast.market.groups import bank_of
 from quotecast.market.quotes import CryptoQuote, DovizQuote, Quote, StockQuote
 from quotecast.market.renames import formers_of
 
+
+class Alias(Struct, frozen=True, gc=False):
+    """The other names of one instrument, and its place in the table: well-known ones come first."""
+
+    place: int
+    names: str
+
+
+#: The place of an instrument that the table lacks, after all others.
+LAST_PLACE: Final = 100
+_NO_ALIAS: Final = Alias(LAST_PLACE, "")
 #: Quote assets that are worth a dollar: turnover in others is not comparable.
 _DOLLARS: Final = frozenset({"USD", "USDT", "USDC", "FDUSD"})
 #: Each of these outweighs everything that follows: a dealer, the place in the table of aliases, turnover.
@@ -118,3 +131,15 @@ def identity(quote: Quote | None) -> Sequence[str | None]:
             return (quote.name, quote.source, quote.currency)
         case None:
             return ()
+
+
+def alias_of(kind: Kind, symbol: str) -> Alias:
+    """Returns the other names of an instrument. A pair's symbol is its base asset."""
+    return _aliases().get((kind, symbol), _NO_ALIAS)
+
+
+@cache
+def _aliases() -> Mapping[tuple[str, str], Alias]:
+    text = (resources.files("quotecast.market") / "data" / "aliases.csv").read_text(encoding="utf-8")
+    rows = enumerate(csv.DictReader(text.splitlines()))
+    return {(row["type"], row["symbol"]): Alias(place, row["names"].replace(";", " ")) for place, row in rows}

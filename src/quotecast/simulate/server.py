@@ -4,8 +4,9 @@ import contextlib
 import hmac
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from itertools import cycle, islice
-from typing import Any, Final
+from heapq import heappop, heappush
+from itertools import count, cycle, islice
+from typing import Any, Final, Generic, TypeVar
 
 from websockets.asyncio.server import ServerConnection
 from websockets.exceptions import ConnectionClosed
@@ -15,10 +16,12 @@ from websockets.protocol import State
 from quotecast.feed.framing import Frame
 from quotecast.providers.simulator.scenarios.base import Refusal
 from quotecast.simulate.clock import MarketClock
-from quotecast.simulate.delayed import Delayed
 from quotecast.simulate.http import Answer, HttpRequest, Server, response_of
 from quotecast.simulate.market import Market, Price
 
+Message = TypeVar("Message")
+#: Messages that may wait; with one more, the one that is due first arrives at once.
+MAX_DELAYED: Final = 500_000
 #: Milliseconds between two rounds of messages.
 TICK_MS: Final = 20
 #: Seconds of the rate that a late tick makes up for.
@@ -273,3 +276,27 @@ class VendorServer(Server):
         while True:
             await self.clock.sleep(TICK_MS * self.clock.speed)
             self.tick()
+
+
+class Delayed(Generic[Message]):
+    """Delayed messages; those that are due at the same time keep the order of their `push`."""
+
+    def __init__(self) -> None:
+        self._waiting: list[tuple[int, int, Message]] = []
+        self._numbers = count()
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def push(self, due: int, message: Message) -> None:
+        """Adds a message that is due at a moment in Unix milliseconds."""
+        heappush(self._waiting, (due, next(self._numbers), message))
+
+    def pop_due(self, moment: int) -> Iterator[Message]:
+        """Removes and returns the messages that are due, and those over the bound."""
+        while self._waiting and (self._waiting[0][0] <= moment or len(self._waiting) > MAX_DELAYED):
+            yield heappop(self._waiting)[2]
+
+    def hurry(self) -> None:
+        """Makes all messages due now, in their order."""
+        self._waiting = [(0, number, message) for number, (_, _, message) in enumerate(sorted(self._waiting))]

@@ -15,8 +15,15 @@ from quotecast.errors import CloseCode
 from quotecast.feed import frames
 from quotecast.feed.framing import Frame
 from quotecast.stream.client import CLOSE_SECONDS, Client, ConnectionEnded
-from quotecast.stream.restarts import events_retry_ms, retry_ms
 
+#: A worker that stops has closed its port within this time.
+RETRY_FLOOR_MS: Final = 100
+#: The longest delay, for any number of clients.
+RETRY_CEILING_MS: Final = 5000
+#: The delays of event streams: `EventSource` waits the last one before every try of an outage.
+EVENTS_RETRY_MS: Final = 1000, 3000
+#: Handshakes that one worker accepts beside its own clients; docs/capacity.md has the measured rate.
+HANDSHAKES_PER_SECOND: Final = 1000
 #: Seconds that all clients have to read the farewell.
 FAREWELL_SECONDS: Final = 1.0
 
@@ -166,3 +173,19 @@ class Clients:
             client.disconnect(CloseCode.SERVICE_RESTART)
         if clients:
             await asyncio.wait([client.task for client in clients], timeout=CLOSE_SECONDS)
+
+
+def retry_ms(clients: int) -> tuple[int, int]:
+    """Returns the least and the greatest reconnection delay, in milliseconds.
+
+    Clients that spread evenly between the two arrive no faster than one worker accepts them, up to the
+    ceiling.
+    """
+    spread = clients * 1000 // HANDSHAKES_PER_SECOND
+    return RETRY_FLOOR_MS, min(RETRY_FLOOR_MS + spread, RETRY_CEILING_MS)
+
+
+def events_retry_ms(clients: int) -> tuple[int, int]:
+    """Returns the least and the greatest reconnection delay of event streams, in milliseconds."""
+    least, most = EVENTS_RETRY_MS
+    return least, max(most, retry_ms(clients)[1])

@@ -6,8 +6,6 @@ import time
 from collections.abc import Generator
 from typing import Any, Final
 
-from quotecast.stream.direct import direct_socket, send_now
-
 #: The ASGI extension that holds the socket: feeds write their frames to it without ASGI events.
 WRITER: Final = "quotecast.writer"
 
@@ -101,3 +99,22 @@ class Outlet(asyncio.Protocol):
         held, self._held = self._held, None
         if held:
             self._write(b"".join(held))
+
+
+def direct_socket(transport: asyncio.Transport) -> socket.socket:
+    """Returns a socket on the transport's own descriptor; detach it when the connection is lost."""
+    own = transport.get_extra_info("socket")
+    return socket.socket(own.family, own.type, own.proto, fileno=own.fileno())
+
+
+def send_now(connection: socket.socket, data: bytes | memoryview) -> bytes | memoryview:
+    """Sends as much as the kernel takes at once; returns the rest, a part of the same memory.
+
+    Clients share a frame of megabytes, which most sockets take in parts. After an error the rest is
+    everything: the transport meets the error again and closes the connection.
+    """
+    try:
+        sent = connection.send(data)
+    except OSError:
+        return data
+    return memoryview(data)[sent:] if sent < len(data) else b""

@@ -8,7 +8,7 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from quotecast.api.worker import checks
+from quotecast.api.worker import composition
 from quotecast.database.database import Run
 from quotecast.database.tables import User
 from quotecast.errors import DatabaseAway
@@ -115,4 +115,4 @@ async def test_readiness_asks_the_server_behind_a_pooler() -> None:
     with tempfile.TemporaryDirectory() as folder:
         async with await asyncio.start_unix_server(welcome_and_refuse, Path(folder) / ".s.PGSQL.5432"):
             with pytest.raises(asyncpg.PostgresConnectionError):
-                await checks.postgres_check(f"postgresql://nobody@/nothing?host={folder}")()
+                await composition.postgres_check(f"postgresql://nobody@/nothing?host={folder}")()

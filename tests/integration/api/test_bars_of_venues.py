@@ -11,7 +11,7 @@ from fakes.binance import FakeBinance
 from fakes.binance_rows import statistics
 from fakes.http import HTML_503
 from fakes.kraken import FakeKraken, ticker
-from quotecast.api.worker import sources
+from quotecast.api.worker import composition
 from quotecast.ingest.failover import Failover
 from quotecast.market.calendars import EXCHANGE
 from quotecast.market.feeds import Feed
@@ -53,7 +53,7 @@ class World:
         self.service.now = time.time()
         self.service.histories.clear()
         self.service.histories.update(
-            sources.history_providers(self.settings(), lambda *_: unlimited, lambda: EXCHANGE)
+            composition.history_providers(self.settings(), lambda *_: unlimited, lambda: EXCHANGE)
         )
 
     def settings(self) -> Settings:

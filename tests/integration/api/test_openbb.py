@@ -12,12 +12,12 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # i
 from litestar import Litestar
 
 from integration.api import openbb_schema as schema
-from quotecast.api.integrations.openbb.apps import APPS
+from quotecast.api.integrations.openbb.routes import APPS
 from quotecast.api.integrations.openbb.rows import MAX_OPTIONS
 from quotecast.api.integrations.openbb.widgets import WIDGETS
 from quotecast.api.market.services import Services
 from quotecast.api.middleware.middleware import Middleware
-from quotecast.api.worker import sources
+from quotecast.api.worker import composition
 from quotecast.api.worker.app import build_app
 from quotecast.feed.documents import Documents
 from quotecast.market.calendars import EXCHANGE
@@ -50,7 +50,7 @@ def no_budget(_upstream: str, _limit: int) -> Admission:
 
 def simulated(**other: Any) -> Services:
     """Returns the services of an application in which every widget has data."""
-    offered = sources.history_providers(Settings(), no_budget, lambda: EXCHANGE)
+    offered = composition.history_providers(Settings(), no_budget, lambda: EXCHANGE)
     documents = Documents()
     documents.news.take(news_of(*other.pop("articles", [article(summary="Apple rose.")])))
     documents.assets.take(assets_of(asset()))
@@ -59,7 +59,7 @@ def simulated(**other: Any) -> Services:
         documents=documents,
         # The provider of the mirrors' quotes.
         history={feed: dict.fromkeys(["test"], each["simulator"]) for feed, each in offered.items() if each},
-        financials=sources.financials_provider(Settings(), no_budget),
+        financials=composition.financials_provider(Settings(), no_budget),
     )
 
 

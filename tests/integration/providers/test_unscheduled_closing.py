@@ -21,7 +21,7 @@ from quotecast.market.feeds import Feed
 from quotecast.market.sessions import NEW_YORK, TradingDay
 from quotecast.providers.alpaca.client import AlpacaProvider
 from quotecast.providers.alpaca.history import AlpacaHistory
-from quotecast.providers.alpaca.hours import AlpacaClock
+from quotecast.providers.alpaca.offer import AlpacaClock
 from quotecast.providers.base import Admission, QuoteProvider, unlimited
 from quotecast.stream.hubs import market_of
 from support.made.alpaca_rest import APPLE, NOW

@@ -14,8 +14,7 @@ from quotecast.providers.simulator.scenarios.maintenance import Maintenance
 from quotecast.providers.simulator.scenarios.schedule import Planned
 from quotecast.simulate.clock import ManualClock
 from quotecast.simulate.coinbase.book import book_of
-from quotecast.simulate.coinbase.commands import PRODUCT_CHANNELS
-from quotecast.simulate.coinbase.login import signature_of
+from quotecast.simulate.coinbase.commands import PRODUCT_CHANNELS, signature_of
 from quotecast.simulate.coinbase.server import CoinbaseServer
 from quotecast.simulate.market import Market
 from support.servers.coinbase_simulated import NOW, FeedClient, Row, Session, feed_client

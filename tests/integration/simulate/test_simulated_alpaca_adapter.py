@@ -12,8 +12,8 @@ from quotecast.providers.alpaca.assets import AlpacaAssets
 from quotecast.providers.alpaca.bar_requests import DataFeed
 from quotecast.providers.alpaca.client import AlpacaProvider
 from quotecast.providers.alpaca.history import AlpacaHistory
-from quotecast.providers.alpaca.hours import AlpacaClock
 from quotecast.providers.alpaca.news import AlpacaNews
+from quotecast.providers.alpaca.offer import AlpacaClock
 from quotecast.providers.simulator.hours import milliseconds
 from quotecast.simulate.market import utc
 from support.servers.alpaca_simulated import START, SimulatedAlpaca, simulated_alpaca

@@ -161,7 +161,7 @@ async def test_a_client_between_its_close_frame_and_its_end_does_not_end_the_pum
 
 
 async def test_delayed_messages_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("quotecast.simulate.delayed.MAX_DELAYED", 100)
+    monkeypatch.setattr("quotecast.simulate.server.MAX_DELAYED", 100)
     async with _running("slow,by=60000,jitter=0", rate=2000.0) as server:
         async with connect(server.websocket_url, proxy=None) as client:
             for symbol in ("AAPL", "MSFT", "NVDA"):

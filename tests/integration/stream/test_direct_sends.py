@@ -10,8 +10,8 @@ import pytest
 import uvloop
 
 from quotecast.feed.framing import Frame
-from quotecast.stream.direct import send_now
 from quotecast.stream.listeners import serve_feeds
+from quotecast.stream.outlet import send_now
 from support.stages.feed_sockets import HANDSHAKE, raw
 
 Run = Callable[[Coroutine[Any, Any, None]], None]

@@ -12,9 +12,8 @@ from websockets.exceptions import InvalidStatus
 
 from quotecast.feed.framing import deflate
 from quotecast.stream import outlet, server
-from quotecast.stream.direct import send_now
 from quotecast.stream.listeners import serve_feeds
-from quotecast.stream.outlet import WRITER
+from quotecast.stream.outlet import WRITER, send_now
 from support.stages.feed_sockets import HANDSHAKE, echo, raw
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from quotecast.stream.restarts import retry_ms
+from quotecast.stream.clients import retry_ms
 from support.servers.processes import Valkey
 from support.servers.service import Service
 

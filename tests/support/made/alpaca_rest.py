@@ -14,8 +14,8 @@ from quotecast.errors import UpstreamError
 from quotecast.market.sessions import NEW_YORK, trading_days_between
 from quotecast.providers.alpaca.assets import AlpacaAssets
 from quotecast.providers.alpaca.history import AlpacaHistory
-from quotecast.providers.alpaca.hours import AlpacaClock
 from quotecast.providers.alpaca.news import AlpacaNews
+from quotecast.providers.alpaca.offer import AlpacaClock
 from quotecast.providers.reference import Stock
 
 APPLE: Final = Stock("AAPL", "Apple", "NASDAQ", "Information Technology", "Hardware", 1, 1.0)

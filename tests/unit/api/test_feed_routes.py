@@ -7,8 +7,7 @@ from typing import Any, Final
 import pytest
 from litestar import Litestar
 
-from quotecast.api.edge.feed_routes import ROUTERS
-from quotecast.api.edge.main import is_local
+from quotecast.api.edge.main import ROUTERS, is_local
 from quotecast.api.route_table import Table
 from quotecast.api.worker.app import ROUTERS as ALL_ROUTERS
 from quotecast.api.worker.private import handlers_of

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from quotecast.api.routes.lookup import Mirrors
-from quotecast.api.routes.portfolio.new_holding import NewHolding, fingerprint, holding_from
+from quotecast.api.routes.portfolio.portfolio import NewHolding, fingerprint, holding_from
 from support.made.factories import NOW, empty_mirrors, full_mirrors
 
 TODAY = datetime.fromtimestamp(NOW, UTC)

@@ -7,9 +7,8 @@ import pytest
 from structlog.testing import capture_logs
 
 from quotecast.access.request_state import request_state
-from quotecast.api.limits.access_log import access_log
 from quotecast.api.limits.repeats import Repeats
-from quotecast.api.limits.requests import Requests, span_attributes
+from quotecast.api.limits.requests import Requests, access_log, span_attributes
 from quotecast.api.limits.throttle import Throttle
 from quotecast.api.middleware.middleware import Middleware
 from quotecast.api.worker.app import build_app

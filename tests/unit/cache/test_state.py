@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quotecast.cache.base import Policy
-from quotecast.cache.recent import RecentStates
 from quotecast.cache.state import CacheEntry, CacheState, UpstreamFailure, decode, encode, merge_states
+from quotecast.cache.store import RecentStates
 from quotecast.errors import NotOffered, SymbolNotFound, UpstreamError
 
 seconds = st.integers(0, 100)

@@ -12,7 +12,7 @@ from rich.text import Text
 from quotecast.commands.watching.board import Board, Row
 from quotecast.commands.watching.figures import clock_time, number, percent
 from quotecast.commands.watching.names import Found
-from quotecast.commands.watching.state import state_line
+from quotecast.commands.watching.session import state_line
 from quotecast.commands.watching.table import FLASH_SECONDS, View, table
 from quotecast_client import QuoteChange
 from support.made.market import doviz, pair, stock

@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from quotecast.ingest.feed_time import FeedTime
+from quotecast.ingest.publish import FeedTime
 from quotecast.providers.base import Update
 from support.made.market import stock
 from support.stages.following import ScriptedProvider

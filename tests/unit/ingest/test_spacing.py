@@ -9,8 +9,7 @@ import pytest
 
 from quotecast.bus.base import NO_PARTS, Batch, StoredQuote
 from quotecast.bus.memory import MemoryBus
-from quotecast.ingest.publish import FeedPublisher
-from quotecast.ingest.spacing import Spacing
+from quotecast.ingest.publish import FeedPublisher, Spacing
 from quotecast.market.crossings import Crossing
 from quotecast.market.feeds import Feed
 from quotecast.market.own_bars import Parts

@@ -1,6 +1,6 @@
 """A worker's memory of refusals."""
 
-from quotecast.limits.refusals import Refusals
+from quotecast.limits.window import Refusals
 
 
 def test_a_refusal_is_remembered_until_its_end() -> None:

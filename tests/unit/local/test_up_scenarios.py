@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from quotecast.errors import SettingsError
-from quotecast.local import scenarios
+from quotecast.local import up
 from quotecast.providers.simulator.offer import OFFER
 from quotecast.providers.simulator.scenarios.catalogue import CATALOGUE, scenario_of
 from quotecast.providers.simulator.scenarios.planning import plan_of
@@ -22,7 +22,7 @@ VARIABLE = "QUOTECAST_SIMULATOR_SCENARIO"
 def planned(*texts: str, **environment: str) -> dict[str, str]:
     """Returns the variables that `up` gives its processes."""
     given = {f"QUOTECAST_{name}": value for name, value in environment.items()}
-    return scenarios.environment_of(scenarios.plan_scenarios(load(given), texts, NOW))
+    return up.environment_of(up.plan_scenarios(load(given), texts, NOW))
 
 
 def test_each_scenario_gets_its_time() -> None:
@@ -55,9 +55,9 @@ def test_a_file_is_read_once(tmp_path: Path) -> None:
 
 
 def test_the_greeting_names_the_scenarios() -> None:
-    settings = scenarios.plan_scenarios(load({}), ["maintenance@+60"], NOW)
-    assert scenarios.describe_scenarios(settings) == ["Scenario        maintenance@2026-11-20T15:01:00.250Z"]
-    assert scenarios.describe_scenarios(load({})) == []
+    settings = up.plan_scenarios(load({}), ["maintenance@+60"], NOW)
+    assert up.describe_scenarios(settings) == ["Scenario        maintenance@2026-11-20T15:01:00.250Z"]
+    assert up.describe_scenarios(load({})) == []
 
 
 def test_a_wrong_scenario_is_one_line() -> None:

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quotecast.market.aliases import LAST_PLACE, _aliases
-from quotecast.market.listings import SearchResult, pair_listings, stock_listings
+from quotecast.market.listings import LAST_PLACE, SearchResult, _aliases, pair_listings, stock_listings
 from quotecast.market.search import MAX_WORDS, search
 from quotecast.providers import reference
 from support.made.documents import asset

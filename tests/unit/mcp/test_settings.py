@@ -3,7 +3,7 @@
 import pytest
 
 from quotecast.errors import SettingsError
-from quotecast.mcp.hosts import allowed_hosts, allowed_origins
+from quotecast.mcp.http import allowed_hosts, allowed_origins
 from quotecast.settings import mcp
 from quotecast.settings.loading import load
 from quotecast.settings.model import Settings

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from fakes.turkey import bulletin as made
 from fakes.turkey import currency, turkish_number
 from quotecast.market.quotes import DovizQuote
-from quotecast.providers.genelpara import wire as genelpara
+from quotecast.providers.genelpara import client as genelpara
 from quotecast.providers.refusals import RefusalCounter
 from quotecast.providers.tcmb.wire import Bulletin, bulletin
-from quotecast.providers.truncgil.wire import amount, read_answer
+from quotecast.providers.truncgil.client import amount, read_answer
 from quotecast.providers.turkey.dealing import DealerRate
 
 NOW = 1_795_118_400.0

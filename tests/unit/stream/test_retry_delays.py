@@ -2,7 +2,7 @@
 
 import pytest
 
-from quotecast.stream.restarts import (
+from quotecast.stream.clients import (
     HANDSHAKES_PER_SECOND,
     RETRY_CEILING_MS,
     RETRY_FLOOR_MS,

@@ -7,12 +7,12 @@ import pytest
 
 from quotecast.access.grant import Grant
 from quotecast.access.plans import Plan
+from quotecast.api.metrics.worker_report import slowest
 from quotecast.feed.client import ClientSession
 from quotecast.feed.frames import Limits
 from quotecast.feed.hub import Hub
 from quotecast.market.feeds import Feed
 from quotecast.stream.client import Client
-from quotecast.stream.slowness import slowest
 from support.made.factories import mirror_of
 from support.made.market import stock
 

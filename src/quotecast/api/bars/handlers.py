@@ -2,17 +2,17 @@
 
 import asyncio
 from collections.abc import Sequence
-from datetime import datetime
-from typing import Any, Final
+from datetime import datetime, timedelta
+from typing import Any, Final, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from quotecast.api.answers.answers import Answer, SharedBody, cached_for, feed_headers
 from quotecast.api.bars import series
-from quotecast.api.bars.extended_hours import extend_hours, hours_of
 from quotecast.api.bars.live_day import LiveDay, overlaid, own_bars_of_day
 from quotecast.api.bars.market import (
+    RESTING_SECONDS,
     Market,
     bars_headers,
     market_of,
@@ -28,11 +28,18 @@ from quotecast.api.bars.sources import PAST_SECONDS, TICK, Upstream, history_of,
 from quotecast.api.market.services import Services
 from quotecast.asgi import Header
 from quotecast.cache.base import Cached
+from quotecast.errors import ProviderMissing
 from quotecast.market.bars import Bar, Interval
+from quotecast.market.calendars import Exchange, is_open
 from quotecast.market.codec import encode_json
 from quotecast.market.feeds import Feed
 from quotecast.market.ranges import start_of_newest
+from quotecast.providers.base import ExtendedHistoryProvider
 
+#: The sessions whose trades are in the bars of an answer.
+Hours = Literal["regular", "extended"]
+#: Longer bars would begin at other times than those of regular hours, which the feed continues.
+_INTERVALS: Final[tuple[Interval, ...]] = ("1m", "5m", "15m", "30m")
 #: Numbers of bars to fetch: requests for fewer share a cached history.
 _SIZES: Final = (100, 500, MAX_BARS)
 #: More bars than a range has.
@@ -207,3 +214,26 @@ async def _read(services: Services, market: Market, span: HistorySpan) -> tuple[
 
     key = f"{market.provider}:bars{series.VERSION}:{market.symbol}:{span.interval}:{span.name}"
     return await services.cache.read(key, policy_of(market, span.interval), fetch), market.provider
+
+
+def extend_hours(services: Services, market: Market, interval: Interval) -> Market | None:
+    """Returns the market of extended hours; None where the upstream has no bars of them.
+
+    Simulated and recorded markets have sessions of their own, and our own bars end with the regular session.
+    """
+    if interval not in _INTERVALS or not isinstance(market.calendar, Exchange):
+        return None
+    try:
+        history = history_of(services, market)
+    except ProviderMissing:
+        return None
+    if not isinstance(history, ExtendedHistoryProvider):
+        return None
+    calendar, pause = market.calendar.extended(), timedelta(seconds=RESTING_SECONDS)
+    resting = not is_open(calendar, market.moment - pause) and not is_open(calendar, market.moment + pause)
+    return replace(market, calendar=calendar, resting=resting)
+
+
+def hours_of(market: Market) -> Hours:
+    """Returns the hours of a market's bars."""
+    return "extended" if isinstance(market.calendar, Exchange) and market.calendar.is_extended else "regular"

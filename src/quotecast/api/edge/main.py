@@ -13,12 +13,12 @@ from functools import partial
 from typing import Final
 
 import uvloop
+from litestar import Router
 from msgspec.structs import replace
 
 from quotecast.access.book import Holder
 from quotecast.access.errors import OutOfScope
 from quotecast.access.usage import Usage
-from quotecast.api.edge.feed_routes import ROUTERS
 from quotecast.api.edge.forward import Forward, dispatch, refuse
 from quotecast.api.gate.addresses import identify_by_address
 from quotecast.api.gate.admissions import credential_of
@@ -30,6 +30,7 @@ from quotecast.api.market.services import NO_PROVIDER, MarketServices
 from quotecast.api.metrics.metrics import feed_families
 from quotecast.api.middleware.ambiguity import is_ambiguous
 from quotecast.api.route_table import Table
+from quotecast.api.routes.market import crypto, doviz, events, health, market, search
 from quotecast.api.views.views import Views
 from quotecast.api.worker.account_services import window_of
 from quotecast.api.worker.app import build_app
@@ -59,6 +60,19 @@ from quotecast.settings.checks import UNENCRYPTED, sends_secret_unencrypted
 from quotecast.settings.model import Settings
 from quotecast.settings.plans import plans_of
 
+
+def _with_handlers(router: Router, handlers: list[object]) -> Router:
+    return Router(router.path, route_handlers=handlers, tags=router.tags, opt=router.opt)  # type: ignore[arg-type]
+
+
+ROUTERS: Final = (
+    _with_handlers(market.ROUTER, [*market.FEED_HANDLERS]),
+    _with_handlers(crypto.ROUTER, [*crypto.FEED_HANDLERS]),
+    _with_handlers(doviz.ROUTER, [*doviz.FEED_HANDLERS]),
+    search.ROUTER,
+    events.ROUTER,
+    health.ROUTER,
+)
 #: The name of the provider of every feed.
 ORIGIN: Final = "origin"
 

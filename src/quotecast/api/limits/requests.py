@@ -1,13 +1,18 @@
 """Counts of HTTP requests: by route, status and time, taken when the answer begins."""
 
+import random
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+import structlog
+
 from quotecast.access.request_state import request_state
+from quotecast.api.middleware.middleware import Observer
 from quotecast.asgi import Scope
 from quotecast.observe.histograms import Histogram
 
+log = structlog.get_logger()
 #: The route and method of a request that matches no route, so that no client's text becomes a label.
 NO_ROUTE: Final = "other"
 
@@ -57,3 +62,25 @@ class Requests:
             (group, "admitted" if admitted else "remembered" if remembered else "refused"): count
             for (group, admitted, remembered), count in self._decisions.items()
         }
+
+
+def access_log(fraction: float, chance: Callable[[], float] = random.random) -> Observer:
+    """Returns an observer that logs each request with the probability `fraction`.
+
+    `chance` draws a number from 0 to just below 1. The event has the route in place of the path, and no
+    query: either may hold private data.
+    """
+
+    def observe(scope: Scope, status: int, seconds: float) -> None:
+        if chance() < fraction:
+            method, route = route_of(scope)
+            log.info(
+                "request",
+                method=method,
+                route=route,
+                status=status,
+                milliseconds=round(seconds * 1000, 3),
+                request_id=request_state(scope).request_id,
+            )
+
+    return observe

@@ -1,19 +1,28 @@
 """The report of a worker for the operator's page, read from its components every two seconds."""
 
+import heapq
 import os
 from collections import Counter, defaultdict
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Iterable, Mapping
 from typing import Any, Final
 
+from quotecast.access.keys import is_session
 from quotecast.api.limits.requests import Requests
 from quotecast.api.metrics.metrics import ApiWorkerParts
 from quotecast.market.feeds import Feed
-from quotecast.operators.reports.model import MAX_ENTRIES, FeedReport, KeyReport, LimitReport, WorkerReport
+from quotecast.operators.reports.masking import network_of
+from quotecast.operators.reports.model import (
+    MAX_ENTRIES,
+    FeedReport,
+    KeyReport,
+    LimitReport,
+    SlowClient,
+    WorkerReport,
+)
 from quotecast.operators.reports.reporter import Reporter
 from quotecast.operators.reports.store import ReportStore
-from quotecast.stream.client import connection_id
+from quotecast.stream.client import Client, connection_id
 from quotecast.stream.clients import Clients
-from quotecast.stream.slowness import slowest
 
 #: Reasons, outcomes and groups are few; this bounds them all the same.
 _MOST_COUNTS: Final = 50
@@ -95,3 +104,42 @@ def _limits(requests: Requests) -> list[LimitReport]:
     for (group, outcome), count in requests.decisions().items():
         counts[group][outcome != "admitted"] += count
     return [LimitReport(group, *both) for group, both in sorted(counts.items())][:_MOST_COUNTS]
+
+
+def slowest(clients: Iterable[Client], most: int, now: float) -> list[SlowClient]:
+    """Returns up to `most` clients that have not taken everything: those with the most unsent bytes first.
+
+    `now` is monotonic.
+    """
+    late = [(client.unsent, now - at, client) for client in clients if (at := client.paused_at) is not None]
+    chosen = heapq.nlargest(most, late, key=lambda each: each[:2])
+    return [_shown(client, unsent, seconds) for unsent, seconds, client in chosen]
+
+
+def _shown(client: Client, unsent: int, seconds: float) -> SlowClient:
+    return SlowClient(
+        connection=client.session.connection,
+        feed=client.name,
+        transport=client.transport,
+        address=network_of(client.address),
+        key=_key_of(client),
+        plan=client.grant.plan_name if client.grant else "",
+        paused_seconds=round(seconds, 1),
+        unsent_bytes=unsent,
+        behind=max((_behind(client, place) for place in range(len(client.connections))), default=0),
+    )
+
+
+def _key_of(client: Client) -> str:
+    """Returns the id of the client's API key; empty without one."""
+    key_id = client.key_id or ""
+    return "" if is_session(key_id) else key_id
+
+
+def _behind(client: Client, place: int) -> int:
+    """Returns the changes of one feed since the client's cursor; one in a cohort lacks none."""
+    _, connection = client.connections[place]
+    if connection.cohort is not None:
+        return 0
+    session = connection.session
+    return session.mirror.mark.revision - session.subscription.mark.revision

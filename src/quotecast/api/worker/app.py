@@ -3,17 +3,19 @@
 from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any, Final
+from urllib.parse import parse_qsl
 
 from litestar import Litestar, Router
 from litestar.datastructures import State
+from litestar.handlers import BaseRouteHandler
+from litestar.params import QueryParameter
 from litestar.types import ControllerRouterHandler, Middleware
 from msgspec import Struct
 
 from quotecast.api.gate.admin_services import Admin, state_of
 from quotecast.api.integrations.openbb import routes as openbb
 from quotecast.api.integrations.udf import routes as udf
-from quotecast.api.market.services import MarketServices
-from quotecast.api.middleware.parameter_names import refuse_unknown
+from quotecast.api.market.services import HttpRequest, MarketServices
 from quotecast.api.middleware.problems import exception_handlers
 from quotecast.api.reference import docs, guides
 from quotecast.api.reference.asyncapi import asyncapi_document
@@ -27,6 +29,8 @@ from quotecast.api.routes.alerts import alerts
 from quotecast.api.routes.market import crypto, doviz, events, financials, health, market, search, upgrades
 from quotecast.api.routes.portfolio import layouts, portfolio, watchlist, watchlists
 from quotecast.api.worker.private import require_guards
+from quotecast.errors import UnknownParameter
+from quotecast.similar_names import meant_name, misspelt
 
 MAX_BODY_BYTES: Final = 80 * 1024
 
@@ -107,3 +111,20 @@ def _documents(*handlers: ControllerRouterHandler) -> ReferencePages:
     document = openapi_document([*handlers], (*_BODIES, *operators.BODIES))
     document["components"]["securitySchemes"]["operator"] = operations.SCHEME.to_schema()
     return ReferencePages.of(document, asyncapi_document())
+
+
+async def refuse_unknown(request: HttpRequest) -> None:
+    """Raises UnknownParameter for a misspelt name and for another route's name; other names are ignored."""
+    query: bytes = request.scope["query_string"]
+    if not query:
+        return
+    names = (name for name, _ in parse_qsl(query.decode("latin-1"), keep_blank_values=True))
+    if found := misspelt(names, _names_of(request.route_handler), meant_name):
+        raise UnknownParameter(*found)
+
+
+@cache
+def _names_of(handler: BaseRouteHandler) -> frozenset[str]:
+    fields = handler.parsed_fn_signature.parameters.items()
+    asked: list[tuple[str, Any]] = [(name, field.kwarg_definition) for name, field in fields]
+    return frozenset(each.name or name for name, each in asked if isinstance(each, QueryParameter))

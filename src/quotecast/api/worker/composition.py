@@ -3,10 +3,11 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
+import asyncpg
 from litestar import Litestar
 from msgspec import Struct
 
@@ -20,10 +21,9 @@ from quotecast.api.bars.market import exchange_of
 from quotecast.api.gate.addresses import client_address, identify_by_address, networks
 from quotecast.api.gate.admissions import Finder
 from quotecast.api.gate.gate import Everybody, Gate
-from quotecast.api.limits.access_log import access_log
 from quotecast.api.limits.caches import CacheLimits
 from quotecast.api.limits.repeats import Repeats
-from quotecast.api.limits.requests import Requests
+from quotecast.api.limits.requests import Requests, access_log
 from quotecast.api.limits.throttle import Find, Throttle
 from quotecast.api.market.names import Names
 from quotecast.api.market.past import Past
@@ -33,7 +33,6 @@ from quotecast.api.metrics.metrics import WorkerParts
 from quotecast.api.middleware.middleware import Middleware, Observer
 from quotecast.api.route_table import Table
 from quotecast.api.views.views import Views
-from quotecast.api.worker import checks, sources
 from quotecast.api.worker.account_services import open_accounts, window_of
 from quotecast.asgi import App
 from quotecast.bus.redis import RedisBus
@@ -52,7 +51,9 @@ from quotecast.limits.window import Window
 from quotecast.market.feeds import Feed
 from quotecast.market.movers import Floors
 from quotecast.providers import reference
-from quotecast.providers.offers import NONE
+from quotecast.providers.base import Admission, FinancialsProvider, HistoryProvider, unlimited
+from quotecast.providers.offer import FINANCIALS, Budgets, ExchangeNow
+from quotecast.providers.offers import NONE, offer_of
 from quotecast.settings.model import Settings, history_folder
 from quotecast.stream.capacity import OWN_FILES, Capacity, capacity, memory, open_files
 from quotecast.stream.endpoint import Streams
@@ -62,6 +63,41 @@ from quotecast.stream.relays import Relays
 from quotecast.stream.replay import Replays
 from quotecast.stream.room import Room
 from quotecast.users.tokens import Claims
+
+Check = Callable[[], Awaitable[str]]
+REMEMBERED_SECONDS: Final = 2.0
+CONNECT_SECONDS: Final = 0.9
+
+
+def cached_check(check: Check, clock: Callable[[], float] = time.monotonic) -> Check:
+    """Calls the check at most once in REMEMBERED_SECONDS; concurrent callers share one call."""
+    asked: asyncio.Future[str] | None = None
+    asked_at = 0.0
+
+    async def ask() -> str:
+        nonlocal asked, asked_at
+        if asked is None or clock() - asked_at > REMEMBERED_SECONDS:
+            asked, asked_at = asyncio.ensure_future(check()), clock()
+            # The callers get the failure; reading it here silences asyncio when none of them waits any more.
+            asked.add_done_callback(lambda done: done.cancelled() or done.exception())
+        return await asyncio.shield(asked)
+
+    return ask
+
+
+def postgres_check(database_url: str) -> Check:
+    """Returns a check that runs a statement: PgBouncer accepts clients even while PostgreSQL is away."""
+
+    async def check() -> str:
+        connection = await asyncpg.connect(database_url, timeout=CONNECT_SECONDS)
+        try:
+            await connection.execute("SELECT 1", timeout=CONNECT_SECONDS)
+        finally:
+            await connection.close(timeout=CONNECT_SECONDS)
+        return "ok"
+
+    return check
+
 
 #: Reads of bars of the past per upstream and minute, over all workers; the present ones do not count.
 PAST_READS: Final = 120
@@ -96,11 +132,9 @@ async def open_services(
             documents=documents,
             names=Names(mirrors, documents),
             searches=Searches(mirrors, documents),
-            history=sources.history_providers(
-                settings, budgets, lambda: exchange_of(mirrors[Feed.STOCKS].info)
-            ),
-            financials=sources.financials_provider(settings, budgets),
-            unlisted=sources.unlisted_admission(settings, budgets),
+            history=history_providers(settings, budgets, lambda: exchange_of(mirrors[Feed.STOCKS].info)),
+            financials=financials_provider(settings, budgets),
+            unlisted=unlisted_admission(settings, budgets),
             past_reads=lambda upstream: budget(window.check, f"{upstream}'s past bars", PAST_READS),
             stored_bars=StoredBars(accounts.database),
             cache=cache,
@@ -263,10 +297,10 @@ def make_middleware(
     )
 
 
-def _checks(bus: RedisBus, settings: Settings) -> dict[str, checks.Check]:
+def _checks(bus: RedisBus, settings: Settings) -> dict[str, Check]:
     return {
-        "redis": checks.cached_check(bus.check),
-        "postgres": checks.cached_check(checks.postgres_check(settings.database_url)),
+        "redis": cached_check(bus.check),
+        "postgres": cached_check(postgres_check(settings.database_url)),
     }
 
 
@@ -285,3 +319,33 @@ def capacity_of(settings: Settings) -> Capacity:
         requested=settings.sockets_per_worker,
         split=settings.feed_port != 0,
     )
+
+
+def history_providers(
+    settings: Settings, budgets: Budgets, exchange: ExchangeNow
+) -> dict[Feed, dict[str, HistoryProvider]]:
+    """Returns the providers of bars for each feed, by name."""
+    return {feed: {bars.name: bars for bars in _of_feed(feed, settings, budgets, exchange)} for feed in Feed}
+
+
+def financials_provider(settings: Settings, budgets: Budgets) -> FinancialsProvider | None:
+    """Returns the provider of company data; None if the operator chose none."""
+    for name in settings.providers_of(FINANCIALS):
+        if make := offer_of(name).financials:
+            return make(settings.own[name], budgets)
+    return None
+
+
+def unlisted_admission(settings: Settings, budgets: Budgets) -> Admission:
+    """Returns the admission of requests about companies that are not listed."""
+    for name in settings.providers_of(FINANCIALS):
+        if make := offer_of(name).unlisted:
+            return make(settings.own[name], budgets)
+    return unlimited
+
+
+def _of_feed(
+    feed: Feed, settings: Settings, budgets: Budgets, exchange: ExchangeNow
+) -> list[HistoryProvider]:
+    names = [name for name in settings.providers_of(feed) if feed in offer_of(name).history]
+    return [offer_of(name).history[feed](settings.own[name], budgets, exchange) for name in names]

@@ -2,22 +2,76 @@
 
 import os
 import sys
+import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from typing import Any, Final
 
 from rich.console import Console, RenderableType
 from rich.live import Live
+from rich.text import Text
 
 from quotecast.commands.json_lines import json_lines
 from quotecast.commands.watching.board import Board, Row
 from quotecast.commands.watching.figures import UNKNOWN, number, percent
-from quotecast.commands.watching.following import Following
 from quotecast.commands.watching.names import complaint, look_up
-from quotecast.commands.watching.state import state_line
 from quotecast.commands.watching.table import FLASH_SECONDS, View, table
-from quotecast_client import Client, ConnectionFailed, QuotecastError, Stream
+from quotecast_client import Client, ConnectionFailed, Feed, QuotecastError, State, Stream
 
+_STATUS_SECONDS: Final = 15.0
+
+
+class Following:
+    """Moves a board by a stream; `changed` is set at each change, and at the end."""
+
+    def __init__(self, client: Client, stream: Stream, board: Board) -> None:
+        self.stream = stream
+        self.board = board
+        self.changed = threading.Event()
+        #: The last answer on the service's state.
+        self.status: Mapping[str, Any] | None = None
+        #: Monotonic time of the last change.
+        self.heard_at = time.monotonic()
+        self._client = client
+        self._error: Exception | None = None
+        self._ended = threading.Event()
+        # Daemons: a connection that is being made must not delay the end of the command.
+        for run in (self._follow, self._ask):
+            threading.Thread(target=run, daemon=True).start()
+
+    def check(self) -> None:
+        """Raises the error that ended the stream."""
+        if self._error is not None:
+            raise self._error
+
+    def end(self) -> None:
+        """Ends both threads."""
+        self._ended.set()
+        self.stream.close()
+
+    def _follow(self) -> None:
+        try:
+            for change in self.stream:
+                self.heard_at = time.monotonic()
+                if self.board.take(change, self.heard_at):
+                    self.changed.set()
+        except Exception as error:  # noqa: BLE001 - raised again by `check`
+            self._error = error
+        self.changed.set()
+
+    def _ask(self) -> None:
+        while not self._ended.is_set():
+            try:
+                self.status = {**self._client.status()}
+            except QuotecastError:
+                self.status = None
+            self._ended.wait(_STATUS_SECONDS)
+
+
+_COLOURS: Final[dict[str, str]] = {"live": "green", "stale": "yellow", "connecting": "yellow"}
+#: Names of feeds in the service's state.
+_STATUS_NAMES: Final[dict[Feed, str]] = {"market": "stocks", "crypto": "crypto", "doviz": "doviz"}
 #: Seconds between two redraws when nothing changes: the age of the last prices grows.
 _IDLE_SECONDS = 1.0
 #: Seconds between two redraws under load.
@@ -126,3 +180,36 @@ def _write_json(rows: Iterable[Row]) -> None:
 def _fail(text: str) -> int:
     sys.stderr.write(f"quotecast: {text}\n")
     return 1
+
+
+def state_line(
+    states: Mapping[Feed, State], status: Mapping[str, Any] | None, address: str, silent: float
+) -> Text:
+    """Returns the state of the feeds, of the exchange, and of the connection.
+
+    `status` is the service's answer, None before the first one; `silent` are the seconds without a frame.
+    """
+    parts = [_connection(states, address, silent)]
+    for feed, state in states.items():
+        label = f"{feed} {state}"
+        if feed == "market" and status is not None:
+            label += ", open" if status["marketOpen"] else ", closed"
+        parts.append(Text(label, _COLOURS.get(state, "red")))
+    if status is not None:
+        parts.append(Text(_origin([*states], status), "dim"))
+    return Text("  ").join(parts)
+
+
+def _connection(states: Mapping[Feed, State], address: str, silent: float) -> Text:
+    if all(state == "connecting" for state in states.values()):
+        return Text(f"connecting to {address}, last prices {silent:.0f} s ago", "bold yellow")
+    return Text(address, "dim")
+
+
+def _origin(feeds: Sequence[Feed], status: Mapping[str, Any]) -> str:
+    """Returns whether the prices are real; names the feeds if only some are simulated."""
+    known = status["feeds"]
+    simulated = [feed for feed in feeds if known.get(_STATUS_NAMES[feed], {}).get("simulated")]
+    if not simulated:
+        return "real data"
+    return "simulated data" if len(simulated) == len(feeds) else f"simulated: {', '.join(simulated)}"

@@ -1,5 +1,7 @@
 """Alpaca's offer: quotes, bars and news of US stocks, and the list of assets."""
 
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
@@ -10,12 +12,15 @@ from quotecast.providers import reference
 from quotecast.providers.alpaca.assets import AlpacaAssets
 from quotecast.providers.alpaca.client import AlpacaProvider
 from quotecast.providers.alpaca.history import AlpacaHistory
-from quotecast.providers.alpaca.hours import AlpacaClock
 from quotecast.providers.alpaca.news import AlpacaNews
+from quotecast.providers.alpaca.rest import AlpacaRest
+from quotecast.providers.alpaca.rest_wire import MarketClock
 from quotecast.providers.alpaca.universe import load_stocks
-from quotecast.providers.base import Admission
+from quotecast.providers.base import Admission, unlimited
 from quotecast.providers.offer import VARIABLE, Budgets, ExchangeNow, HttpUrl, Offer, WebSocketUrl
 
+#: Seconds for which a response of the clock is reused.
+CACHE_SECONDS: Final = 60.0
 #: Calls per minute to the trading host. Alpaca counts them apart from market data, and the limit is the same
 #: for every plan.
 _TRADING_CALLS: Final = 150
@@ -115,3 +120,29 @@ OFFER: Final = Offer(
     news=_news,
     assets=_assets,
 )
+
+
+class AlpacaClock:
+    """Alpaca's market clock; `clock` returns our Unix time."""
+
+    def __init__(
+        self,
+        trading_url: str,
+        key: str,
+        secret: str,
+        *,
+        admitted: Admission = unlimited,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._rest = AlpacaRest(trading_url, key, secret, admitted, clock)
+        self._clock = clock
+        self._cached: MarketClock | None = None
+        self._cached_at = 0.0
+
+    async def market_clock(self) -> MarketClock:
+        """Returns the exchange's clock, requested at most once a minute. Raises UpstreamError."""
+        now = self._clock()
+        if self._cached is None or not 0 <= now - self._cached_at < CACHE_SECONDS:
+            self._cached = await self._rest.get_once("/v2/clock", MarketClock)
+            self._cached_at = now
+        return self._cached

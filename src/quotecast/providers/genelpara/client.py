@@ -1,10 +1,26 @@
 """Reads GenelPara, within its limit of a thousand requests a day and address."""
 
+import re
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+from msgspec import Raw, Struct
+
 from quotecast.errors import UpstreamError
-from quotecast.providers.genelpara.wire import LISTS, rates
 from quotecast.providers.refusals import RefusalCounter
 from quotecast.providers.transport.fetch import get_bytes, open_client
-from quotecast.providers.turkey.dealing import RatesAnswer
+from quotecast.providers.turkey.dealing import DealerRate, RatesAnswer, instruments
+from quotecast.providers.validation.rows import decode_rows
+from quotecast.providers.validation.values import Number, positive, signed_decimal
+
+#: The lists, each with our symbols of its codes where the two differ.
+LISTS: Final[Mapping[str, Mapping[str, str]]] = {
+    "doviz": {},
+    "altin": {"GA": "gram-altin", "C": "ceyrek-altin", "GAG": "gumus"},
+    "endeks": {},
+}
+_CURRENCY: Final = re.compile(r"[A-Z]{3}")
 
 
 class GenelPara:
@@ -32,3 +48,52 @@ class GenelPara:
         if not found_rates:
             raise UpstreamError("GenelPara: no rates")
         return RatesAnswer(found_rates)
+
+
+class _ListRow(Struct, frozen=True):
+    """A row of a list; numbers are text with a decimal dot."""
+
+    alis: Number = None
+    satis: Number = None
+    oran: Number = None
+
+
+class _ListAnswer(Struct, frozen=True):
+    success: bool = False
+    data: Mapping[str, Raw] = {}
+    message: str = ""
+
+
+def rates(body: bytes, name: str, refused: RefusalCounter) -> list[DealerRate]:
+    """Returns the rates of the list of that name; skips and counts rows as the reader of Truncgil does.
+
+    Raises ValueError for a failure, and for a malformed answer.
+    """
+    try:
+        answer = msgspec.json.decode(body, type=_ListAnswer)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+    if not answer.success:
+        raise ValueError(f"failure: {answer.message[:200]}")
+    found = []
+    for key, raw in answer.data.items():
+        symbol = _symbol(key, name)
+        for row in decode_rows([raw] if symbol else [], _ListRow, refused):
+            if rate := _rate(symbol or "", row):
+                found.append(rate)
+            else:
+                refused.count("unreadable")
+    return found
+
+
+def _symbol(key: str, name: str) -> str | None:
+    if name == "doviz":
+        return key if _CURRENCY.fullmatch(key) else None
+    return LISTS[name].get(key) or (key if name == "endeks" and key in instruments() else None)
+
+
+def _rate(symbol: str, row: _ListRow) -> DealerRate | None:
+    selling = positive(row.satis)
+    return (
+        None if selling is None else DealerRate(symbol, selling, positive(row.alis), signed_decimal(row.oran))
+    )

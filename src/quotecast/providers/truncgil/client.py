@@ -1,14 +1,50 @@
 """Reads Truncgil, from the first of its versions that answers."""
 
+import re
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from decimal import Decimal
 from typing import Final
 
-from msgspec import Struct
+import msgspec
+from msgspec import Raw, Struct
 
 from quotecast.errors import UpstreamCutShort, UpstreamError
 from quotecast.providers.refusals import RefusalCounter
 from quotecast.providers.transport.fetch import get_bytes, open_client
-from quotecast.providers.truncgil.wire import read_answer
-from quotecast.providers.turkey.dealing import RatesAnswer
+from quotecast.providers.turkey.dealing import DealerRate, RatesAnswer, instruments
+from quotecast.providers.validation.values import Number, instant, positive, signed_decimal
+
+#: Our symbols of Truncgil's codes since version 4, where the two differ; version 3 has our symbols.
+CODES: Final = {
+    "GRA": "gram-altin",
+    "HAS": "gram-has-altin",
+    "CEYREKALTIN": "ceyrek-altin",
+    "YARIMALTIN": "yarim-altin",
+    "TAMALTIN": "tam-altin",
+    "CUMHURIYETALTINI": "cumhuriyet-altini",
+    "ATAALTIN": "ata-altin",
+    "RESATALTIN": "resat-altin",
+    "HAMITALTIN": "hamit-altin",
+    "IKIBUCUKALTIN": "ikibucuk-altin",
+    "BESLIALTIN": "besli-altin",
+    "GREMSEALTIN": "gremse-altin",
+    "14AYARALTIN": "14-ayar-altin",
+    "18AYARALTIN": "18-ayar-altin",
+    "YIA": "22-ayar-bilezik",
+    "22AYARBILEZIK": "22-ayar-bilezik",
+    "GUMUS": "gumus",
+    "GPL": "gram-platin",
+    "PAL": "gram-paladyum",
+    "ONS": "ons",
+}
+_CURRENCY: Final = re.compile(r"[A-Z]{3}")
+#: `6.640,10`: dots between thousands, a comma before decimals.
+_TURKISH: Final = re.compile(r"-?[0-9]{1,3}(\.[0-9]{3})*(,[0-9]+)?|-?[0-9]+(,[0-9]+)?")
+#: A row in a body that ends in the middle; rows have no objects inside.
+_ROW: Final = re.compile(rb'"([A-Za-z0-9-]{1,40})"\s*:\s*(\{[^{}]*\})')
+_MADE: Final = re.compile(rb'"Update_Date"\s*:\s*"([0-9: -]{19})"')
+_SIGNS: Final = str.maketrans("", "", "$%₺ ")
 
 
 class _Version(Struct, frozen=True):
@@ -65,3 +101,98 @@ class Truncgil:
             return read_answer(body, self._refused, turkish=version.turkish)
         except ValueError as error:
             raise UpstreamError(f"unreadable: {error}") from error
+
+
+class TruncgilRow(Struct, frozen=True, rename="pascal"):
+    """A row of one symbol; numbers are numbers, or text in the style of their version."""
+
+    type: str = ""
+    name: str = ""
+    buying: Number = None
+    selling: Number = None
+    change: Number = None
+
+
+class _Nested(Struct, frozen=True, rename="pascal"):
+    rates: Mapping[str, Raw]
+
+
+def read_answer(body: bytes, refused: RefusalCounter, *, turkish: bool = False) -> RatesAnswer:
+    """Returns an answer of any version; `turkish` means numbers in the Turkish style (version 3).
+
+    It skips rows of unknown symbols. It counts malformed rows (`malformed`), rows without a price above zero
+    (`unreadable`), and a body that ends in the middle (`cut_short`), of which it reads the whole rows. Raises
+    ValueError when no rate remains.
+    """
+    rows, whole = _rows(body)
+    if not whole:
+        refused.count("cut_short")
+    found = []
+    for key, raw in rows:
+        symbol = symbol_of(key)
+        if symbol is None:
+            continue
+        try:
+            row = msgspec.json.decode(raw, type=TruncgilRow)
+        except (ValueError, RecursionError):
+            refused.count("malformed")
+            continue
+        if rate := _rate(symbol, row, turkish=turkish):
+            found.append(rate)
+        elif row.type != "CryptoCurrency":
+            refused.count("unreadable")
+    if not found:
+        raise ValueError("no rates")
+    return RatesAnswer(found, _answer_time(body), whole)
+
+
+def symbol_of(key: str) -> str | None:
+    """Returns our symbol of a code; None for instruments outside the feed, such as oil."""
+    if key in CODES:
+        return CODES[key]
+    return key if key in instruments() or _CURRENCY.fullmatch(key) else None
+
+
+def amount(value: Number, *, turkish: bool) -> Decimal | None:
+    """Returns a decimal, from a number or from text in either style; None for anything else."""
+    if not isinstance(value, str):
+        return signed_decimal(value)
+    text = value.translate(_SIGNS)
+    if not turkish and "," not in text:
+        return signed_decimal(text)
+    return signed_decimal(text.replace(".", "").replace(",", ".")) if _TURKISH.fullmatch(text) else None
+
+
+def _rows(body: bytes) -> tuple[Iterable[tuple[str, Raw | bytes]], bool]:
+    """Returns the rows, and whether the body is whole: one that ends in the middle has open braces."""
+    try:
+        members = msgspec.json.decode(body, type=dict[str, Raw])
+        if "Rates" in members:
+            members = dict(msgspec.json.decode(body, type=_Nested).rates)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+    except ValueError:
+        if body.count(b"{") <= body.count(b"}"):
+            raise
+        return ((key.decode(), row) for key, row in _ROW.findall(body)), False
+    return members.items(), True
+
+
+def _answer_time(body: bytes) -> datetime | None:
+    """Returns the time of the answer, which every version writes in the time of Istanbul."""
+    found = _MADE.search(body)
+    return instant(f"{found[1].decode()}+03:00") if found else None
+
+
+def _rate(symbol: str, row: TruncgilRow, *, turkish: bool) -> DealerRate | None:
+    if row.type == "CryptoCurrency":
+        return None
+    selling = positive(_text(amount(row.selling, turkish=turkish)))
+    if selling is None:
+        return None
+    buying = positive(_text(amount(row.buying, turkish=turkish)))
+    return DealerRate(symbol, selling, buying, amount(row.change, turkish=turkish), row.name)
+
+
+def _text(value: Decimal | None) -> str | None:
+    return None if value is None else f"{value:f}"

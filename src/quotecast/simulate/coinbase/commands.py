@@ -1,12 +1,33 @@
 """Commands of WebSocket clients."""
 
-from typing import Final, Literal
+import hmac
+from base64 import b64decode, b64encode
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import Any, Final, Literal
 
 import msgspec
 from msgspec import Struct
 
 from quotecast.simulate.coinbase.errors import NEEDS_LOGIN, CommandError
-from quotecast.simulate.coinbase.login import Login, login_of
+
+
+class Login(Struct, frozen=True):
+    """What a signed command has beside its channels."""
+
+    key: str
+    signature: str
+    passphrase: str
+    timestamp: str
+
+    def is_signed_with(self, secret: str) -> bool:
+        """Returns whether the signature is that of a secret; no signature is that of one without Base64."""
+        try:
+            expected = signature_of(self.timestamp, secret)
+        except ValueError:
+            return False
+        return hmac.compare_digest(expected.encode(), self.signature.encode("utf-8", "replace"))
+
 
 #: Channels of which each product is a subscription of its own.
 PRODUCT_CHANNELS: Final = (
@@ -81,3 +102,15 @@ def _check_names(command: Command) -> None:
             raise CommandError(NEEDS_LOGIN)
         if name not in PRODUCT_CHANNELS and name != STATUS:
             raise CommandError(f"{name} is not a valid channel")
+
+
+def signature_of(timestamp: str, secret: str) -> str:
+    """Returns the signature of a command. Raises ValueError for a secret that is not Base64."""
+    signed = f"{timestamp}GET/users/self/verify".encode("utf-8", "replace")
+    return b64encode(hmac.digest(b64decode(secret, validate=True), signed, sha256)).decode()
+
+
+def login_of(message: Mapping[str, Any]) -> Login | None:
+    """Returns the login of a command; None for one that lacks a part."""
+    parts = [message.get(name) for name in ("key", "signature", "passphrase", "timestamp")]
+    return Login(*map(str, parts)) if all(parts) else None

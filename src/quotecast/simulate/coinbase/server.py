@@ -9,23 +9,75 @@ import msgspec
 from quotecast.providers.simulator.scenarios.base import Refusal
 from quotecast.simulate.clock import MarketClock
 from quotecast.simulate.coinbase import errors
+from quotecast.simulate.coinbase.book import Book, book_of
 from quotecast.simulate.coinbase.commands import STATUS, Command, read_command
 from quotecast.simulate.coinbase.errors import CommandError
-from quotecast.simulate.coinbase.feed import ProductFeed
 from quotecast.simulate.coinbase.limits import (
     COMMANDS_PER_SECOND,
     REQUESTS_AT_ONCE,
     REQUESTS_PER_SECOND,
     Bucket,
 )
-from quotecast.simulate.coinbase.messages import Numbered
+from quotecast.simulate.coinbase.messages import Numbered, ProductWriter
 from quotecast.simulate.coinbase.rest import CoinbaseRest
 from quotecast.simulate.coinbase.rows import product_of, symbol_of
-from quotecast.simulate.coinbase.session import Session
 from quotecast.simulate.coinbase.source import MarketSource
 from quotecast.simulate.http import Answer, HttpRequest
 from quotecast.simulate.market import Market, Price
 from quotecast.simulate.server import Client, VendorServer
+
+
+class ProductFeed:
+    """One product's feed: its newest numbered price, and the last book of each channel."""
+
+    def __init__(self, source: MarketSource, product: str) -> None:
+        self.product = product
+        self.writer = ProductWriter(product, source.decimals(product))
+        self.newest: Numbered | None = None
+        #: Whether a batch has to tell a newer price.
+        self.is_due = False
+        self._source = source
+        self._books: dict[str, Book] = {}
+
+    def number(self, price: Price) -> Numbered:
+        """Returns a new price with the next number; the first has that of its trade."""
+        sequence = self.newest.sequence + 1 if self.newest else price.number
+        self.newest = Numbered(sequence, price)
+        self.is_due = True
+        return self.newest
+
+    def current(self, moment: int, *, is_followed: bool) -> Numbered:
+        """Returns the newest price; without followers nobody has numbered that of the moment yet."""
+        if self.newest is None or not is_followed:
+            price = self._source.price(self.product, moment)
+            if self.newest is None or price.number > self.newest.price.number:
+                return self.number(price)
+        return self.newest
+
+    def ticker(self, newest: Numbered) -> bytes:
+        """Returns the ticker of a price."""
+        return self.writer.ticker(newest, self._source.month_volume(self.product))
+
+    def first(self, channel: str, newest: Numbered, *, is_new: bool) -> bytes | None:
+        """Returns what a subscription of a channel begins with; `is_new` says that it is the only one."""
+        if channel in ("ticker", "ticker_batch"):
+            return self.ticker(newest)
+        if channel == "matches":
+            return self.writer.match(newest, "last_match")
+        if channel in ("level2", "level2_batch"):
+            if is_new or channel not in self._books:
+                self._books[channel] = book_of(newest.price, self.writer.decimals)
+            # Later clients get the book that updates have reached.
+            return self.writer.snapshot(self._books[channel], newest.price.time)
+        return None
+
+    def update(self, channel: str, newest: Numbered) -> bytes | None:
+        """Returns what a price changes in the book that a channel's clients know; None for no change."""
+        after = book_of(newest.price, self.writer.decimals)
+        before = self._books.get(channel, after)
+        self._books[channel] = after
+        return None if before == after else self.writer.update(before, after, newest.price.time)
+
 
 #: Seconds in which a client has to subscribe.
 SUBSCRIBE_SECONDS: Final = 5.0
@@ -224,3 +276,47 @@ class CoinbaseServer(VendorServer):
         period = moment // every
         is_new, self._beats[kind] = period != self._beats[kind], period
         return is_new
+
+
+class Session:
+    """A client's subscriptions, in order; `deadline` ends a client that does not subscribe."""
+
+    def __init__(self, deadline: asyncio.Task[None], commands: Bucket) -> None:
+        self.deadline = deadline
+        self._commands = commands
+        self.channels: dict[str, dict[str, None]] = {}
+
+    def count_command(self) -> None:
+        """Raises CommandError for a client that sends too many commands."""
+        if not self._commands.take():
+            raise CommandError("Too many messages", "ErrSlowRead")
+
+    def add(self, command: Command) -> list[tuple[str, str]]:
+        """Adds subscriptions; returns channel and product of those that are new."""
+        added: list[tuple[str, str]] = []
+        for channel, products in command.channels.items():
+            subscribed = self.channels.setdefault(channel, {})
+            added += [(channel, product) for product in products if product not in subscribed]
+            subscribed |= dict.fromkeys(products)
+        return added
+
+    def remove(self, command: Command) -> list[tuple[str, str]]:
+        """Removes subscriptions, all of a channel without products; returns channel and product of each."""
+        removed: list[tuple[str, str]] = []
+        for channel, products in command.channels.items():
+            subscribed = self.channels.get(channel, {})
+            gone = [product for product in products or [*subscribed] if product in subscribed]
+            removed += [(channel, product) for product in gone]
+            for product in gone:
+                del subscribed[product]
+            if not subscribed:
+                self.channels.pop(channel, None)
+        return removed
+
+    def subscriptions(self) -> bytes:
+        """Returns the message that lists all subscriptions."""
+        rows = [
+            {"name": name, "product_ids": [*products], "account_ids": None}
+            for name, products in self.channels.items()
+        ]
+        return msgspec.json.encode({"type": "subscriptions", "channels": rows})

@@ -1,8 +1,11 @@
 """What a chart must know of an instrument: its hours, its steps of price, and its bars."""
 
 import asyncio
-from datetime import UTC, datetime
+from collections import defaultdict
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from functools import lru_cache
 from typing import Final, Literal
 
 from msgspec import UNSET, Struct, UnsetType
@@ -11,11 +14,27 @@ from quotecast.api.bars.market import Market, market_of
 from quotecast.api.bars.own_bars import newest_bars
 from quotecast.api.integrations.udf.instruments import Instrument
 from quotecast.api.integrations.udf.resolutions import RESOLUTIONS, ZONES, is_intraday, resolutions_of
-from quotecast.api.integrations.udf.sessions import hours_of
 from quotecast.api.market.services import Services
+from quotecast.market.calendars import Calendar, Exchange, VenueDay
 from quotecast.market.feeds import Feed
+from quotecast.market.sessions import NEW_YORK, TradingDay
 from quotecast.market.ticks import tick_size
 
+#: The first year whose holidays a chart gets; intraday bars of earlier years are rare.
+FIRST_YEAR: Final = 2000
+_REGULAR: Final = "0930-1600"
+_SATURDAY: Final = 5
+
+
+class Hours(Struct, frozen=True):
+    """When a venue trades, in its own time: the usual session, closed days, and days with other hours."""
+
+    session: str
+    session_holidays: str = ""
+    corrections: str = ""
+
+
+_ALWAYS: Final = Hours("24x7")
 #: Decimals of a volume: shares are whole.
 _VOLUME_DECIMALS: Final = {Feed.STOCKS: 0, Feed.CRYPTO: 8, Feed.DOVIZ: 0}
 
@@ -87,3 +106,38 @@ def _price_scale(services: Services, market: Market) -> int:
     """Returns 100 for prices in steps of 0.01."""
     bars = newest_bars(services.mirrors[market.feed], market.symbol, "1m")
     return int(1 / Decimal(tick_size(market.feed, market.decimals, bars)))
+
+
+def hours_of(calendar: Calendar, moment: datetime) -> Hours:
+    """Returns the hours of a venue, up to the end of the year after an aware moment."""
+    if not isinstance(calendar, Exchange):
+        return _ALWAYS
+    return _exchange_hours(calendar, moment.astimezone(NEW_YORK).year + 1)
+
+
+@lru_cache(maxsize=8)
+def _exchange_hours(exchange: Exchange, last_year: int) -> Hours:
+    closed: list[str] = []
+    other: defaultdict[str, list[str]] = defaultdict(list)
+    for day in _weekdays(last_year):
+        hours = exchange.hours(day)
+        if hours is None:
+            closed.append(f"{day:%Y%m%d}")
+        elif (session := _session(hours)) != _REGULAR:
+            other[session].append(f"{day:%Y%m%d}")
+    corrections = ";".join(f"{session}:{','.join(days)}" for session, days in other.items())
+    return Hours(_REGULAR, ",".join(closed), corrections)
+
+
+def _weekdays(last_year: int) -> Iterator[date]:
+    """Yields the weekdays of the known years, the latest first."""
+    day = date(last_year, 12, 31)
+    while day.year >= FIRST_YEAR:
+        if day.weekday() < _SATURDAY:
+            yield day
+        day -= timedelta(days=1)
+
+
+def _session(day: TradingDay | VenueDay) -> str:
+    opened, closed = (each.astimezone(NEW_YORK) for each in (day.open, day.close))
+    return f"{opened:%H%M}-{closed:%H%M}"

@@ -1,11 +1,11 @@
 """A user's holdings and their valuation."""
 
 from datetime import UTC, datetime
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from litestar import Router, delete, get, patch, post
 from litestar.params import FromPath, QueryParameter
-from msgspec import Struct
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from quotecast.api.answers.answers import Answer, state_header
 from quotecast.api.answers.csv import Format, formatted
@@ -23,7 +23,17 @@ from quotecast.api.reference.account_operations import (
     taking,
 )
 from quotecast.api.routes.bodies import body_of
-from quotecast.api.routes.portfolio.holding_values import currency_code
+from quotecast.api.routes.lookup import Mirrors
+from quotecast.api.routes.portfolio.holding_values import (
+    Cost,
+    Shares,
+    cost_of,
+    currency_code,
+    day_of,
+    shares_of,
+    ticker_of,
+    today_of,
+)
 from quotecast.api.routes.portfolio.holdings_shown import (
     SHOWN,
     TABLE,
@@ -34,21 +44,38 @@ from quotecast.api.routes.portfolio.holdings_shown import (
     feeds_of,
     value_holding,
 )
-from quotecast.api.routes.portfolio.new_holding import (
-    HoldingChange,
-    NewHolding,
-    changed_values,
-    fingerprint,
-    holding_from,
-)
 from quotecast.api.routes.portfolio.portfolio_csv import export, import_file
 from quotecast.api.routes.portfolio.portfolio_value import value
 from quotecast.api.routes.retries import FULL, replay_key, run_once
 from quotecast.database.ids import ID_PATTERN, new_id
-from quotecast.errors import NotFound
+from quotecast.errors import InvalidValue, NotFound
 from quotecast.market import codec
 from quotecast.portfolio import portfolio
+from quotecast.portfolio.portfolio import Holding
 from quotecast.users.account import Account
+
+_DAY: Final = "YYYY-MM-DD, not in the future"
+_CODE: Final = "A code of ISO 4217, in any case"
+
+
+class NewHolding(Struct, frozen=True):
+    """The body of a request that adds a holding."""
+
+    ticker: Annotated[str, Meta(description="A stock, pair, currency or metal, in any case")]
+    shares: Shares
+    avg_cost: Cost
+    bought_at: Annotated[str | None, Meta(description=f"{_DAY}; today at its venue by default")] = None
+    currency: Annotated[str, Meta(description=_CODE)] = "USD"
+
+
+class HoldingChange(Struct, frozen=True):
+    """The body of a request that changes a holding: at least one of the fields."""
+
+    shares: Shares | UnsetType = UNSET
+    avg_cost: Cost | UnsetType = UNSET
+    bought_at: Annotated[str, Meta(description=_DAY)] | UnsetType = UNSET
+    currency: Annotated[str, Meta(description=_CODE)] | UnsetType = UNSET
+
 
 Include = Annotated[
     Literal["quote"] | None, QueryParameter(description="`quote` adds the current value of each holding")
@@ -165,3 +192,45 @@ ROUTER: Final = Router(
     tags=["Portfolio"],
     opt={"tag": "What you hold; amounts are exact decimals.", "feed": None, "limit": "portfolio"},
 )
+
+
+def fingerprint(given: NewHolding, holding: Holding) -> bytes:
+    """Returns bytes that are equal for a request and its retries, in any spelling.
+
+    Defaults that the service fills in are not included: a retry may come a day later, or when the feeds
+    spell the ticker in another way.
+    """
+    ticker = given.ticker.strip().upper()
+    return codec.encode_json(
+        (ticker, holding.shares, holding.avg_cost, given.bought_at, holding.currency),
+    )
+
+
+def holding_from(given: NewHolding, mirrors: Mirrors, holding_id: str, now: datetime) -> Holding:
+    """Returns the holding to store. Raises InvalidValue."""
+    ticker = ticker_of(given.ticker, mirrors)
+    return Holding(
+        id=holding_id,
+        ticker=ticker,
+        shares=shares_of(bytes(given.shares)),
+        avg_cost=cost_of(bytes(given.avg_cost)),
+        bought_at=today_of(ticker, mirrors, now) if given.bought_at is None else day_of(given.bought_at, now),
+        currency=currency_code("currency", given.currency),
+        created_at=now,
+    )
+
+
+def changed_values(given: HoldingChange, now: datetime) -> dict[str, Any]:
+    """Returns the new values of a holding by column. Raises InvalidValue, also without any."""
+    values: dict[str, Any] = {}
+    if given.shares is not UNSET:
+        values["shares"] = shares_of(bytes(given.shares))
+    if given.avg_cost is not UNSET:
+        values["avg_cost"] = cost_of(bytes(given.avg_cost))
+    if given.bought_at is not UNSET:
+        values["bought_at"] = day_of(given.bought_at, now)
+    if given.currency is not UNSET:
+        values["currency"] = currency_code("currency", given.currency)
+    if not values:
+        raise InvalidValue("shares", "Must be given, together with avg_cost, bought_at and currency")
+    return values
