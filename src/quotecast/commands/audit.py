@@ -8,8 +8,7 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
-from quotecast.commands.auditing.limits import Limits, broken
-from quotecast.commands.auditing.report import Report
+from quotecast.commands.auditing.report import Limits, Report, broken
 from quotecast.commands.auditing.text import lines_of
 from quotecast.commands.auditing.upstream import audit_vendor, providers_of
 from quotecast.errors import SettingsError
@@ -55,7 +54,7 @@ def _audit_upstream(settings: Settings, arguments: Namespace) -> Report:
 def _audit_service(arguments: Namespace) -> Report:
     try:
         session: Any = importlib.import_module("quotecast.commands.auditing.session")
-        addresses: Any = importlib.import_module("quotecast.commands.auditing.address")
+        addresses: Any = importlib.import_module("quotecast.commands.auditing.service")
     except ModuleNotFoundError as error:
         if error.name != "quotecast_client":
             raise

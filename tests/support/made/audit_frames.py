@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from quotecast.commands.auditing.moments import Moment
+from quotecast.commands.auditing.figures import Moment
 
 START = 1_795_118_400.0
 EPOCH = "01a1fbdce3accb15dff6.fe29"

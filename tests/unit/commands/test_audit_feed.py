@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 
-from quotecast.commands.auditing.address import read_address
 from quotecast.commands.auditing.report import FeedReport
-from quotecast.commands.auditing.service import Refused, ServiceAudit
+from quotecast.commands.auditing.service import Refused, ServiceAudit, read_address
 from quotecast.errors import SettingsError
 from support.made.audit_frames import heartbeat, iso, moment, quote, snapshot, subscribed, update, welcome
 

@@ -2,11 +2,17 @@
 
 import pytest
 
-from quotecast.commands.auditing.ages import Ages
-from quotecast.commands.auditing.agreement import Agreement, Disagreement, Seen
-from quotecast.commands.auditing.moments import ClockOffset, Moment
-from quotecast.commands.auditing.quotes import QuoteFigures
-from quotecast.commands.auditing.silences import Silence, SymbolSilences
+from quotecast.commands.auditing.figures import (
+    Ages,
+    Agreement,
+    ClockOffset,
+    Disagreement,
+    Moment,
+    QuoteFigures,
+    Seen,
+    Silence,
+    SymbolSilences,
+)
 
 
 @pytest.mark.parametrize(("share", "true"), [(0.5, 500), (0.95, 950), (0.99, 990), (1.0, 1000)])

@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 from quotecast import __main__
 from quotecast.commands import audit
-from quotecast.commands.auditing.limits import Limits, broken
 from quotecast.commands.auditing.report import (
     AgeReport,
     BackwardsReport,
@@ -17,10 +16,12 @@ from quotecast.commands.auditing.report import (
     Example,
     FeedReport,
     GapReport,
+    Limits,
     Report,
     RestReport,
     SilenceReport,
     StateChange,
+    broken,
 )
 from quotecast.commands.auditing.text import lines_of
 from quotecast.commands.auditing.upstream import UpstreamAudit, providers_of

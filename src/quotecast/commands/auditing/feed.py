@@ -2,10 +2,7 @@
 
 from typing import Any, Final
 
-from quotecast.commands.auditing.agreement import Agreement, Seen
-from quotecast.commands.auditing.moments import Moment
-from quotecast.commands.auditing.quotes import QuoteFigures
-from quotecast.commands.auditing.silences import Silence
+from quotecast.commands.auditing.figures import Agreement, Moment, QuoteFigures, Seen, Silence
 from quotecast_client import Copy, Feed, QuoteChange
 
 #: Share of its interval after which a heartbeat is late.

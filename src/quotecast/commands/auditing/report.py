@@ -1,8 +1,25 @@
 """The report of an audit, as text and as JSON."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Final
 
 from msgspec import Struct
+
+from quotecast.commands.auditing.figures import Ages, Agreement
+
+#: Symbols whose silences the report shows.
+QUIETEST: Final = 5
+
+
+class Limits(Struct, frozen=True):
+    """What the figures may be at most; counts are over all feeds, ages and silences of each."""
+
+    max_age_p99: float = 5000.0
+    max_silence: float = 30.0
+    max_gaps: int = 0
+    max_backwards: int = 0
+    max_disagreements: int = 0
 
 
 class AgeReport(Struct, frozen=True, rename="camel"):
@@ -119,3 +136,68 @@ class Report(Struct, frozen=True, kw_only=True, rename="camel"):
     rest_failures: int = 0
     feeds: dict[str, FeedReport]
     broken: Sequence[Broken] = ()
+
+
+def broken(report: Report, limits: Limits) -> list[Broken]:
+    """Returns the broken thresholds."""
+    return [*_of_feeds(report.feeds, limits), *_of_all(report, limits)]
+
+
+def _of_feeds(feeds: dict[str, FeedReport], limits: Limits) -> Iterator[Broken]:
+    for name, feed in feeds.items():
+        if not feed.symbols:
+            yield Broken(name, "symbols with a quote", 0, 1, "")
+        age = feed.ages.p99
+        if age is not None and age > limits.max_age_p99:
+            yield Broken(name, "age p99 in ms", age, limits.max_age_p99, "--max-age-p99")
+        if feed.silences.frame > limits.max_silence:
+            yield Broken(
+                name, "longest silence in s", feed.silences.frame, limits.max_silence, "--max-silence"
+            )
+
+
+def _of_all(report: Report, limits: Limits) -> Iterator[Broken]:
+    feeds = report.feeds.values()
+    gaps = report.reconnects + report.unreadable + sum(feed.gaps.total for feed in feeds if feed.gaps)
+    backwards = sum(feed.backwards.total for feed in feeds)
+    disagreements = sum(feed.rest.disagreements for feed in feeds if feed.rest)
+    for figure, value, limit, option in (
+        ("gaps", gaps, limits.max_gaps, "--max-gaps"),
+        ("steps back in time", backwards, limits.max_backwards, "--max-backwards"),
+        ("disagreements with REST", disagreements, limits.max_disagreements, "--max-disagreements"),
+    ):
+        if value > limit:
+            yield Broken("all", figure, value, limit, option)
+
+
+def age_report(ages: Ages) -> AgeReport:
+    """Returns the percentiles of ages."""
+    p50, p95, p99 = (_rounded(ages.percentile(share)) for share in (0.5, 0.95, 0.99))
+    return AgeReport(p50, p95, p99, _rounded(ages.largest) if ages.count else None, ages.ahead)
+
+
+def rest_report(agreement: Agreement) -> RestReport:
+    """Returns the comparison with REST."""
+    examples = [
+        Example(each.symbol, _iso(each.time), each.feed_price, each.rest_price) for each in agreement.examples
+    ]
+    return RestReport(agreement.compared, agreement.disagreements, examples)
+
+
+def rate(count: int, seconds: float) -> float:
+    """Returns a number per second."""
+    return round(count / seconds, 2) if seconds > 0 else 0.0
+
+
+def rounded(lengths: dict[str, float]) -> dict[str, float]:
+    """Returns seconds in whole milliseconds."""
+    return {name: round(seconds, 3) for name, seconds in lengths.items()}
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 1)
+
+
+def _iso(time: float) -> str:
+    moment = datetime.fromtimestamp(time / 1000, UTC).isoformat(timespec="milliseconds")
+    return moment.replace("+00:00", "Z")

@@ -11,12 +11,10 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import WebSocketException
 from websockets.typing import Subprotocol
 
-from quotecast.commands.auditing.address import FeedAddress
-from quotecast.commands.auditing.agreement import Seen
 from quotecast.commands.auditing.feed import FeedAudit
-from quotecast.commands.auditing.moments import Moment, milliseconds
+from quotecast.commands.auditing.figures import Moment, Seen, milliseconds
 from quotecast.commands.auditing.report import Report
-from quotecast.commands.auditing.service import Refused, ServiceAudit
+from quotecast.commands.auditing.service import FeedAddress, Refused, ServiceAudit
 from quotecast_client import AsyncClient, Feed
 from quotecast_client import QuotecastError as RestFailed
 from quotecast_client.backoff import Backoff

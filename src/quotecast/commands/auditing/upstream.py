@@ -6,11 +6,17 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from quotecast.commands.auditing.measuring import QUIETEST, age_report, rate, rounded
-from quotecast.commands.auditing.moments import Moment
-from quotecast.commands.auditing.quotes import QuoteFigures
-from quotecast.commands.auditing.report import BackwardsReport, FeedReport, Report, SilenceReport
-from quotecast.commands.auditing.silences import Silence
+from quotecast.commands.auditing.figures import Moment, QuoteFigures, Silence
+from quotecast.commands.auditing.report import (
+    QUIETEST,
+    BackwardsReport,
+    FeedReport,
+    Report,
+    SilenceReport,
+    age_report,
+    rate,
+    rounded,
+)
 from quotecast.environment import PREFIX
 from quotecast.errors import SettingsError
 from quotecast.ingest import sources
