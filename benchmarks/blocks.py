@@ -22,10 +22,10 @@ from quotecast.bus import wire
 from quotecast.bus.base import Batch, FeedInfo
 from quotecast.feed.encoding import JSON, ROWS
 from quotecast.feed.form import Form
-from quotecast.feed.framing import Frame, deflate
 from quotecast.feed.mirror import Mirror
 from quotecast.feed.projection import projection_of
 from quotecast.feed.subscription import Subscription
+from quotecast.framing import Frame, deflate
 from quotecast.garbage import freeze_present_objects
 from quotecast.ingest.ledger import Ledger, new_epoch
 from quotecast.market.feeds import Feed

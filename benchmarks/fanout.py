@@ -23,7 +23,7 @@ from benchmarks.contenders import (
 )
 from benchmarks.figures import BUN, FASTAPI, OURS, Round, bytes_per_quote_of, listeners_of
 from benchmarks.load import ListenerResult, OverloadedError, listen
-from quotecast.providers import reference
+from quotecast.market import reference
 
 NCHAN: Final = "nchan"
 BATCHED: Final = "nchan, batched"

@@ -21,7 +21,7 @@ from quotecast.market.codec import iso_utc
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import Quote
 from quotecast.providers.base import Update
-from quotecast.providers.simulator.venues import hours_of, quoters
+from quotecast.simulation.market.venues import hours_of, quoters
 
 #: Quotes of each stock, and the milliseconds between two of them.
 MOVES: Final = 6

@@ -14,7 +14,7 @@ from typing import Final
 from benchmarks.contenders import folder
 from benchmarks.load import ListenerResult, listen
 from benchmarks.processes import SERVER_CORE, running, wait_until
-from quotecast.providers.reference import pairs
+from quotecast.market.reference import pairs
 
 #: Messages per second from one process to one client.
 GOAL: Final = 50_000

@@ -36,7 +36,7 @@ from benchmarks.crowd import (
 )
 from benchmarks.fanout import MARKET, OWN_SYMBOLS, own_paths
 from benchmarks.processes import LOAD_CORE, cpu_seconds
-from quotecast.providers import reference
+from quotecast.market import reference
 from quotecast.stream.capacity import OWN_FILES
 
 #: The part of a worker's files that feeds may take, and a margin for the kernel's uneven distribution.

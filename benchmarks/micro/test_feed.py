@@ -11,11 +11,11 @@ from quotecast.bus.wire import encode_change
 from quotecast.feed.client import ClientSession
 from quotecast.feed.commands import Query
 from quotecast.feed.frames import Limits
-from quotecast.feed.framing import Frame
 from quotecast.feed.hub import Hub
 from quotecast.feed.mirror import Mirror
 from quotecast.feed.session import FeedSession
 from quotecast.feed.tiers import Connection
+from quotecast.framing import Frame
 from quotecast.market import codec
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import StockQuote

@@ -19,8 +19,8 @@ from quotecast.feed.client import COMMANDS_PER_SECOND
 from quotecast.feed.commands import DEFAULT_INTERVAL, INTERVALS, MAX_MESSAGE_BYTES, Command, Query
 from quotecast.feed.encoding import ENCODINGS
 from quotecast.feed.frames import Limits
-from quotecast.feed.framing import Frame
 from quotecast.feed.mirror import Mirror
+from quotecast.framing import Frame
 from quotecast.ingest.ledger import Ledger
 from quotecast.market.feeds import Feed
 from quotecast.providers.base import Update

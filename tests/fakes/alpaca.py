@@ -9,10 +9,10 @@ from fakes import alpaca_rows as made
 from fakes.alpaca_rows import Split, Trade
 from fakes.http import Answer, FakeHttp, HttpRequest, Row
 from quotecast.market.sessions import NEW_YORK, TradingDay, trading_days_between
-from quotecast.simulate.alpaca.errors import TOO_MANY
-from quotecast.simulate.alpaca.rest import AlpacaRest
-from quotecast.simulate.alpaca.source import Span
-from quotecast.simulate.alpaca.timeframes import Timeframe
+from quotecast.simulation.vendors.alpaca.errors import TOO_MANY
+from quotecast.simulation.vendors.alpaca.rest import AlpacaRest
+from quotecast.simulation.vendors.alpaca.source import Span
+from quotecast.simulation.vendors.alpaca.timeframes import Timeframe
 
 __all__ = ["BAD_GATEWAY", "TOO_MANY", "FakeAlpaca", "Split"]
 

@@ -6,9 +6,9 @@ from datetime import date, datetime
 from itertools import groupby
 
 from quotecast.market.sessions import NEW_YORK
-from quotecast.simulate.alpaca.rows import asset, number_of, row_of, stock_trade, story, text
-from quotecast.simulate.alpaca.timeframes import DAY, MINUTE, Timeframe
-from quotecast.simulate.http import Row
+from quotecast.simulation.vendors.alpaca.rows import asset, number_of, row_of, stock_trade, story, text
+from quotecast.simulation.vendors.alpaca.timeframes import DAY, MINUTE, Timeframe
+from quotecast.simulation.vendors.http import Row
 
 __all__ = ["Split", "Trade", "adjust", "asset", "bars", "row_of", "snapshot", "story", "trade_row"]
 

@@ -6,13 +6,13 @@ from functools import cache
 from typing import Any, Final, Literal
 
 from fakes.http import FakeHttp, Row
-from quotecast.simulate.alpaca.channels import CHANNELS, Session
-from quotecast.simulate.alpaca.errors import MEANINGS
-from quotecast.simulate.alpaca.rows import bar, trade
-from quotecast.simulate.alpaca.server import AlpacaServer
-from quotecast.simulate.clock import ManualClock
-from quotecast.simulate.market import Market
-from quotecast.simulate.server import Client
+from quotecast.simulation.vendors.alpaca.channels import CHANNELS, Session
+from quotecast.simulation.vendors.alpaca.errors import MEANINGS
+from quotecast.simulation.vendors.alpaca.rows import bar, trade
+from quotecast.simulation.vendors.alpaca.server import AlpacaServer
+from quotecast.simulation.vendors.clock import ManualClock
+from quotecast.simulation.vendors.market import Market
+from quotecast.simulation.vendors.server import Client
 
 __all__ = ["MEANINGS", "FakeAlpacaStream", "bar", "trade"]
 

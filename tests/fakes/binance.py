@@ -11,15 +11,15 @@ import msgspec
 
 from fakes.binance_rows import event, klines, statistics
 from fakes.http import FakeHttp, Row
-from quotecast.simulate.binance.book import Book
-from quotecast.simulate.binance.errors import ELSEWHERE, banned, weight_used
-from quotecast.simulate.binance.events import server_shutdown
-from quotecast.simulate.binance.limits import MAX_WEIGHT, Weights
-from quotecast.simulate.binance.server import BinanceServer
-from quotecast.simulate.binance.sessions import COMBINED
-from quotecast.simulate.clock import MarketClock
-from quotecast.simulate.market import Market, Price
-from quotecast.simulate.server import Client
+from quotecast.simulation.vendors.binance.book import Book
+from quotecast.simulation.vendors.binance.errors import ELSEWHERE, banned, weight_used
+from quotecast.simulation.vendors.binance.events import server_shutdown
+from quotecast.simulation.vendors.binance.limits import MAX_WEIGHT, Weights
+from quotecast.simulation.vendors.binance.server import BinanceServer
+from quotecast.simulation.vendors.binance.sessions import COMBINED
+from quotecast.simulation.vendors.clock import MarketClock
+from quotecast.simulation.vendors.market import Market, Price
+from quotecast.simulation.vendors.server import Client
 
 __all__ = ["BANNED", "ELSEWHERE", "TOO_MUCH", "FakeBinance"]
 
@@ -132,7 +132,7 @@ class FakeBinance(FakeHttp, BinanceServer):
 
 
 class _GivenRows:
-    """The rows of a fake; see `quotecast.simulate.binance.source.Source`. A symbol is its own name."""
+    """The rows of a fake, as `vendors.binance.source.Source` has them. A symbol is its own name."""
 
     def __init__(self, fake: FakeBinance) -> None:
         self._fake = fake

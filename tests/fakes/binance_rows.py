@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from fakes.http import Row
-from quotecast.simulate.binance import events, rows
-from quotecast.simulate.binance.intervals import next_opening, openings
-from quotecast.simulate.market import Candle, Price
+from quotecast.simulation.vendors.binance import events, rows
+from quotecast.simulation.vendors.binance.intervals import next_opening, openings
+from quotecast.simulation.vendors.market import Candle, Price
 
 event = events.ticker_event
 listing_row = rows.listing_row

@@ -10,13 +10,13 @@ from typing import Final, Literal
 import msgspec
 
 from fakes.http import FakeHttp, Row
-from quotecast.simulate.clock import MarketClock
-from quotecast.simulate.coinbase.errors import CommandError
-from quotecast.simulate.coinbase.rows import CandleRow, merge_rows
-from quotecast.simulate.coinbase.server import CoinbaseServer
-from quotecast.simulate.coinbase.source import MarketSource
-from quotecast.simulate.market import Market
-from quotecast.simulate.server import Client
+from quotecast.simulation.vendors.clock import MarketClock
+from quotecast.simulation.vendors.coinbase.errors import CommandError
+from quotecast.simulation.vendors.coinbase.rows import CandleRow, merge_rows
+from quotecast.simulation.vendors.coinbase.server import CoinbaseServer
+from quotecast.simulation.vendors.coinbase.source import MarketSource
+from quotecast.simulation.vendors.market import Market
+from quotecast.simulation.vendors.server import Client
 
 CHANNELS: Final = {
     "ticker": "ticker",

@@ -22,7 +22,7 @@ from quotecast.market.financials import (
     RevenueEstimate,
 )
 from quotecast.providers.base import FinancialsProvider
-from quotecast.providers.simulator.financials import SimulatorFinancials
+from quotecast.simulation.market.financials import SimulatorFinancials
 from support.made.factories import NOW, client_of, full_mirrors, services
 from support.stages.caching import Clock
 

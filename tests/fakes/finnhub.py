@@ -5,10 +5,10 @@ from datetime import date
 from typing import Any, Final
 
 from fakes.http import Answer, FakeHttp, Row
-from quotecast.simulate.clock import MarketClock
-from quotecast.simulate.finnhub.errors import NO_ACCESS, TOO_MANY
-from quotecast.simulate.finnhub.server import VERSION, FinnhubServer
-from quotecast.simulate.market import Market
+from quotecast.simulation.vendors.clock import MarketClock
+from quotecast.simulation.vendors.finnhub.errors import NO_ACCESS, TOO_MANY
+from quotecast.simulation.vendors.finnhub.server import VERSION, FinnhubServer
+from quotecast.simulation.vendors.market import Market
 from support.stages.caching import Clock
 
 __all__ = ["NO_ACCESS", "TOO_MANY", "VERSION", "FakeFinnhub"]

@@ -8,9 +8,9 @@ from typing import Any
 
 from fakes.http import Row
 from quotecast.market.financials import Earnings, EarningsEvent, Recommendation
-from quotecast.providers.reference import Stock
-from quotecast.simulate.finnhub.rows import profile_row, quote_row, record_row
-from quotecast.simulate.market import Price
+from quotecast.market.reference import Stock
+from quotecast.simulation.vendors.finnhub.rows import profile_row, quote_row, record_row
+from quotecast.simulation.vendors.market import Price
 
 
 def company(symbol: str, now: float = 0.0) -> dict[str, Any]:

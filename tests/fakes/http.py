@@ -9,8 +9,8 @@ from typing import Any, Final
 from websockets.asyncio.server import ServerConnection
 from websockets.http11 import Response
 
-from quotecast.simulate import http
-from quotecast.simulate.http import HttpRequest, Row, Server, response_of
+from quotecast.simulation.vendors import http
+from quotecast.simulation.vendors.http import HttpRequest, Row, Server, response_of
 
 __all__ = ["Answer", "FakeHttp", "HttpRequest", "Row", "running"]
 

@@ -10,14 +10,14 @@ from websockets.asyncio.server import ServerConnection
 from websockets.exceptions import ConnectionClosed
 
 from fakes.http import FakeHttp, Row, running
-from quotecast.simulate.clock import MarketClock
-from quotecast.simulate.kraken import version2
-from quotecast.simulate.kraken.data import MINUTE, MOST_CANDLES, KrakenData
-from quotecast.simulate.kraken.rest import TOO_MANY_CALLS
-from quotecast.simulate.kraken.rows import moment_text, ohlc_row, ticker_row
-from quotecast.simulate.kraken.server import KrakenServer
-from quotecast.simulate.market import Candle, Market, Price
-from quotecast.simulate.server import Client
+from quotecast.simulation.vendors.clock import MarketClock
+from quotecast.simulation.vendors.kraken import version2
+from quotecast.simulation.vendors.kraken.data import MINUTE, MOST_CANDLES, KrakenData
+from quotecast.simulation.vendors.kraken.rest import TOO_MANY_CALLS
+from quotecast.simulation.vendors.kraken.rows import moment_text, ohlc_row, ticker_row
+from quotecast.simulation.vendors.kraken.server import KrakenServer
+from quotecast.simulation.vendors.market import Candle, Market, Price
+from quotecast.simulation.vendors.server import Client
 
 __all__ = ["TOO_MANY_CALLS", "FakeKraken", "candle", "ticker"]
 

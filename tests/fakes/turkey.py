@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 from fakes.http import Answer, FakeHttp, HttpRequest, Row
-from quotecast.providers.reference import doviz_instruments
+from quotecast.market.reference import doviz_instruments
 from quotecast.providers.truncgil.client import CODES
 
 NO_BULLETIN = Answer(b"<html>404</html>", 404, "text/html")

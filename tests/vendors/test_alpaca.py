@@ -7,8 +7,8 @@ from typing import Any, Final
 import pytest
 
 from quotecast.market.bars import Interval
-from quotecast.providers.simulator.hours import milliseconds
-from quotecast.simulate.market import Candle, Market
+from quotecast.simulation.market.hours import milliseconds
+from quotecast.simulation.vendors.market import Candle, Market
 from support.servers.simulated_vendor import SimulatedVendor, run_node, run_python, simulated_vendor
 
 pytestmark = pytest.mark.vendors

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import pytest
 
-from quotecast.simulate.market import Market
+from quotecast.simulation.vendors.market import Market
 from support.servers.simulated_vendor import SimulatedVendor, run_node, run_python, simulated_vendor
 
 pytestmark = pytest.mark.vendors

@@ -8,7 +8,7 @@ from typing import Any, Final
 import pytest
 
 from quotecast.market.bars import Interval
-from quotecast.simulate.market import Market
+from quotecast.simulation.vendors.market import Market
 from support.servers.simulated_vendor import run_python, simulated_vendor
 
 pytestmark = pytest.mark.vendors

@@ -18,22 +18,22 @@ from quotecast import parent
 from quotecast.commands.json_lines import json_lines
 from quotecast.errors import SettingsError
 from quotecast.observe.logs import configure_logs
-from quotecast.providers.simulator.scenarios.catalogue import ScenarioError, describe, listing
-from quotecast.providers.simulator.scenarios.planning import plan_of, start_of
-from quotecast.providers.simulator.scenarios.schedule import Schedule
 from quotecast.settings.model import Settings
-from quotecast.simulate import control, progress
-from quotecast.simulate.clock import MarketClock
-from quotecast.simulate.market import Market
-from quotecast.simulate.server import VendorServer
+from quotecast.simulation.market.scenarios.catalogue import ScenarioError, describe, listing
+from quotecast.simulation.market.scenarios.planning import plan_of, start_of
+from quotecast.simulation.market.scenarios.schedule import Schedule
+from quotecast.simulation.vendors import control, progress
+from quotecast.simulation.vendors.clock import MarketClock
+from quotecast.simulation.vendors.market import Market
+from quotecast.simulation.vendors.server import VendorServer
 
 #: The server of each vendor, by name: a command loads one of them.
 VENDORS: Final[Mapping[str, str]] = {
-    "alpaca": "quotecast.simulate.alpaca.server:AlpacaServer",
-    "binance": "quotecast.simulate.binance.server:BinanceServer",
-    "coinbase": "quotecast.simulate.coinbase.server:CoinbaseServer",
-    "kraken": "quotecast.simulate.kraken.server:KrakenServer",
-    "finnhub": "quotecast.simulate.finnhub.server:FinnhubServer",
+    "alpaca": "quotecast.simulation.vendors.alpaca.server:AlpacaServer",
+    "binance": "quotecast.simulation.vendors.binance.server:BinanceServer",
+    "coinbase": "quotecast.simulation.vendors.coinbase.server:CoinbaseServer",
+    "kraken": "quotecast.simulation.vendors.kraken.server:KrakenServer",
+    "finnhub": "quotecast.simulation.vendors.finnhub.server:FinnhubServer",
 }
 _BOUNDS: Final = {
     "port": (0, 65_535),

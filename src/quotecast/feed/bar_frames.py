@@ -15,7 +15,7 @@ from quotecast.feed.bars import BarBook
 from quotecast.feed.entry import QuoteEntry
 from quotecast.feed.form import Form
 from quotecast.feed.frames import Closed, Place, Reason
-from quotecast.feed.framing import Frame
+from quotecast.framing import Frame
 from quotecast.market.bars import bar_time
 from quotecast.market.own_bars import Closing, OwnBar
 

@@ -24,11 +24,11 @@ from quotecast.feed.commands import (
 from quotecast.feed.encoding import JSON, Encoding
 from quotecast.feed.form import Form
 from quotecast.feed.frames import Id, Label, Limits
-from quotecast.feed.framing import Frame
 from quotecast.feed.mirror import Mirror
 from quotecast.feed.pace import CommandPace
 from quotecast.feed.projection import projection_of
 from quotecast.feed.session import FeedSession, is_ahead
+from quotecast.framing import Frame
 from quotecast.market.codec import iso_utc
 from quotecast.market.feeds import Feed, feed_named
 

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 import msgspec
 from msgspec import Raw, Struct
 
-from quotecast.feed.framing import DEFLATE_LEVEL, WINDOW_BITS, Frame
+from quotecast.framing import DEFLATE_LEVEL, WINDOW_BITS, Frame
 from quotecast.market.codec import Notation
 
 

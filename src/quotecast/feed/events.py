@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from quotecast.feed.encoding import JSON, Encoding
 from quotecast.feed.frames import cursor_of, retry_of
-from quotecast.feed.framing import LEAST_DEFLATED_BYTES, TAIL, Frame, deflate
+from quotecast.framing import LEAST_DEFLATED_BYTES, TAIL, Frame, deflate
 
 #: The beginning of a gzip stream (RFC 1952, section 2.3): deflate, no name, no time.
 GZIP_HEADER: Final = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"

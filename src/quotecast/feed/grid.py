@@ -14,7 +14,7 @@ from quotecast.errors import CloseCode
 from quotecast.feed.client import ClientSession
 from quotecast.feed.commands import MAX_MESSAGE_BYTES, Command, CommandError, names_of
 from quotecast.feed.encoding import Encoding
-from quotecast.feed.framing import Frame, joined, ping
+from quotecast.framing import Frame, joined, ping
 
 #: Lies between rows: no encoded JSON has a line break.
 _BETWEEN: Final = b"\n"

@@ -14,11 +14,11 @@ from quotecast.errors import CloseCode
 from quotecast.feed import meters
 from quotecast.feed.commands import INTERVALS
 from quotecast.feed.frames import Label
-from quotecast.feed.framing import Frame
 from quotecast.feed.meters import Meter
 from quotecast.feed.mirror import FeedState, Mark, Mirror
 from quotecast.feed.subscription import Key
 from quotecast.feed.tiers import Cohort, Connection, Tier
+from quotecast.framing import Frame
 from quotecast.market.codec import iso_utc
 from quotecast.observe.histograms import Histogram
 

@@ -7,7 +7,7 @@ as those of connections without one.
 from collections.abc import Mapping
 from typing import Protocol
 
-from quotecast.feed.framing import Frame
+from quotecast.framing import Frame
 
 
 class Meter(Protocol):

@@ -18,10 +18,10 @@ from quotecast.feed.commands import (
 )
 from quotecast.feed.form import Form
 from quotecast.feed.frames import Id, Limits, Place, Rejected
-from quotecast.feed.framing import Frame
 from quotecast.feed.mirror import FeedState, Mark, Mirror
 from quotecast.feed.projection import moving_fields
 from quotecast.feed.subscription import Subscription, Wanted
+from quotecast.framing import Frame
 
 #: A command may repeat names and include unknown ones, so it may be longer than a subscription.
 NAMES_PER_SYMBOL: Final = 2

@@ -10,8 +10,8 @@ from quotecast.feed.bars import KnownClosing
 from quotecast.feed.entry import QuoteEntry
 from quotecast.feed.form import Form
 from quotecast.feed.frames import Place, Reason
-from quotecast.feed.framing import Frame
 from quotecast.feed.mirror import Mark, Mirror
+from quotecast.framing import Frame
 
 #: Keys of symbols and names of groups; None is every symbol.
 Wanted = frozenset[str] | None

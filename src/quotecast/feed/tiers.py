@@ -6,11 +6,11 @@ from typing import Protocol
 
 from quotecast.errors import CloseCode
 from quotecast.feed.entry import QuoteEntry
-from quotecast.feed.framing import Frame
 from quotecast.feed.meters import Meter
 from quotecast.feed.mirror import FeedState, Mark
 from quotecast.feed.session import FeedSession
 from quotecast.feed.subscription import Key, Subscription
+from quotecast.framing import Frame
 
 
 class Writer(Protocol):

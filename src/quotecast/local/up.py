@@ -31,12 +31,12 @@ from quotecast.local import live as live_providers
 from quotecast.local.child import ProcessSpec
 from quotecast.observe import metrics
 from quotecast.providers.offer import GROUPS
-from quotecast.providers.simulator.quoters import NAME
-from quotecast.providers.simulator.scenarios.catalogue import ScenarioError
-from quotecast.providers.simulator.scenarios.planning import plan_of
-from quotecast.providers.simulator.scenarios.schedule import Planned
-from quotecast.providers.simulator.scenarios.writing import texts_of
 from quotecast.settings.model import Settings, secret_variables
+from quotecast.simulation.market.quoters import NAME
+from quotecast.simulation.market.scenarios.catalogue import ScenarioError
+from quotecast.simulation.market.scenarios.planning import plan_of
+from quotecast.simulation.market.scenarios.schedule import Planned
+from quotecast.simulation.market.scenarios.writing import texts_of
 
 _VARIABLE: Final = f"{PREFIX}SIMULATOR_SCENARIO"
 

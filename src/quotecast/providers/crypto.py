@@ -8,20 +8,13 @@ from typing import ClassVar, Final, TypeVar
 import structlog
 from msgspec import Struct
 
+from quotecast.market.numbers import Number, number, percent_change, positive, timestamp_of, to_float
 from quotecast.market.own_bars import VenueBar
 from quotecast.market.quotes import CryptoQuote
-from quotecast.providers.reference import asset_name
+from quotecast.market.reference import asset_name
 from quotecast.providers.transport.recording import Instrument
 from quotecast.providers.validation.candles import CandleRow, minute_of_venue, to_bar
 from quotecast.providers.validation.pairs import Pairs
-from quotecast.providers.validation.values import (
-    Number,
-    number,
-    percent_change,
-    positive,
-    timestamp_of,
-    to_float,
-)
 
 R = TypeVar("R")
 T = TypeVar("T")

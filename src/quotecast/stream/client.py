@@ -14,10 +14,10 @@ from quotecast.access.grant import Grant
 from quotecast.errors import CloseCode
 from quotecast.feed import meters
 from quotecast.feed.client import ClientSession
-from quotecast.feed.framing import Frame
 from quotecast.feed.hub import SLOW_AFTER_SECONDS, Hub
 from quotecast.feed.meters import Meter
 from quotecast.feed.tiers import Connection, Writer
+from quotecast.framing import Frame
 
 #: Seconds that a client has to read the close frame.
 CLOSE_SECONDS: Final = 3.0

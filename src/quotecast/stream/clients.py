@@ -13,7 +13,7 @@ from quotecast.access.grant import Grant
 from quotecast.access.keys import is_session
 from quotecast.errors import CloseCode
 from quotecast.feed import frames
-from quotecast.feed.framing import Frame
+from quotecast.framing import Frame
 from quotecast.stream.client import CLOSE_SECONDS, Client, ConnectionEnded
 
 #: A worker that stops has closed its port within this time.

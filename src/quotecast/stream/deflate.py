@@ -12,7 +12,7 @@ from websockets.extensions import Extension
 from websockets.extensions.permessage_deflate import PerMessageDeflate, ServerPerMessageDeflateFactory
 from websockets.typing import ExtensionParameter
 
-from quotecast.feed.framing import WINDOW_BITS
+from quotecast.framing import WINDOW_BITS
 
 
 class _Factory(ServerPerMessageDeflateFactory):

@@ -13,7 +13,7 @@ from websockets.http11 import Request
 
 from quotecast.asgi import App
 from quotecast.feed.events import chunk
-from quotecast.feed.framing import Frame
+from quotecast.framing import Frame
 from quotecast.stream.handshakes import http_scope_of
 from quotecast.stream.outlet import WRITER, Outlet
 from quotecast.stream.room import Room

@@ -30,7 +30,7 @@ from quotecast.feed.client import ClientSession
 from quotecast.feed.commands import CommandError, Query, names_of
 from quotecast.feed.events import EVENTS, GZIP_HEADER, retry_line, unchunked
 from quotecast.feed.frames import Limits
-from quotecast.feed.framing import Frame
+from quotecast.framing import Frame
 from quotecast.market.feeds import Feed
 from quotecast.stream.client import Client, ConnectionEnded, Socket, connection_id
 from quotecast.stream.clients import Clients

@@ -12,7 +12,7 @@ from websockets.http11 import Request, Response
 from websockets.protocol import OPEN
 from websockets.server import ServerProtocol
 
-from quotecast.feed.framing import WINDOW_BITS
+from quotecast.framing import WINDOW_BITS
 from quotecast.stream.deflate import EXTENSION
 from quotecast.stream.handshakes import Handshaking
 from quotecast.stream.messages import Assembly

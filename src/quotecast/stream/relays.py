@@ -18,7 +18,7 @@ from quotecast.bus import relay_wire, wire
 from quotecast.bus.base import REPORT_SECONDS, Document, Message, StateSource
 from quotecast.bus.relay_wire import Answer, Question
 from quotecast.errors import BusError, CloseCode, UnreadableState
-from quotecast.feed.framing import Frame
+from quotecast.framing import Frame
 from quotecast.market.feeds import Feed
 from quotecast.stream.outlet import WRITER
 

@@ -16,7 +16,7 @@ from websockets.protocol import OPEN
 
 from quotecast.asgi import App
 from quotecast.feed.encoding import DEFLATE
-from quotecast.feed.framing import Frame as FeedFrame
+from quotecast.framing import Frame as FeedFrame
 from quotecast.stream.event_socket import EventSocket, asks_for_events
 from quotecast.stream.handshakes import answer_handshake, refusal_for, scope_of
 from quotecast.stream.incoming import new_connection

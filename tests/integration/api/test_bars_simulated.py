@@ -9,8 +9,8 @@ from quotecast.bus.base import FeedInfo
 from quotecast.market.bars import bar_time
 from quotecast.market.feeds import Feed
 from quotecast.market.own_bars import OwnBar
-from quotecast.providers.simulator.bars import SimulatorHistory
 from quotecast.providers.simulator.client import SimulatorProvider
+from quotecast.simulation.market.bars import SimulatorHistory
 from support.made.factories import NOW
 from support.stages.bar_service import BarService, new_service
 

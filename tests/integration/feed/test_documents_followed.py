@@ -21,8 +21,8 @@ from quotecast.ingest import documents as publication
 from quotecast.ingest.documents import DocumentPublisher, publish_documents
 from quotecast.market.feeds import Feed
 from quotecast.market.news import Article
-from quotecast.providers.simulator.assets import SimulatorAssets
-from quotecast.providers.simulator.news import SimulatorNews
+from quotecast.simulation.market.assets import SimulatorAssets
+from quotecast.simulation.market.news import SimulatorNews
 from support.made.documents import article, asset, assets_of, news_of
 from support.made.market import state_of, stock
 

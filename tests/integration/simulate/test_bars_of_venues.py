@@ -18,11 +18,11 @@ from quotecast.providers.binance.client import BinanceProvider
 from quotecast.providers.binance.history import BinanceHistory
 from quotecast.providers.kraken.client import KrakenProvider
 from quotecast.providers.kraken.history import KrakenHistory
-from quotecast.simulate.alpaca.server import AlpacaServer
-from quotecast.simulate.binance.server import BinanceServer
-from quotecast.simulate.clock import ManualClock
-from quotecast.simulate.kraken.server import KrakenServer
-from quotecast.simulate.market import Market, utc
+from quotecast.simulation.vendors.alpaca.server import AlpacaServer
+from quotecast.simulation.vendors.binance.server import BinanceServer
+from quotecast.simulation.vendors.clock import ManualClock
+from quotecast.simulation.vendors.kraken.server import KrakenServer
+from quotecast.simulation.vendors.market import Market, utc
 from support.stages.following import until
 
 SEED: Final = 7

@@ -10,10 +10,9 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from quotecast.providers.binance.client import BinanceProvider
-from quotecast.providers.simulator.scenarios.maintenance import Maintenance
-from quotecast.providers.simulator.scenarios.rate_limited import RateLimited
-from quotecast.providers.simulator.scenarios.schedule import Planned
-from quotecast.simulate.market import DAY
+from quotecast.simulation.market.scenarios.connections import Maintenance, RateLimited
+from quotecast.simulation.market.scenarios.schedule import Planned
+from quotecast.simulation.vendors.market import DAY
 from support.servers.binance_simulated import NOW, Session, StreamClient, stream_client
 
 SECOND = 1000

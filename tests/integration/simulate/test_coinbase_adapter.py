@@ -10,7 +10,7 @@ from quotecast.market.bars import bar_time
 from quotecast.market.quotes import CryptoQuote
 from quotecast.providers.coinbase.client import CoinbaseProvider
 from quotecast.providers.coinbase.history import CoinbaseHistory
-from quotecast.simulate.market import Market
+from quotecast.simulation.vendors.market import Market
 from support.servers.coinbase_simulated import NOW, Session
 
 

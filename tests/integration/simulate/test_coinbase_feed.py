@@ -9,14 +9,13 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 
-from quotecast.providers.simulator.scenarios.frozen import Frozen
-from quotecast.providers.simulator.scenarios.maintenance import Maintenance
-from quotecast.providers.simulator.scenarios.schedule import Planned
-from quotecast.simulate.clock import ManualClock
-from quotecast.simulate.coinbase.book import book_of
-from quotecast.simulate.coinbase.commands import PRODUCT_CHANNELS, signature_of
-from quotecast.simulate.coinbase.server import CoinbaseServer
-from quotecast.simulate.market import Market
+from quotecast.simulation.market.scenarios.connections import Frozen, Maintenance
+from quotecast.simulation.market.scenarios.schedule import Planned
+from quotecast.simulation.vendors.clock import ManualClock
+from quotecast.simulation.vendors.coinbase.book import book_of
+from quotecast.simulation.vendors.coinbase.commands import PRODUCT_CHANNELS, signature_of
+from quotecast.simulation.vendors.coinbase.server import CoinbaseServer
+from quotecast.simulation.vendors.market import Market
 from support.servers.coinbase_simulated import NOW, FeedClient, Row, Session, feed_client
 
 SECRET: Final = b64encode(b"secret").decode()

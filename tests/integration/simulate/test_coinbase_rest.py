@@ -8,13 +8,12 @@ import httpx
 import pytest
 
 from quotecast.market.bars import Interval
-from quotecast.providers.simulator.scenarios.delisting import Delisting
-from quotecast.providers.simulator.scenarios.halt import Halt
-from quotecast.providers.simulator.scenarios.new_listing import NewListing
-from quotecast.providers.simulator.scenarios.rate_limited import RateLimited
-from quotecast.providers.simulator.scenarios.schedule import Planned, Schedule
-from quotecast.simulate.coinbase.book import book_of
-from quotecast.simulate.market import Market
+from quotecast.simulation.market.scenarios.connections import RateLimited
+from quotecast.simulation.market.scenarios.listings import Delisting, NewListing
+from quotecast.simulation.market.scenarios.prices import Halt
+from quotecast.simulation.market.scenarios.schedule import Planned, Schedule
+from quotecast.simulation.vendors.coinbase.book import book_of
+from quotecast.simulation.vendors.market import Market
 from support.servers.coinbase_simulated import NOW, Row, Session, feed_client
 
 DAY: Final = 86_400_000

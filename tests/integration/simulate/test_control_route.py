@@ -9,9 +9,9 @@ import httpx
 import pytest
 
 from quotecast.errors import ServerFailedError
-from quotecast.providers.simulator.scenarios.planning import MAX_PLANNED
-from quotecast.simulate import control
-from quotecast.simulate.server import VendorServer
+from quotecast.simulation.market.scenarios.planning import MAX_PLANNED
+from quotecast.simulation.vendors import control
+from quotecast.simulation.vendors.server import VendorServer
 from support.servers.simulated_session import serving
 
 TOKEN = "a-token"

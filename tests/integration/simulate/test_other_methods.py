@@ -9,11 +9,11 @@ import httpx
 import pytest
 
 from quotecast.commands.simulate import VENDORS, server_of
-from quotecast.providers.simulator.scenarios.planning import plan_of
-from quotecast.providers.simulator.scenarios.schedule import Schedule
-from quotecast.simulate.clock import MarketClock
-from quotecast.simulate.market import Market
-from quotecast.simulate.server import VendorServer
+from quotecast.simulation.market.scenarios.planning import plan_of
+from quotecast.simulation.market.scenarios.schedule import Schedule
+from quotecast.simulation.vendors.clock import MarketClock
+from quotecast.simulation.vendors.market import Market
+from quotecast.simulation.vendors.server import VendorServer
 from support.runs.deadlines import scaled
 
 #: Of each vendor, a request that its clients send, and the refusal.

@@ -13,11 +13,11 @@ from quotecast.market.bars import Interval, bar_time
 from quotecast.providers.finnhub.client import FinnhubFinancials
 from quotecast.providers.kraken.client import KrakenProvider
 from quotecast.providers.kraken.history import KrakenHistory
-from quotecast.providers.simulator.financials import SimulatorFinancials
-from quotecast.simulate.clock import ManualClock, MarketClock
-from quotecast.simulate.finnhub.server import VERSION, FinnhubServer
-from quotecast.simulate.kraken.server import KrakenServer
-from quotecast.simulate.market import Market, utc
+from quotecast.simulation.market.financials import SimulatorFinancials
+from quotecast.simulation.vendors.clock import ManualClock, MarketClock
+from quotecast.simulation.vendors.finnhub.server import VERSION, FinnhubServer
+from quotecast.simulation.vendors.kraken.server import KrakenServer
+from quotecast.simulation.vendors.market import Market, utc
 
 SEED: Final = 7
 #: Thursday, 2026-11-19, 15:00 in New York.

@@ -10,7 +10,7 @@ import httpx
 import msgspec
 import pytest
 
-from quotecast.simulate.server import TICK_MS
+from quotecast.simulation.vendors.server import TICK_MS
 from support.servers.simulated_session import DIALOGUES, START, Session, serving
 
 SECOND = 1000 // TICK_MS

@@ -14,8 +14,8 @@ from quotecast.providers.alpaca.client import AlpacaProvider
 from quotecast.providers.alpaca.history import AlpacaHistory
 from quotecast.providers.alpaca.news import AlpacaNews
 from quotecast.providers.alpaca.offer import AlpacaClock
-from quotecast.providers.simulator.hours import milliseconds
-from quotecast.simulate.market import utc
+from quotecast.simulation.market.hours import milliseconds
+from quotecast.simulation.vendors.market import utc
 from support.servers.alpaca_simulated import START, SimulatedAlpaca, simulated_alpaca
 from support.stages.following import until
 

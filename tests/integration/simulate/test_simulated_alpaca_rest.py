@@ -7,10 +7,10 @@ from typing import Any
 import httpx
 import pytest
 
-from quotecast.providers.simulator.hours import milliseconds
-from quotecast.providers.simulator.scenarios.base import Alteration, Listed, Refusal, Scenario, Split
-from quotecast.providers.simulator.scenarios.schedule import Planned
-from quotecast.simulate.market import utc
+from quotecast.simulation.market.hours import milliseconds
+from quotecast.simulation.market.scenarios.base import Alteration, Listed, Refusal, Scenario, Split
+from quotecast.simulation.market.scenarios.schedule import Planned
+from quotecast.simulation.vendors.market import utc
 from support.servers.alpaca_simulated import KEYS, START, SimulatedAlpaca, simulated_alpaca
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"

@@ -8,11 +8,11 @@ import msgspec
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from quotecast.providers.simulator.hours import milliseconds
-from quotecast.providers.simulator.scenarios.base import Alteration, Pause, Refusal, Scenario, Spoil
-from quotecast.providers.simulator.scenarios.maintenance import Maintenance
-from quotecast.providers.simulator.scenarios.schedule import Planned
-from quotecast.simulate.market import utc
+from quotecast.simulation.market.hours import milliseconds
+from quotecast.simulation.market.scenarios.base import Alteration, Pause, Refusal, Scenario, Spoil
+from quotecast.simulation.market.scenarios.connections import Maintenance
+from quotecast.simulation.market.scenarios.schedule import Planned
+from quotecast.simulation.vendors.market import utc
 from support.servers.alpaca_simulated import KEYS, MSGPACK, START, SimulatedAlpaca, simulated_alpaca
 
 AUTHENTICATED = {"T": "success", "msg": "authenticated"}

@@ -11,14 +11,13 @@ import pytest
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import InvalidStatus
 
-from quotecast.providers.simulator.scenarios.base import Scenario
-from quotecast.providers.simulator.scenarios.maintenance import Maintenance
-from quotecast.providers.simulator.scenarios.rate_limited import RateLimited
-from quotecast.providers.simulator.scenarios.schedule import Planned, Schedule
-from quotecast.simulate.clock import ManualClock
-from quotecast.simulate.finnhub.rest import PREMIUM
-from quotecast.simulate.finnhub.server import FinnhubServer
-from quotecast.simulate.market import Market
+from quotecast.simulation.market.scenarios.base import Scenario
+from quotecast.simulation.market.scenarios.connections import Maintenance, RateLimited
+from quotecast.simulation.market.scenarios.schedule import Planned, Schedule
+from quotecast.simulation.vendors.clock import ManualClock
+from quotecast.simulation.vendors.finnhub.rest import PREMIUM
+from quotecast.simulation.vendors.finnhub.server import FinnhubServer
+from quotecast.simulation.vendors.market import Market
 
 #: Thursday, 2026-11-19, 15:00 in New York.
 START: Final = 1_795_118_400_000

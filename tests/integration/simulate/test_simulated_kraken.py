@@ -7,11 +7,11 @@ from zlib import crc32
 import pytest
 from websockets.asyncio.client import ClientConnection
 
-from quotecast.providers.simulator.scenarios.bad_tick import BadTick
-from quotecast.providers.simulator.scenarios.base import Alteration, Pause, Scenario
-from quotecast.providers.simulator.scenarios.maintenance import Maintenance
-from quotecast.providers.simulator.scenarios.schedule import Planned
-from quotecast.simulate.kraken.server import KrakenServer
+from quotecast.simulation.market.scenarios.base import Alteration, Pause, Scenario
+from quotecast.simulation.market.scenarios.connections import Maintenance
+from quotecast.simulation.market.scenarios.prices import BadTick
+from quotecast.simulation.market.scenarios.schedule import Planned
+from quotecast.simulation.vendors.kraken.server import KrakenServer
 from support.servers.kraken_simulated import (
     START,
     advance,

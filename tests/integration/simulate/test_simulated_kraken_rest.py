@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from quotecast.providers.simulator.scenarios.rate_limited import RateLimited
-from quotecast.simulate.kraken.server import KrakenServer
+from quotecast.simulation.market.scenarios.connections import RateLimited
+from quotecast.simulation.vendors.kraken.server import KrakenServer
 from support.servers.kraken_simulated import START, advance, ask, result, simulated
 
 

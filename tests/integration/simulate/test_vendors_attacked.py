@@ -12,11 +12,11 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.protocol import State
 
-from quotecast.providers.simulator.scenarios.planning import plan_of
-from quotecast.providers.simulator.scenarios.schedule import Schedule
-from quotecast.simulate import server as servers
-from quotecast.simulate.clock import MarketClock
-from quotecast.simulate.market import Market
+from quotecast.simulation.market.scenarios.planning import plan_of
+from quotecast.simulation.market.scenarios.schedule import Schedule
+from quotecast.simulation.vendors import server as servers
+from quotecast.simulation.vendors.clock import MarketClock
+from quotecast.simulation.vendors.market import Market
 from support.servers.tiny_vendor import TinyServer
 
 pytestmark = pytest.mark.slow
@@ -161,7 +161,7 @@ async def test_a_client_between_its_close_frame_and_its_end_does_not_end_the_pum
 
 
 async def test_delayed_messages_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("quotecast.simulate.server.MAX_DELAYED", 100)
+    monkeypatch.setattr("quotecast.simulation.vendors.server.MAX_DELAYED", 100)
     async with _running("slow,by=60000,jitter=0", rate=2000.0) as server:
         async with connect(server.websocket_url, proxy=None) as client:
             for symbol in ("AAPL", "MSFT", "NVDA"):

@@ -13,8 +13,8 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosedError
 from websockets.extensions.permessage_deflate import ClientPerMessageDeflateFactory
 
-from quotecast.feed import framing
-from quotecast.feed.framing import LEAST_DEFLATED_BYTES, Frame
+from quotecast import framing
+from quotecast.framing import LEAST_DEFLATED_BYTES, Frame
 from quotecast.stream.listeners import serve_feeds
 from quotecast.stream.outlet import WRITER
 

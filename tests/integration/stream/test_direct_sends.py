@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import uvloop
 
-from quotecast.feed.framing import Frame
+from quotecast.framing import Frame
 from quotecast.stream.listeners import serve_feeds
 from quotecast.stream.outlet import send_now
 from support.stages.feed_sockets import HANDSHAKE, raw

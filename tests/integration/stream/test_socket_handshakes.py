@@ -10,7 +10,7 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
-from quotecast.feed.framing import deflate
+from quotecast.framing import deflate
 from quotecast.stream import outlet, server
 from quotecast.stream.listeners import serve_feeds
 from quotecast.stream.outlet import WRITER, send_now

@@ -8,12 +8,12 @@ from typing import Any
 import msgspec
 
 from quotecast.market.quotes import StockQuote
+from quotecast.market.reference import Stock
 from quotecast.market.sessions import Unscheduled, trading_days_between
 from quotecast.providers.alpaca.board import Board
 from quotecast.providers.alpaca.daily_history import DailyHistory
 from quotecast.providers.alpaca.day_bar import DayBar
 from quotecast.providers.alpaca.stock_state import latest_session, to_utc
-from quotecast.providers.reference import Stock
 
 AAPL = Stock("AAPL", "Apple Inc.", "NASDAQ", "Information Technology", "Hardware", 14_840_000_000, 270.0)
 BRK = Stock("BRK.B", "Berkshire", "NYSE", "", "", 1_000_000, 480.0)

@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 from functools import cache
 
+from quotecast.market import reference
 from quotecast.market.assets import Asset
 from quotecast.market.listings import Listing, doviz_listings, pair_listings, stock_listings
 from quotecast.market.quotes import CryptoQuote, DovizQuote, StockQuote
 from quotecast.market.search import Index, search, weight_of
-from quotecast.providers import reference
 
 
 def index_of(listings: Iterable[Listing]) -> Index:

@@ -9,8 +9,8 @@ from quotecast.feed.client import ClientSession
 from quotecast.feed.commands import Query
 from quotecast.feed.encoding import JSON, ROWS
 from quotecast.feed.frames import Limits
-from quotecast.feed.framing import Frame
 from quotecast.feed.session import FeedSession
+from quotecast.framing import Frame
 from quotecast.market.codec import iso_utc
 from quotecast.market.feeds import Feed
 from quotecast.market.own_bars import LiveInterval

@@ -13,13 +13,13 @@ from fakes.alpaca_rows import row_of
 from fakes.alpaca_stream import FakeAlpacaStream
 from fakes.http import Answer, HttpRequest, Row
 from quotecast.errors import UpstreamError
+from quotecast.market.reference import Stock
 from quotecast.market.sessions import NEW_YORK, trading_days_between
 from quotecast.providers.alpaca.client import AlpacaProvider
 from quotecast.providers.base import Update
-from quotecast.providers.reference import Stock
-from quotecast.simulate.alpaca.rest import PAID_CALLS
-from quotecast.simulate.alpaca.source import Span
-from quotecast.simulate.alpaca.timeframes import Timeframe
+from quotecast.simulation.vendors.alpaca.rest import PAID_CALLS
+from quotecast.simulation.vendors.alpaca.source import Span
+from quotecast.simulation.vendors.alpaca.timeframes import Timeframe
 from support.made.alpaca import AAPL, CLOSES, NOON, SNAPSHOT, snapshot
 from support.runs.deadlines import scaled
 

@@ -7,11 +7,11 @@ from typing import Any, Final
 import msgspec
 from websockets.asyncio.client import ClientConnection, connect
 
-from quotecast.providers.simulator.scenarios.schedule import Planned, Schedule
-from quotecast.simulate.alpaca.server import AlpacaServer
-from quotecast.simulate.clock import ManualClock
-from quotecast.simulate.market import Market
-from quotecast.simulate.server import TICK_MS
+from quotecast.simulation.market.scenarios.schedule import Planned, Schedule
+from quotecast.simulation.vendors.alpaca.server import AlpacaServer
+from quotecast.simulation.vendors.clock import ManualClock
+from quotecast.simulation.vendors.market import Market
+from quotecast.simulation.vendors.server import TICK_MS
 
 #: A Friday, ten seconds before 9:30 in New York.
 START: Final = 1_795_184_990_000

@@ -8,11 +8,11 @@ import msgspec
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.datastructures import Headers
 
-from quotecast.providers.simulator.scenarios.schedule import Planned, Schedule
-from quotecast.simulate.binance.server import BinanceServer
-from quotecast.simulate.clock import ManualClock
-from quotecast.simulate.http import Answer, HttpRequest
-from quotecast.simulate.market import Market
+from quotecast.simulation.market.scenarios.schedule import Planned, Schedule
+from quotecast.simulation.vendors.binance.server import BinanceServer
+from quotecast.simulation.vendors.clock import ManualClock
+from quotecast.simulation.vendors.http import Answer, HttpRequest
+from quotecast.simulation.vendors.market import Market
 
 #: 2026-11-19T20:00:00Z.
 NOW: Final = 1_795_118_400_000

@@ -9,11 +9,11 @@ import httpx
 import msgspec
 from websockets.asyncio.client import ClientConnection, connect
 
-from quotecast.providers.simulator.scenarios.base import Scenario
-from quotecast.providers.simulator.scenarios.schedule import Planned, Schedule
-from quotecast.simulate.clock import ManualClock
-from quotecast.simulate.kraken.server import KrakenServer
-from quotecast.simulate.market import Market
+from quotecast.simulation.market.scenarios.base import Scenario
+from quotecast.simulation.market.scenarios.schedule import Planned, Schedule
+from quotecast.simulation.vendors.clock import ManualClock
+from quotecast.simulation.vendors.kraken.server import KrakenServer
+from quotecast.simulation.vendors.market import Market
 from support.runs.deadlines import scaled
 
 START: Final = 1_795_118_400_000

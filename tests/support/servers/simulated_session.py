@@ -16,11 +16,11 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from quotecast.commands.simulate import server_of
-from quotecast.providers.simulator.scenarios.planning import plan_of
-from quotecast.providers.simulator.scenarios.schedule import Schedule
-from quotecast.simulate.clock import ManualClock
-from quotecast.simulate.market import Market
-from quotecast.simulate.server import TICK_MS, VendorServer
+from quotecast.simulation.market.scenarios.planning import plan_of
+from quotecast.simulation.market.scenarios.schedule import Schedule
+from quotecast.simulation.vendors.clock import ManualClock
+from quotecast.simulation.vendors.market import Market
+from quotecast.simulation.vendors.server import TICK_MS, VendorServer
 from support.servers.tiny_vendor import TinyServer
 
 #: A Friday, two minutes before New York's opening.

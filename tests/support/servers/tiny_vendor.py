@@ -11,10 +11,10 @@ import msgspec
 
 from quotecast import __main__
 from quotecast.commands import simulate
-from quotecast.providers.simulator.scenarios.base import Refusal
-from quotecast.simulate.http import Answer, HttpRequest
-from quotecast.simulate.market import Price
-from quotecast.simulate.server import Client, VendorServer
+from quotecast.simulation.market.scenarios.base import Refusal
+from quotecast.simulation.vendors.http import Answer, HttpRequest
+from quotecast.simulation.vendors.market import Price
+from quotecast.simulation.vendors.server import Client, VendorServer
 
 #: Milliseconds between two heartbeats.
 BEAT_MS: Final = 1000

@@ -10,10 +10,10 @@ from quotecast.feed.client import ClientSession
 from quotecast.feed.commands import Query
 from quotecast.feed.encoding import JSON, Encoding
 from quotecast.feed.frames import Limits
-from quotecast.feed.framing import Frame
 from quotecast.feed.mirror import Mirror
 from quotecast.feed.session import FeedSession
 from quotecast.feed.subscription import Subscription
+from quotecast.framing import Frame
 from quotecast.market.feeds import Feed
 from support.made.market import EPOCH, state_of, stock
 

@@ -7,10 +7,10 @@ from typing import Any
 
 from quotecast.feed.commands import Query
 from quotecast.feed.encoding import Encoding
-from quotecast.feed.framing import Frame
 from quotecast.feed.hub import Hub
 from quotecast.feed.mirror import Mirror
 from quotecast.feed.tiers import Connection
+from quotecast.framing import Frame
 from quotecast.market.bars import bar_time
 from quotecast.market.feeds import Feed
 from quotecast.market.own_bars import LiveInterval

@@ -11,12 +11,12 @@ from quotecast.bus.base import Batch, Snapshot
 from quotecast.feed.commands import Query
 from quotecast.feed.encoding import ENCODINGS, JSON, Encoding
 from quotecast.feed.entry import QuoteEntry
-from quotecast.feed.framing import Frame
 from quotecast.feed.hub import Hub
 from quotecast.feed.mirror import Mirror
 from quotecast.feed.projection import moving_fields
 from quotecast.feed.session import is_ahead
 from quotecast.feed.tiers import Connection
+from quotecast.framing import Frame
 from quotecast.ingest.ledger import Ledger
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import StockQuote

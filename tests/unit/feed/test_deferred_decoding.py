@@ -11,8 +11,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from quotecast.bus import wire
 from quotecast.bus.base import Batch, Snapshot
 from quotecast.feed.commands import Query
-from quotecast.feed.framing import Frame
 from quotecast.feed.mirror import Mirror
+from quotecast.framing import Frame
 from quotecast.ingest.ledger import Ledger
 from quotecast.market.feeds import Feed
 from quotecast.providers.base import Update

@@ -15,9 +15,9 @@ from quotecast.errors import CloseCode
 from quotecast.feed.client import MAX_FAULTS
 from quotecast.feed.commands import Query
 from quotecast.feed.frames import Limits
-from quotecast.feed.framing import Frame
 from quotecast.feed.grid import GRID, GridSession
 from quotecast.feed.mirror import Mirror
+from quotecast.framing import Frame
 from quotecast.market.feeds import Feed
 from support.made.market import EPOCH, stock
 from support.stages.feed_session import made_mirror

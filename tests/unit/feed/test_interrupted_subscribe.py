@@ -8,8 +8,8 @@ import pytest
 from quotecast.bus.base import Batch
 from quotecast.bus.wire import encode_change
 from quotecast.feed.commands import Query
-from quotecast.feed.framing import Frame
 from quotecast.feed.mirror import Mirror
+from quotecast.framing import Frame
 from quotecast.market.feeds import Feed
 from support.clients.merging_client import MergingClient
 from support.made.market import EPOCH, state_of, stock

@@ -7,10 +7,10 @@ import pytest
 from quotecast.bus.base import Batch
 from quotecast.bus.wire import encode_change
 from quotecast.feed.commands import Query
-from quotecast.feed.framing import Frame
 from quotecast.feed.hub import Hub
 from quotecast.feed.mirror import Mirror
 from quotecast.feed.tiers import Connection
+from quotecast.framing import Frame
 from quotecast.market.feeds import Feed
 from support.made.market import EPOCH, state_of, stock
 from support.stages.feed_session import MarketSession

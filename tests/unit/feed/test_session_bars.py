@@ -12,10 +12,10 @@ from quotecast.feed.client import ClientSession
 from quotecast.feed.commands import Query
 from quotecast.feed.encoding import ROWS
 from quotecast.feed.frames import Limits
-from quotecast.feed.framing import Frame
 from quotecast.feed.hub import Hub
 from quotecast.feed.mirror import Mirror
 from quotecast.feed.tiers import Connection
+from quotecast.framing import Frame
 from quotecast.market.feeds import Feed
 from quotecast.stream.queries import queries_of
 from support.made.market import EPOCH, stock, wire_epoch

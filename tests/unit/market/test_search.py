@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from quotecast.market import reference
 from quotecast.market.listings import LAST_PLACE, SearchResult, _aliases, pair_listings, stock_listings
 from quotecast.market.search import MAX_WORDS, search
-from quotecast.providers import reference
 from support.made.documents import asset
 from support.made.market import pair, stock
 from support.made.search import doviz_quotes, found, index_of, indexes, pair_quotes, stock_quotes

@@ -5,17 +5,18 @@ from itertools import pairwise
 
 import pytest
 
-from quotecast.providers.simulator.scenarios.bad_tick import BadTick
-from quotecast.providers.simulator.scenarios.base import Scenario
-from quotecast.providers.simulator.scenarios.drop import Drop
-from quotecast.providers.simulator.scenarios.duplicate import Duplicate
-from quotecast.providers.simulator.scenarios.frozen import Frozen
-from quotecast.providers.simulator.scenarios.maintenance import Maintenance
-from quotecast.providers.simulator.scenarios.open_burst import OpenBurst
-from quotecast.providers.simulator.scenarios.out_of_order import OutOfOrder
-from quotecast.providers.simulator.scenarios.rate_limited import RateLimited
-from quotecast.providers.simulator.scenarios.schedule import Planned, Schedule
-from quotecast.providers.simulator.scenarios.slow import Slow
+from quotecast.simulation.market.scenarios.base import Scenario
+from quotecast.simulation.market.scenarios.connections import (
+    Drop,
+    Duplicate,
+    Frozen,
+    Maintenance,
+    OutOfOrder,
+    RateLimited,
+    Slow,
+)
+from quotecast.simulation.market.scenarios.prices import BadTick, OpenBurst
+from quotecast.simulation.market.scenarios.schedule import Planned, Schedule
 
 START = 1_795_000_000_000
 

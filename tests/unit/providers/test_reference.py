@@ -9,7 +9,7 @@ import pytest
 
 from quotecast.market.feeds import Feed
 from quotecast.market.instruments import CATEGORIES, canonical_symbol
-from quotecast.providers.reference import (
+from quotecast.market.reference import (
     DovizInstrument,
     Pair,
     Stock,
@@ -84,7 +84,7 @@ def test_tickers_are_upper_case(feed: Feed) -> None:
 @pytest.mark.parametrize("file_name", ["stocks.csv", "crypto.csv", "doviz.csv", "banks.csv"])
 def test_tables_have_neither_empty_nor_padded_cells(file_name: str) -> None:
     """A slip of the pen in a table shows here, not in an answer."""
-    text = (resources.files("quotecast.providers") / "data" / file_name).read_text(encoding="utf-8")
+    text = (resources.files("quotecast.market") / "data" / file_name).read_text(encoding="utf-8")
     header, *rows = csv.reader(text.splitlines())
     assert rows
     for row in rows:

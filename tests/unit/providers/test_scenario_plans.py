@@ -5,23 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from quotecast.providers.simulator.scenarios.bad_tick import BadTick
-from quotecast.providers.simulator.scenarios.catalogue import (
+from quotecast.simulation.market.scenarios.catalogue import (
     CATALOGUE,
     ScenarioError,
     describe,
     parameters_of,
     scenario_of,
 )
-from quotecast.providers.simulator.scenarios.frozen import Frozen
-from quotecast.providers.simulator.scenarios.open_burst import OpenBurst
-from quotecast.providers.simulator.scenarios.planning import (
-    MAX_FILE_BYTES,
-    MAX_PLANNED,
-    plan_of,
-    planned_of,
-)
-from quotecast.providers.simulator.scenarios.schedule import Planned
+from quotecast.simulation.market.scenarios.connections import Frozen
+from quotecast.simulation.market.scenarios.planning import MAX_FILE_BYTES, MAX_PLANNED, plan_of, planned_of
+from quotecast.simulation.market.scenarios.prices import BadTick, OpenBurst
+from quotecast.simulation.market.scenarios.schedule import Planned
 
 
 def _at(text: str) -> int:

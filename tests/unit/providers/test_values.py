@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quotecast.providers.validation.values import (
+from quotecast.market.numbers import (
     MAX_SKEW,
     Number,
     from_milliseconds,

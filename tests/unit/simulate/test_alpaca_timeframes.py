@@ -6,8 +6,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from quotecast.market.sessions import NEW_YORK
-from quotecast.simulate.alpaca.errors import BadQuery
-from quotecast.simulate.alpaca.timeframes import Timeframe, timeframe_of
+from quotecast.simulation.vendors.alpaca.errors import BadQuery
+from quotecast.simulation.vendors.alpaca.timeframes import Timeframe, timeframe_of
 
 UTC_ZONE = ZoneInfo("UTC")
 

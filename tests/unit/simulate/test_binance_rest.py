@@ -9,13 +9,12 @@ import pytest
 from quotecast.market.bars import Interval
 from quotecast.providers.binance import wire
 from quotecast.providers.binance.klines import Kline
-from quotecast.providers.simulator.scenarios.base import Listed, Pause, Scenario
-from quotecast.providers.simulator.scenarios.maintenance import Maintenance
-from quotecast.providers.simulator.scenarios.rate_limited import RateLimited
-from quotecast.providers.simulator.scenarios.schedule import Planned
-from quotecast.simulate.binance.intervals import LENGTHS, openings
-from quotecast.simulate.binance.limits import MAX_WEIGHT
-from quotecast.simulate.market import DAY
+from quotecast.simulation.market.scenarios.base import Listed, Pause, Scenario
+from quotecast.simulation.market.scenarios.connections import Maintenance, RateLimited
+from quotecast.simulation.market.scenarios.schedule import Planned
+from quotecast.simulation.vendors.binance.intervals import LENGTHS, openings
+from quotecast.simulation.vendors.binance.limits import MAX_WEIGHT
+from quotecast.simulation.vendors.market import DAY
 from support.servers.binance_simulated import NOW, Session
 
 HOUR = 3_600_000

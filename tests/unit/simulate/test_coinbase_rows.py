@@ -7,11 +7,11 @@ import pytest
 from msgspec.structs import replace
 
 from quotecast.providers.coinbase import wire
-from quotecast.simulate.coinbase.book import book_of, changes
-from quotecast.simulate.coinbase.limits import Bucket
-from quotecast.simulate.coinbase.messages import Numbered, ProductWriter
-from quotecast.simulate.coinbase.rows import merge_rows, trade_time
-from quotecast.simulate.market import Market, Price
+from quotecast.simulation.vendors.coinbase.book import book_of, changes
+from quotecast.simulation.vendors.coinbase.limits import Bucket
+from quotecast.simulation.vendors.coinbase.messages import Numbered, ProductWriter
+from quotecast.simulation.vendors.coinbase.rows import merge_rows, trade_time
+from quotecast.simulation.vendors.market import Market, Price
 
 NOW = 1_795_118_400_000
 

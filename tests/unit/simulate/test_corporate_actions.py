@@ -6,13 +6,13 @@ import msgspec
 import pytest
 from websockets.datastructures import Headers
 
-from quotecast.providers.simulator.scenarios.schedule import Planned, Schedule
-from quotecast.providers.simulator.scenarios.split import Split
-from quotecast.simulate.alpaca.server import AlpacaServer
-from quotecast.simulate.clock import ManualClock
-from quotecast.simulate.finnhub.server import VERSION, FinnhubServer
-from quotecast.simulate.http import HttpRequest
-from quotecast.simulate.market import Market
+from quotecast.simulation.market.scenarios.prices import Split
+from quotecast.simulation.market.scenarios.schedule import Planned, Schedule
+from quotecast.simulation.vendors.alpaca.server import AlpacaServer
+from quotecast.simulation.vendors.clock import ManualClock
+from quotecast.simulation.vendors.finnhub.server import VERSION, FinnhubServer
+from quotecast.simulation.vendors.http import HttpRequest
+from quotecast.simulation.vendors.market import Market
 
 #: Thursday, 2026-11-19, 15:00 in New York.
 START: Final = 1_795_118_400_000

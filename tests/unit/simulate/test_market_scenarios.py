@@ -7,9 +7,9 @@ import pytest
 
 from quotecast.market.bars import Interval
 from quotecast.market.sessions import NEW_YORK
-from quotecast.providers.simulator.scenarios.planning import plan_of, planned_of
-from quotecast.providers.simulator.scenarios.schedule import Schedule
-from quotecast.simulate.market import Candle, Market
+from quotecast.simulation.market.scenarios.planning import plan_of, planned_of
+from quotecast.simulation.market.scenarios.schedule import Schedule
+from quotecast.simulation.vendors.market import Candle, Market
 
 SECOND, MINUTE, HOUR, DAY = 1000, 60_000, 3_600_000, 86_400_000
 

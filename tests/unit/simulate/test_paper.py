@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quotecast.simulate.market import Market
-from quotecast.simulate.paper import Account, PaperAccounts, Refused
+from quotecast.simulation.vendors.market import Market
+from quotecast.simulation.vendors.paper import Account, PaperAccounts, Refused
 
 #: Thursday, 2026-11-19, 15:00 in New York.
 START: Final = 1_795_118_400_000

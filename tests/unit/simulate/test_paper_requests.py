@@ -12,15 +12,15 @@ import msgspec
 import pytest
 from websockets.datastructures import Headers
 
-from quotecast.providers.simulator.scenarios.halt import Halt
-from quotecast.providers.simulator.scenarios.schedule import Planned, Schedule
-from quotecast.simulate.alpaca.server import AlpacaServer
-from quotecast.simulate.binance.server import BinanceServer
-from quotecast.simulate.clock import ManualClock
-from quotecast.simulate.http import HttpRequest
-from quotecast.simulate.kraken.server import KrakenServer
-from quotecast.simulate.market import Market
-from quotecast.simulate.server import VendorServer
+from quotecast.simulation.market.scenarios.prices import Halt
+from quotecast.simulation.market.scenarios.schedule import Planned, Schedule
+from quotecast.simulation.vendors.alpaca.server import AlpacaServer
+from quotecast.simulation.vendors.binance.server import BinanceServer
+from quotecast.simulation.vendors.clock import ManualClock
+from quotecast.simulation.vendors.http import HttpRequest
+from quotecast.simulation.vendors.kraken.server import KrakenServer
+from quotecast.simulation.vendors.market import Market
+from quotecast.simulation.vendors.server import VendorServer
 
 #: Thursday, 2026-11-19, 15:00 in New York.
 START: Final = 1_795_118_400_000

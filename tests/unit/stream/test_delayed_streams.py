@@ -12,9 +12,9 @@ from quotecast.access.plans import Plan
 from quotecast.access.request_state import request_state
 from quotecast.bus.base import Batch
 from quotecast.bus.wire import encode_change
-from quotecast.feed.framing import Frame
 from quotecast.feed.hub import Hub
 from quotecast.feed.mirror import Mirror
+from quotecast.framing import Frame
 from quotecast.market.feeds import Feed
 from quotecast.stream.endpoint import Streams
 from quotecast.stream.feed_hubs import FeedHubs

@@ -12,7 +12,7 @@ from quotecast.bus import relay_wire, wire
 from quotecast.bus.base import Batch, Beat
 from quotecast.bus.relay_wire import MAX_QUESTION_BYTES, SUBPROTOCOL, Answer, Question
 from quotecast.errors import BusError
-from quotecast.feed.framing import Frame
+from quotecast.framing import Frame
 from quotecast.market.feeds import Feed
 from quotecast.stream.outlet import WRITER
 from quotecast.stream.relays import (

@@ -12,9 +12,9 @@ import structlog
 from quotecast.bus.base import Batch
 from quotecast.bus.wire import encode_change
 from quotecast.feed.events import Event
-from quotecast.feed.framing import Frame
 from quotecast.feed.hub import Hub
 from quotecast.feed.mirror import Mirror
+from quotecast.framing import Frame
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import StockQuote
 from quotecast.stream.endpoint import Streams

@@ -50,11 +50,11 @@ from quotecast.errors import SettingsError
 from quotecast.feed.documents import Documents
 from quotecast.feed.mirror import Mirror
 from quotecast.limits.alone import WindowAlone
+from quotecast.market import reference
 from quotecast.market.feeds import Feed
 from quotecast.market.movers import Floors
 from quotecast.observe import tracing
 from quotecast.observe.logs import configure_logs
-from quotecast.providers import reference
 from quotecast.providers.quotecast.offer import Origin
 from quotecast.settings.checks import UNENCRYPTED, sends_secret_unencrypted
 from quotecast.settings.model import Settings

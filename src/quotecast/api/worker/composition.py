@@ -48,9 +48,9 @@ from quotecast.history.segments import Store
 from quotecast.limits.alone import WindowAlone
 from quotecast.limits.budget import budget
 from quotecast.limits.window import Window
+from quotecast.market import reference
 from quotecast.market.feeds import Feed
 from quotecast.market.movers import Floors
-from quotecast.providers import reference
 from quotecast.providers.base import Admission, FinancialsProvider, HistoryProvider, unlimited
 from quotecast.providers.offer import FINANCIALS, Budgets, ExchangeNow
 from quotecast.providers.offers import NONE, offer_of

@@ -7,10 +7,10 @@ from msgspec import Raw
 
 from quotecast.errors import UpstreamError
 from quotecast.market.assets import Asset
+from quotecast.market.reference import Stock
 from quotecast.providers.alpaca.rest import AlpacaRest
 from quotecast.providers.alpaca.rest_wire import AssetRow
 from quotecast.providers.base import Admission, unlimited
-from quotecast.providers.reference import Stock
 from quotecast.providers.refusals import RefusalCounter
 from quotecast.providers.validation.rows import decode_rows
 

@@ -10,6 +10,7 @@ from msgspec import Raw, Struct
 from quotecast.market.aggregate import aggregate_bars
 from quotecast.market.bars import Bar, Interval
 from quotecast.market.calendars import Exchange
+from quotecast.market.numbers import instant
 from quotecast.market.sessions import NEW_YORK
 from quotecast.providers.alpaca import wire
 from quotecast.providers.alpaca.bar_requests import DAY, TIMEFRAMES, BarRequest
@@ -17,7 +18,6 @@ from quotecast.providers.refusals import RefusalCounter
 from quotecast.providers.validation.candles import to_bar
 from quotecast.providers.validation.judgement import judge_closes
 from quotecast.providers.validation.rows import decode_rows
-from quotecast.providers.validation.values import instant
 
 _MIDNIGHT: Final = time()
 

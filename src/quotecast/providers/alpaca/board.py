@@ -10,8 +10,10 @@ from msgspec import Raw
 from msgspec.structs import replace
 
 from quotecast.market.calendars import EXCHANGE
+from quotecast.market.numbers import MAX_SKEW, Number, positive
 from quotecast.market.own_bars import VenueBar
 from quotecast.market.quotes import Quote, StockQuote
+from quotecast.market.reference import Stock
 from quotecast.market.sessions import NEW_YORK, Unscheduled
 from quotecast.providers.alpaca import wire
 from quotecast.providers.alpaca.closes import REFRESH_END
@@ -24,11 +26,9 @@ from quotecast.providers.alpaca.stock_state import (
     latest_session,
     to_utc,
 )
-from quotecast.providers.reference import Stock
 from quotecast.providers.refusals import RefusalCounter
 from quotecast.providers.validation.candles import minute_of_venue, to_bar
 from quotecast.providers.validation.judgement import ABSURD_FACTOR, Judge, is_near
-from quotecast.providers.validation.values import MAX_SKEW, Number, positive
 
 #: Seconds before a request within which its response may still lack streamed trades.
 SETTLING_SECONDS: Final = 5.0

@@ -14,6 +14,7 @@ import structlog
 from quotecast.errors import UpstreamError
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import StockQuote
+from quotecast.market.reference import Stock
 from quotecast.market.sessions import Unscheduled
 from quotecast.merging import merge_streams
 from quotecast.providers.alpaca import schedule
@@ -26,7 +27,6 @@ from quotecast.providers.alpaca.stock_state import latest_session, to_utc
 from quotecast.providers.alpaca.stream import Stream
 from quotecast.providers.alpaca.unscheduled import unscheduled_day
 from quotecast.providers.base import Admission, Update, unlimited
-from quotecast.providers.reference import Stock
 from quotecast.providers.transport.fetch import open_client
 
 #: Symbols whose trades the free plan streams.

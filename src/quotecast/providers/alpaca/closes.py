@@ -16,6 +16,7 @@ from msgspec import Raw
 from quotecast.backoff import Backoff
 from quotecast.errors import UpstreamError, UpstreamRefused
 from quotecast.market.bars import bar_time
+from quotecast.market.numbers import instant
 from quotecast.market.sessions import NEW_YORK, TradingDay
 from quotecast.providers.alpaca import wire
 from quotecast.providers.alpaca.bar_requests import DAY
@@ -28,7 +29,6 @@ from quotecast.providers.refusals import RefusalCounter
 from quotecast.providers.validation.candles import to_bar
 from quotecast.providers.validation.judgement import judge_closes
 from quotecast.providers.validation.rows import decode_rows
-from quotecast.providers.validation.values import instant
 
 BATCH: Final = 100
 #: Range of days requested; a stock halted for longer has no previous close.

@@ -7,8 +7,8 @@ from typing import Annotated, Final, Literal
 
 from msgspec import Meta, Struct
 
+from quotecast.market import reference
 from quotecast.market.feeds import Feed
-from quotecast.providers import reference
 from quotecast.providers.alpaca.assets import AlpacaAssets
 from quotecast.providers.alpaca.client import AlpacaProvider
 from quotecast.providers.alpaca.history import AlpacaHistory

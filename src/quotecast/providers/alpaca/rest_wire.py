@@ -14,8 +14,8 @@ from quotecast.market.assets import Asset
 from quotecast.market.feeds import Feed
 from quotecast.market.instruments import canonical_symbol
 from quotecast.market.news import Article, NewsImage
-from quotecast.providers.reference import Stock
-from quotecast.providers.validation.values import instant, timestamp_of
+from quotecast.market.numbers import instant, timestamp_of
+from quotecast.market.reference import Stock
 
 T = TypeVar("T")
 

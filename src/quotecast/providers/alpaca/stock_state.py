@@ -6,12 +6,12 @@ from decimal import Decimal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from quotecast.market.numbers import percent_change, timestamp_of, to_float
 from quotecast.market.quotes import StockQuote
+from quotecast.market.reference import Stock
 from quotecast.market.sessions import NEW_YORK, TradingDay, Unscheduled, trading_days_until
 from quotecast.providers.alpaca.daily_history import DailyHistory
 from quotecast.providers.alpaca.day_bar import MINUTE, DayBar, MinuteBar
-from quotecast.providers.reference import Stock
-from quotecast.providers.validation.values import percent_change, timestamp_of, to_float
 
 
 class TradingSession(Struct, frozen=True):

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from quotecast.errors import SettingsError
 from quotecast.market.feeds import Feed
 from quotecast.market.instruments import canonical_symbol
-from quotecast.providers.reference import Stock
+from quotecast.market.reference import Stock
 
 #: Accepted column names: ours, and those of the public list of S&P 500 companies.
 COLUMNS: Final[Mapping[str, Sequence[str]]] = {

@@ -5,6 +5,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from quotecast.market.numbers import instant
 from quotecast.market.sessions import (
     NEW_YORK,
     Unscheduled,
@@ -15,7 +16,6 @@ from quotecast.market.sessions import (
 )
 from quotecast.providers.alpaca.rest_wire import MarketClock
 from quotecast.providers.alpaca.schedule import CLOCK_TOLERANCE
-from quotecast.providers.validation.values import instant
 
 #: Opening time in New York of a session that the calendar does not list.
 OPENING: Final = time(9, 30)

@@ -13,10 +13,10 @@ from typing import Final, TypeVar
 import msgspec
 from msgspec import Raw, Struct, field
 
+from quotecast.market.numbers import Number, instant, number, positive
 from quotecast.market.sessions import NEW_YORK, trading_day
 from quotecast.providers.alpaca.day_bar import MINUTE, DayBar, MinuteBar
 from quotecast.providers.alpaca.stock_state import LastPrice
-from quotecast.providers.validation.values import Number, instant, number, positive
 
 #: Trade conditions that do not update the last price, from the tapes' condition tables ("updates last: no"):
 #: C cash, N next day, R seller's option, H price variation, I odd lot, V contingent, W average price, 4

@@ -9,8 +9,8 @@ from typing import Final
 from msgspec import Struct, field
 
 from quotecast.market.bars import Bar, Interval
+from quotecast.market.numbers import Number, from_milliseconds
 from quotecast.providers.validation.candles import to_bar
-from quotecast.providers.validation.values import Number, from_milliseconds
 
 #: The upstream's names of the intervals; `1m` is a minute, `1M` a month.
 INTERVALS: Final[Mapping[Interval, str]] = {

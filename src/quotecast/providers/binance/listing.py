@@ -7,9 +7,9 @@ from typing import Final
 
 from msgspec import Raw
 
+from quotecast.market.numbers import number
+from quotecast.market.reference import pairs
 from quotecast.providers.binance import wire
-from quotecast.providers.reference import pairs
-from quotecast.providers.validation.values import number
 
 #: Quote currencies of the default pairs; both have the same value, so turnovers compare.
 QUOTES: Final = ("USDT", "USD")

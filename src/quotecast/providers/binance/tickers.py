@@ -6,6 +6,7 @@ from typing import Final
 from msgspec import Raw
 
 from quotecast.errors import UpstreamError
+from quotecast.market.numbers import MAX_SKEW, from_milliseconds
 from quotecast.market.quotes import CryptoQuote
 from quotecast.providers.binance import messages, wire
 from quotecast.providers.binance.klines import KlineEvent
@@ -13,7 +14,6 @@ from quotecast.providers.binance.venues import GLOBAL, BinanceVenue
 from quotecast.providers.crypto import PairTickers
 from quotecast.providers.transport.recording import Instrument
 from quotecast.providers.validation.pairs import newest
-from quotecast.providers.validation.values import MAX_SKEW, from_milliseconds
 
 #: Seconds before a pair that stopped trading goes: the time that its last statistics cover.
 DAY_SECONDS: Final = 86_400.0

@@ -14,8 +14,8 @@ from msgspec import Meta, Raw, Struct
 
 from quotecast.market.feeds import Feed
 from quotecast.market.instruments import canonical_symbol
+from quotecast.market.numbers import Number, from_milliseconds, positive, signed_decimal
 from quotecast.providers.crypto import DayChange, Figures, change_from
-from quotecast.providers.validation.values import Number, from_milliseconds, positive, signed_decimal
 
 #: Milliseconds since 1970. The upstream may write 0 for an event without a time; such an event is malformed.
 Milliseconds = Annotated[float, Meta(gt=0)]

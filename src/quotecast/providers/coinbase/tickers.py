@@ -8,13 +8,13 @@ from msgspec import Struct
 from quotecast.errors import UpstreamError
 from quotecast.market.feeds import Feed
 from quotecast.market.instruments import canonical_symbol
+from quotecast.market.numbers import instant, number, positive
 from quotecast.market.own_bars import MINUTE, tidy_volume
 from quotecast.market.quotes import CryptoQuote
 from quotecast.providers.coinbase import wire
 from quotecast.providers.coinbase.wire import CoinbaseMatch
 from quotecast.providers.crypto import PairTickers
 from quotecast.providers.validation.pairs import newest
-from quotecast.providers.validation.values import instant, number, positive
 
 
 class CoinbaseTickers(PairTickers):

@@ -15,9 +15,9 @@ from msgspec import Struct, field
 from quotecast.market.bars import Bar
 from quotecast.market.feeds import Feed
 from quotecast.market.instruments import canonical_symbol
+from quotecast.market.numbers import Number, from_milliseconds, instant
 from quotecast.providers.crypto import Figures, Venue
 from quotecast.providers.validation.candles import to_bar
-from quotecast.providers.validation.values import Number, from_milliseconds, instant
 
 COINBASE: Final = Venue(name="coinbase", exchange="Coinbase")
 

@@ -9,10 +9,10 @@ from msgspec import Raw
 
 from quotecast.errors import UpstreamError
 from quotecast.market.financials import EarningsCalendar, EarningsEvent
+from quotecast.market.numbers import Number, positive
 from quotecast.providers.finnhub.wire import EventRow
 from quotecast.providers.refusals import RefusalCounter
 from quotecast.providers.validation.rows import decode_rows
-from quotecast.providers.validation.values import Number, positive
 
 Answer = dict[str, Raw] | list[Raw] | None
 

@@ -14,11 +14,11 @@ from msgspec import Raw, Struct
 
 from quotecast.errors import UpstreamError
 from quotecast.market.financials import Metrics, Series, SeriesPoint
+from quotecast.market.numbers import Number, signed_decimal
 from quotecast.providers.finnhub.answers import Answer, member
 from quotecast.providers.finnhub.wire import figure
 from quotecast.providers.refusals import RefusalCounter
 from quotecast.providers.validation.rows import decode_rows
-from quotecast.providers.validation.values import Number, signed_decimal
 
 #: Far more than the 130 or so of an answer, and a century of quarters.
 MOST_FIGURES: Final = 1000

@@ -22,9 +22,9 @@ from quotecast.market.financials import (
     RevenueEstimate,
 )
 from quotecast.market.instruments import canonical_symbol
+from quotecast.market.numbers import Number, signed_decimal
 from quotecast.providers.finnhub.profiles import CompanyProfile, home_symbol
 from quotecast.providers.refusals import RefusalCounter
-from quotecast.providers.validation.values import Number, signed_decimal
 
 HOURS: Final = frozenset({"bmo", "amc", "dmh"})
 

@@ -8,11 +8,11 @@ import msgspec
 from msgspec import Raw, Struct
 
 from quotecast.errors import UpstreamError
+from quotecast.market.numbers import Number, positive, signed_decimal
 from quotecast.providers.refusals import RefusalCounter
 from quotecast.providers.transport.fetch import get_bytes, open_client
 from quotecast.providers.turkey.dealing import DealerRate, RatesAnswer, instruments
 from quotecast.providers.validation.rows import decode_rows
-from quotecast.providers.validation.values import Number, positive, signed_decimal
 
 #: The lists, each with our symbols of its codes where the two differ.
 LISTS: Final[Mapping[str, Mapping[str, str]]] = {

@@ -9,9 +9,9 @@ import structlog
 from websockets.asyncio.client import ClientConnection
 
 from quotecast.errors import UpstreamError
+from quotecast.market import reference
 from quotecast.market.feeds import Feed
 from quotecast.market.instruments import canonical_symbol
-from quotecast.providers import reference
 from quotecast.providers.base import Update
 from quotecast.providers.crypto import log_unfollowed
 from quotecast.providers.kraken import wire

@@ -16,11 +16,11 @@ from quotecast.market.bars import Bar, Interval, bar_time, opening_of_bar
 from quotecast.market.calendars import UTC_DAYS
 from quotecast.market.feeds import Feed
 from quotecast.market.instruments import canonical_symbol
+from quotecast.market.numbers import Number, from_milliseconds
 from quotecast.providers.refusals import RefusalCounter
 from quotecast.providers.transport.fetch import get_json, open_client
 from quotecast.providers.validation.candles import believable_bars, to_bar
 from quotecast.providers.validation.rows import decode_rows
-from quotecast.providers.validation.values import Number, from_milliseconds
 
 #: Minutes of the upstream's rows behind each interval; its own weeks begin on Thursday.
 _MINUTES: Final[Mapping[Interval, int]] = {

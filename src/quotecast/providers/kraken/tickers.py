@@ -7,11 +7,11 @@ from msgspec import Raw
 from quotecast.errors import UpstreamError
 from quotecast.market.feeds import Feed
 from quotecast.market.instruments import canonical_symbol
+from quotecast.market.numbers import MAX_SKEW, instant
 from quotecast.market.quotes import CryptoQuote
 from quotecast.providers.crypto import PairTickers
 from quotecast.providers.kraken import wire
 from quotecast.providers.validation.pairs import newest
-from quotecast.providers.validation.values import MAX_SKEW, instant
 
 
 class KrakenTickers(PairTickers):

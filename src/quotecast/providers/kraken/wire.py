@@ -12,8 +12,8 @@ from typing import ClassVar, Final
 import msgspec
 from msgspec import Raw, Struct, field
 
+from quotecast.market.numbers import Number, instant, signed_decimal
 from quotecast.providers.crypto import DayChange, Figures, Venue, change_from
-from quotecast.providers.validation.values import Number, instant, signed_decimal
 
 KRAKEN: Final = Venue(name="kraken", exchange="Kraken")
 

@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Mapping
 from math import isfinite
 
+from quotecast.market.numbers import MAX_SKEW
 from quotecast.market.quotes import CryptoQuote, DovizQuote, Quote
 from quotecast.providers.refusals import Reason, RefusalCounter
-from quotecast.providers.simulator.arrivals import Arrival
-from quotecast.providers.simulator.quoters import NAME, iso
 from quotecast.providers.validation.judgement import Judge
-from quotecast.providers.validation.values import MAX_SKEW
+from quotecast.simulation.market.arrivals import Arrival
+from quotecast.simulation.market.quoters import NAME, iso
 
 _SKEW_MS = int(MAX_SKEW.total_seconds() * 1000)
 

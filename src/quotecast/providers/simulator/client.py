@@ -13,17 +13,17 @@ from quotecast.market.feeds import Feed
 from quotecast.market.own_bars import VenueBar
 from quotecast.market.quotes import Quote
 from quotecast.providers.base import Update
-from quotecast.providers.simulator.arrivals import Arrivals
-from quotecast.providers.simulator.candles import MINUTE
 from quotecast.providers.simulator.checks import Checks
-from quotecast.providers.simulator.exchange import SpecialExchange
-from quotecast.providers.simulator.invented import TABLE_STOCKS
-from quotecast.providers.simulator.quoters import NAME, Quoter
-from quotecast.providers.simulator.refusals import admit, refusal_at
-from quotecast.providers.simulator.removals import Removals
-from quotecast.providers.simulator.scenarios.schedule import Schedule
-from quotecast.providers.simulator.trades import PAUSE
-from quotecast.providers.simulator.venues import hours_of, quoters
+from quotecast.simulation.market.arrivals import Arrivals
+from quotecast.simulation.market.candles import MINUTE
+from quotecast.simulation.market.exchange import SpecialExchange
+from quotecast.simulation.market.invented import TABLE_STOCKS
+from quotecast.simulation.market.quoters import NAME, Quoter
+from quotecast.simulation.market.refusals import admit, refusal_at
+from quotecast.simulation.market.removals import Removals
+from quotecast.simulation.market.scenarios.schedule import Schedule
+from quotecast.simulation.market.trades import PAUSE
+from quotecast.simulation.market.venues import hours_of, quoters
 
 #: Seconds between two updates: the shortest interval a client can choose. Shorter when the rate needs it.
 _TICK_SECONDS: Final = 0.1

@@ -11,15 +11,15 @@ from quotecast.environment import PREFIX
 from quotecast.errors import SettingsError
 from quotecast.market.feeds import Feed
 from quotecast.providers.offer import Budgets, ExchangeNow, Offer
-from quotecast.providers.simulator.assets import SimulatorAssets
-from quotecast.providers.simulator.bars import SimulatorHistory
 from quotecast.providers.simulator.client import SimulatorProvider
-from quotecast.providers.simulator.financials import SimulatorFinancials
-from quotecast.providers.simulator.invented import MAX_STOCKS, TABLE_STOCKS
-from quotecast.providers.simulator.news import SimulatorNews
-from quotecast.providers.simulator.scenarios.catalogue import ScenarioError
-from quotecast.providers.simulator.scenarios.planning import plan_of
-from quotecast.providers.simulator.scenarios.schedule import Planned, Schedule
+from quotecast.simulation.market.assets import SimulatorAssets
+from quotecast.simulation.market.bars import SimulatorHistory
+from quotecast.simulation.market.financials import SimulatorFinancials
+from quotecast.simulation.market.invented import MAX_STOCKS, TABLE_STOCKS
+from quotecast.simulation.market.news import SimulatorNews
+from quotecast.simulation.market.scenarios.catalogue import ScenarioError
+from quotecast.simulation.market.scenarios.planning import plan_of
+from quotecast.simulation.market.scenarios.schedule import Planned, Schedule
 
 
 class SimulatorSettings(Struct, frozen=True, kw_only=True):

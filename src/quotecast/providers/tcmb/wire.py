@@ -13,9 +13,9 @@ from xml.etree import ElementTree as ET
 
 from msgspec import Struct
 
+from quotecast.market.numbers import percent_change, positive, timestamp_of, to_float
 from quotecast.market.quotes import DovizQuote
 from quotecast.providers.turkey.dealing import LIRA, instruments
-from quotecast.providers.validation.values import percent_change, positive, timestamp_of, to_float
 
 MAX_BYTES: Final = 1024 * 1024
 #: Türkiye has this offset all year.

@@ -10,10 +10,10 @@ import msgspec
 from msgspec import Raw, Struct
 
 from quotecast.errors import UpstreamCutShort, UpstreamError
+from quotecast.market.numbers import Number, instant, positive, signed_decimal
 from quotecast.providers.refusals import RefusalCounter
 from quotecast.providers.transport.fetch import get_bytes, open_client
 from quotecast.providers.turkey.dealing import DealerRate, RatesAnswer, instruments
-from quotecast.providers.validation.values import Number, instant, positive, signed_decimal
 
 #: Our symbols of Truncgil's codes since version 4, where the two differ; version 3 has our symbols.
 CODES: Final = {

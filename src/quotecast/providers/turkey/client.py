@@ -11,13 +11,13 @@ import structlog
 from quotecast.backoff import Backoff, without_jitter
 from quotecast.errors import UpstreamError
 from quotecast.market.feeds import Feed
+from quotecast.market.numbers import instant
 from quotecast.market.quotes import DovizQuote
 from quotecast.providers.base import Update
 from quotecast.providers.genelpara.client import GenelPara
 from quotecast.providers.tcmb.client import Tcmb
 from quotecast.providers.truncgil.client import Truncgil
 from quotecast.providers.turkey.dealing import Dealing, RatesAnswer
-from quotecast.providers.validation.values import instant
 
 #: The age up to which a bulletin judges the market's rates: longer than holidays, shorter than a broken site.
 LONGEST_REFERENCE: Final = timedelta(days=30)

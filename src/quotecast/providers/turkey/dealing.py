@@ -10,11 +10,11 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from quotecast.market.numbers import timestamp_of, to_float
 from quotecast.market.quotes import DovizQuote
-from quotecast.providers.reference import DovizInstrument, doviz_instruments
+from quotecast.market.reference import DovizInstrument, doviz_instruments
 from quotecast.providers.refusals import RefusalCounter
 from quotecast.providers.validation.judgement import Judge, is_near
-from quotecast.providers.validation.values import timestamp_of, to_float
 
 MARKET: Final = "Serbest Piyasa"
 LIRA: Final = "TRY"

@@ -6,10 +6,10 @@ from itertools import compress
 from typing import Protocol
 
 from quotecast.market.bars import Bar, bar_time
+from quotecast.market.numbers import Number, number, positive
 from quotecast.market.own_bars import OwnBar, VenueBar
 from quotecast.providers.refusals import RefusalCounter
 from quotecast.providers.validation.judgement import ABSURD_FACTOR, is_near, judge_closes
-from quotecast.providers.validation.values import Number, number, positive
 
 
 class CandleRow(Protocol):

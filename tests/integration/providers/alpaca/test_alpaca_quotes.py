@@ -20,8 +20,8 @@ from fakes.http import (
 )
 from quotecast.errors import UpstreamError
 from quotecast.market.quotes import StockQuote
+from quotecast.market.reference import Stock
 from quotecast.providers.alpaca import snapshots
-from quotecast.providers.reference import Stock
 from support.made.alpaca import NOON, SNAPSHOT, snapshot
 from support.servers.alpaca_local import PATH, STOCKS, LocalAlpaca, failure, local_alpaca, prices
 

@@ -12,10 +12,10 @@ from fakes.alpaca_rows import Trade
 from fakes.alpaca_stream import FakeAlpacaStream, trade
 from fakes.split_morning import SplitMorning, split_morning
 from quotecast.market.quotes import StockQuote
+from quotecast.market.reference import Stock
 from quotecast.providers.alpaca.client import AlpacaProvider
 from quotecast.providers.alpaca.history import AlpacaHistory
 from quotecast.providers.base import Update
-from quotecast.providers.reference import Stock
 from support.servers.alpaca_local import Naps
 
 BARS = "/v2/stocks/bars"

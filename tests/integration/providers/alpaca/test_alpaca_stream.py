@@ -13,9 +13,9 @@ from fakes.alpaca_stream import bar, trade
 from fakes.http import HTML_503, REDIRECT, TOO_MANY
 from quotecast.errors import UpstreamError
 from quotecast.market.quotes import StockQuote
+from quotecast.market.reference import Stock
 from quotecast.providers.alpaca import client, stream
 from quotecast.providers.alpaca.rest_wire import MarketClock
-from quotecast.providers.reference import Stock
 from quotecast.providers.transport import sockets
 from quotecast.providers.transport.sockets import FellSilent
 from support.made.alpaca import AAPL, SNAPSHOT

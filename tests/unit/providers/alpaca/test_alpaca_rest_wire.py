@@ -15,11 +15,11 @@ from quotecast.market.assets import Asset
 from quotecast.market.bars import Bar, bar_time
 from quotecast.market.calendars import EXCHANGE
 from quotecast.market.news import Article, NewsImage
+from quotecast.market.reference import Stock
 from quotecast.providers.alpaca import wire
 from quotecast.providers.alpaca.bar_requests import BarRequest
 from quotecast.providers.alpaca.bar_rows import bars
 from quotecast.providers.alpaca.rest_wire import AssetRow, Story
-from quotecast.providers.reference import Stock
 from quotecast.providers.refusals import RefusalCounter
 from quotecast.providers.validation.candles import to_bar
 from quotecast.providers.validation.rows import decode_rows

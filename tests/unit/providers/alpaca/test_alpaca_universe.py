@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from quotecast.errors import SettingsError
+from quotecast.market.reference import Stock, stocks
 from quotecast.providers.alpaca.universe import load_stocks
-from quotecast.providers.reference import Stock, stocks
 
 APPLE = Stock("AAPL", "Apple Inc.", "NASDAQ", "Information Technology", "Hardware", 100, 270.0)
 MICROSOFT = Stock("MSFT", "Microsoft", "NASDAQ", "Information Technology", "Software", 50, 500.0)

@@ -9,16 +9,16 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from quotecast.market.feeds import Feed
-from quotecast.providers.reference import Pair, Stock
-from quotecast.providers.simulator.candles import HOUR, MINUTE, SECOND, STEPS, TENTH, TickCandle, merge
-from quotecast.providers.simulator.cursor import Cursor, RestOfDayCursor, extent_between
-from quotecast.providers.simulator.hours import milliseconds
-from quotecast.providers.simulator.scenarios.base import Alteration, Listed, Pause, Ramp, Split, jump
-from quotecast.providers.simulator.scenarios.halt import Halt
-from quotecast.providers.simulator.scenarios.schedule import Planned, Schedule
-from quotecast.providers.simulator.scheduled import ScheduledTape
-from quotecast.providers.simulator.tape import Tape
-from quotecast.providers.simulator.venues import hours_of, pair_tapes, stock_tapes
+from quotecast.market.reference import Pair, Stock
+from quotecast.simulation.market.candles import HOUR, MINUTE, SECOND, STEPS, TENTH, TickCandle, merge
+from quotecast.simulation.market.cursor import Cursor, RestOfDayCursor, extent_between
+from quotecast.simulation.market.hours import milliseconds
+from quotecast.simulation.market.scenarios.base import Alteration, Listed, Pause, Ramp, Split, jump
+from quotecast.simulation.market.scenarios.prices import Halt
+from quotecast.simulation.market.scenarios.schedule import Planned, Schedule
+from quotecast.simulation.market.scheduled import ScheduledTape
+from quotecast.simulation.market.tape import Tape
+from quotecast.simulation.market.venues import hours_of, pair_tapes, stock_tapes
 
 ACME = Stock("ACME", "Acme", "NYSE", "Energy", "Oil", 900_000_000, 84.2)
 COIN = Pair("SHIB", "USDT", "Shiba Inu", 8.5e-6, 589_000_000_000_000)

@@ -9,12 +9,12 @@ import pytest
 from quotecast.errors import SettingsError
 from quotecast.market.feeds import Feed
 from quotecast.market.instruments import canonical_symbol
-from quotecast.providers.reference import stocks
-from quotecast.providers.simulator.assets import SimulatorAssets
-from quotecast.providers.simulator.bars import SimulatorHistory
+from quotecast.market.reference import stocks
 from quotecast.providers.simulator.client import SimulatorProvider
-from quotecast.providers.simulator.invented import MAX_STOCKS, TABLE_STOCKS, listed_stocks
 from quotecast.settings.loading import load
+from quotecast.simulation.market.assets import SimulatorAssets
+from quotecast.simulation.market.bars import SimulatorHistory
+from quotecast.simulation.market.invented import MAX_STOCKS, TABLE_STOCKS, listed_stocks
 
 NOON = datetime(2026, 2, 13, 17, tzinfo=UTC).timestamp()
 

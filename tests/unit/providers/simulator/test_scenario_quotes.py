@@ -8,17 +8,17 @@ from quotecast.errors import SymbolNotFound
 from quotecast.market.bars import INTERVALS, Bar, Interval
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import CryptoQuote, DovizQuote, StockQuote
+from quotecast.market.reference import pairs, stocks
 from quotecast.market.sessions import NEW_YORK
-from quotecast.providers.reference import pairs, stocks
-from quotecast.providers.simulator.bars import SimulatorHistory
-from quotecast.providers.simulator.financials import SimulatorFinancials
-from quotecast.providers.simulator.hours import milliseconds
-from quotecast.providers.simulator.quoters import Quoter
-from quotecast.providers.simulator.scenarios.base import Listed, SpecialDay
-from quotecast.providers.simulator.scenarios.catalogue import CATALOGUE
-from quotecast.providers.simulator.scenarios.planning import plan_of
-from quotecast.providers.simulator.scenarios.schedule import Schedule
-from quotecast.providers.simulator.venues import hours_of, pair_quoters, quoters, stock_quoters
+from quotecast.simulation.market.bars import SimulatorHistory
+from quotecast.simulation.market.financials import SimulatorFinancials
+from quotecast.simulation.market.hours import milliseconds
+from quotecast.simulation.market.quoters import Quoter
+from quotecast.simulation.market.scenarios.base import Listed, SpecialDay
+from quotecast.simulation.market.scenarios.catalogue import CATALOGUE
+from quotecast.simulation.market.scenarios.planning import plan_of
+from quotecast.simulation.market.scenarios.schedule import Schedule
+from quotecast.simulation.market.venues import hours_of, pair_quoters, quoters, stock_quoters
 
 ALWAYS = hours_of(Feed.STOCKS, always_open=True)
 AAPL = [each for each in stocks() if each.ticker == "AAPL"]

@@ -16,13 +16,13 @@ from quotecast.errors import SymbolNotFound
 from quotecast.market.bars import INTERVALS, Bar, Interval, bar_time, opening_of_bar
 from quotecast.market.calendars import EXCHANGE, NEW_YORK_DAYS, UTC_DAYS, Calendar
 from quotecast.market.feeds import Feed
+from quotecast.market.reference import pairs, stocks
 from quotecast.market.sessions import NEW_YORK, session_at, trading_day
-from quotecast.providers.reference import pairs, stocks
-from quotecast.providers.simulator import bars as simulator_bars
-from quotecast.providers.simulator.bars import SimulatorHistory
-from quotecast.providers.simulator.hours import milliseconds
-from quotecast.providers.simulator.quoters import Quoter
-from quotecast.providers.simulator.venues import hours_of, pair_quoters, stock_quoters
+from quotecast.simulation.market import bars as simulator_bars
+from quotecast.simulation.market.bars import SimulatorHistory
+from quotecast.simulation.market.hours import milliseconds
+from quotecast.simulation.market.quoters import Quoter
+from quotecast.simulation.market.venues import hours_of, pair_quoters, stock_quoters
 
 SEED: Final = 7
 DAY: Final = timedelta(days=1)

@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quotecast.providers.simulator.candles import (
+from quotecast.simulation.market.candles import (
     HOUR,
     MINUTE,
     SECOND,
@@ -16,7 +16,7 @@ from quotecast.providers.simulator.candles import (
     noise_length,
     subdivide,
 )
-from quotecast.providers.simulator.trades import COUNT, NOISE_LENGTH, PAUSE, Trades, trades
+from quotecast.simulation.market.trades import COUNT, NOISE_LENGTH, PAUSE, Trades, trades
 
 
 @st.composite

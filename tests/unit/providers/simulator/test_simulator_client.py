@@ -6,11 +6,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from quotecast.market.feeds import Feed
+from quotecast.market.reference import doviz_instruments, pairs, stocks
 from quotecast.market.sessions import NEW_YORK
 from quotecast.providers.base import QuoteProvider, Update
-from quotecast.providers.reference import doviz_instruments, pairs, stocks
-from quotecast.providers.simulator.bars import SimulatorHistory
 from quotecast.providers.simulator.client import SimulatorProvider
+from quotecast.simulation.market.bars import SimulatorHistory
 
 NOON = datetime(2026, 2, 13, 12, tzinfo=NEW_YORK).timestamp()
 SATURDAY = datetime(2026, 2, 14, 12, tzinfo=NEW_YORK).timestamp()

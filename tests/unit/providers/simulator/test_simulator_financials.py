@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from quotecast.errors import SymbolNotFound
 from quotecast.market.feeds import Feed
 from quotecast.market.financials import EarningsEvent
+from quotecast.market.reference import stocks
 from quotecast.market.sessions import NEW_YORK, trading_day
 from quotecast.providers.base import FinancialsProvider
-from quotecast.providers.reference import stocks
-from quotecast.providers.simulator.financials import SimulatorFinancials
-from quotecast.providers.simulator.quarters import ordinal_at, quarter
-from quotecast.providers.simulator.quoters import StockQuoter
-from quotecast.providers.simulator.venues import hours_of, stock_tapes
+from quotecast.simulation.market.financials import SimulatorFinancials
+from quotecast.simulation.market.quarters import ordinal_at, quarter
+from quotecast.simulation.market.quoters import StockQuoter
+from quotecast.simulation.market.venues import hours_of, stock_tapes
 
 STOCKS = {stock.ticker: stock for stock in stocks()}
 NOW = datetime(2026, 11, 20, 15, 30, tzinfo=UTC)

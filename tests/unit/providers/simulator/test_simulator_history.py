@@ -6,12 +6,12 @@ import pytest
 
 from quotecast.market.bars import Bar, Interval
 from quotecast.market.feeds import Feed
+from quotecast.market.reference import Stock
 from quotecast.market.sessions import NEW_YORK
-from quotecast.providers.reference import Stock
-from quotecast.providers.simulator.history import bars
-from quotecast.providers.simulator.hours import milliseconds
-from quotecast.providers.simulator.tape import Tape
-from quotecast.providers.simulator.venues import hours_of, stock_tapes
+from quotecast.simulation.market.history import bars
+from quotecast.simulation.market.hours import milliseconds
+from quotecast.simulation.market.tape import Tape
+from quotecast.simulation.market.venues import hours_of, stock_tapes
 
 ACME = Stock("ACME", "Acme", "NYSE", "Energy", "Oil", 900_000_000, 84.2)
 INTRADAY: list[Interval] = ["1m", "5m", "15m", "30m", "1h", "4h"]

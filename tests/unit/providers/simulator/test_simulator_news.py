@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quotecast.market.news import Article, clean_article
+from quotecast.market.reference import stocks
 from quotecast.providers.base import AssetsProvider, NewsProvider
-from quotecast.providers.reference import stocks
-from quotecast.providers.simulator.assets import SimulatorAssets
-from quotecast.providers.simulator.news import COUNT, SLOT_SECONDS, SOURCE, SimulatorNews
+from quotecast.simulation.market.assets import SimulatorAssets
+from quotecast.simulation.market.news import COUNT, SLOT_SECONDS, SOURCE, SimulatorNews
 
 NOW = 1_795_188_600.0
 TICKERS = {stock.ticker for stock in stocks()}

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import CryptoQuote, DovizQuote, StockQuote
+from quotecast.market.reference import Pair, Stock, doviz_instruments
 from quotecast.market.sessions import NEW_YORK
-from quotecast.providers.reference import Pair, Stock, doviz_instruments
-from quotecast.providers.simulator.hours import Hours, milliseconds
-from quotecast.providers.simulator.quoters import Quoter, iso, percent
-from quotecast.providers.simulator.venues import (
+from quotecast.simulation.market.hours import Hours, milliseconds
+from quotecast.simulation.market.quoters import Quoter, iso, percent
+from quotecast.simulation.market.venues import (
     doviz_quoters,
     hours_of,
     pair_quoters,

@@ -13,17 +13,17 @@ from quotecast.market.feeds import Feed
 from quotecast.market.quotes import CryptoQuote, DovizQuote, Quote
 from quotecast.market.sessions import NEW_YORK, Unscheduled, actual_session_at
 from quotecast.providers.base import Update
-from quotecast.providers.simulator import refusals
-from quotecast.providers.simulator.assets import SimulatorAssets
-from quotecast.providers.simulator.bars import SimulatorHistory
 from quotecast.providers.simulator.client import SimulatorProvider
-from quotecast.providers.simulator.exchange import SpecialExchange
-from quotecast.providers.simulator.financials import SimulatorFinancials
-from quotecast.providers.simulator.news import SimulatorNews
-from quotecast.providers.simulator.quoters import iso
-from quotecast.providers.simulator.scenarios.base import SpecialDay
-from quotecast.providers.simulator.scenarios.planning import plan_of
-from quotecast.providers.simulator.scenarios.schedule import Schedule
+from quotecast.simulation.market import refusals
+from quotecast.simulation.market.assets import SimulatorAssets
+from quotecast.simulation.market.bars import SimulatorHistory
+from quotecast.simulation.market.exchange import SpecialExchange
+from quotecast.simulation.market.financials import SimulatorFinancials
+from quotecast.simulation.market.news import SimulatorNews
+from quotecast.simulation.market.quoters import iso
+from quotecast.simulation.market.scenarios.base import SpecialDay
+from quotecast.simulation.market.scenarios.planning import plan_of
+from quotecast.simulation.market.scenarios.schedule import Schedule
 
 NOON = datetime(2026, 2, 13, 12, tzinfo=NEW_YORK).timestamp()
 NOON_MS = int(NOON * 1000)

@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quotecast.market.feeds import Feed
+from quotecast.market.reference import Pair, Stock
 from quotecast.market.sessions import NEW_YORK, session_at
-from quotecast.providers.reference import Pair, Stock
-from quotecast.providers.simulator.candles import HOUR, MINUTE, STEPS, TENTH, TickCandle, merge
-from quotecast.providers.simulator.cursor import Cursor, RestOfDayCursor
-from quotecast.providers.simulator.hours import milliseconds
-from quotecast.providers.simulator.tape import Tape
-from quotecast.providers.simulator.venues import hours_of, pair_tapes, stock_tapes
+from quotecast.simulation.market.candles import HOUR, MINUTE, STEPS, TENTH, TickCandle, merge
+from quotecast.simulation.market.cursor import Cursor, RestOfDayCursor
+from quotecast.simulation.market.hours import milliseconds
+from quotecast.simulation.market.tape import Tape
+from quotecast.simulation.market.venues import hours_of, pair_tapes, stock_tapes
 
 ACME = Stock("ACME", "Acme", "NYSE", "Energy", "Oil", 900_000_000, 84.2)
 PENNY = Stock("PENY", "Penny", "NYSE", "Energy", "Oil", 20_000_000, 0.04)

@@ -1,0 +1,143 @@
+"""The simulated companies as a provider of company data."""
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from datetime import UTC, date, datetime
+from functools import partial
+from typing import Final, TypeVar
+
+from quotecast.errors import SymbolNotFound
+from quotecast.market.feeds import Feed
+from quotecast.market.financials import (
+    Earnings,
+    EarningsCalendar,
+    EarningsEvent,
+    EarningsQuality,
+    EpsEstimate,
+    Estimates,
+    Metrics,
+    Recommendation,
+    RevenueEstimate,
+)
+from quotecast.market.reference import stocks
+from quotecast.market.sessions import NEW_YORK
+from quotecast.simulation.market import ratios, records
+from quotecast.simulation.market.companies import Company, company_of
+from quotecast.simulation.market.paths import paths
+from quotecast.simulation.market.quoters import NAME
+from quotecast.simulation.market.refusals import admit
+from quotecast.simulation.market.reports import last_reported_quarter
+from quotecast.simulation.market.scenarios.schedule import Schedule
+from quotecast.simulation.market.tape import TapeSource
+from quotecast.simulation.market.trading import trading_year
+from quotecast.simulation.market.venues import hours_of, stock_tapes
+
+#: Range of the exchange's calendar, which determines report dates.
+_FIRST_DAY: Final = date(1995, 1, 1)
+_LAST_DAY: Final = date(2099, 12, 31)
+
+Record = TypeVar("Record")
+
+
+class SimulatorFinancials:
+    """Company data of every simulated stock at the clock's Unix time.
+
+    It is a pure function of seed and time and consistent with the simulated quotes: market capitalisation and
+    ratios follow the tape's price at that time. `always_open` selects the venue's hours.
+    """
+
+    name = NAME
+
+    def __init__(
+        self,
+        seed: int,
+        clock: Callable[[], float] = time.time,
+        *,
+        always_open: bool = True,
+        schedule: Schedule | None = None,
+    ) -> None:
+        self._clock = clock
+        self._schedule = schedule or Schedule()
+        path = paths(seed)
+        self._companies = {stock.ticker: company_of(stock, seed, path) for stock in stocks()}
+        self._tapes: dict[str, TapeSource] = stock_tapes(
+            stocks(), seed, hours_of(Feed.STOCKS, always_open=always_open), schedule
+        )
+
+    async def has(self, symbol: str) -> bool:
+        """See FinancialsProvider."""
+        self._admit()
+        return symbol in self._companies
+
+    async def metrics(self, symbol: str) -> Metrics:
+        """See FinancialsProvider."""
+        return await self._compute_record(symbol, self._metrics)
+
+    async def earnings(self, symbol: str) -> Sequence[Earnings]:
+        """See FinancialsProvider."""
+        return await self._compute_record(symbol, records.earnings)
+
+    async def recommendations(self, symbol: str) -> Sequence[Recommendation]:
+        """See FinancialsProvider."""
+        return records.recommendations(self._company(symbol), self._now().astimezone(NEW_YORK).date())
+
+    async def revenue_estimates(self, symbol: str) -> Estimates[RevenueEstimate]:
+        """See FinancialsProvider."""
+        return await self._compute_record(symbol, records.revenue_estimates)
+
+    async def eps_estimates(self, symbol: str) -> Estimates[EpsEstimate]:
+        """See FinancialsProvider."""
+        return await self._compute_record(symbol, records.eps_estimates)
+
+    async def earnings_quality(self, symbol: str) -> EarningsQuality:
+        """See FinancialsProvider."""
+        return await self._compute_record(symbol, records.earnings_quality)
+
+    def is_provisional(self, symbol: str) -> bool:  # noqa: ARG002 - no answer lacks anything
+        """See FinancialsProvider."""
+        return False
+
+    async def earnings_calendar(self, first: date, last: date) -> EarningsCalendar:
+        """See FinancialsProvider; there are reports from 1995 to 2099."""
+        self._admit()
+        reach = max(first, _FIRST_DAY), min(last, _LAST_DAY)
+        if reach[0] > reach[1]:
+            return EarningsCalendar([])
+        return EarningsCalendar(await asyncio.to_thread(self._events, *reach), *map(date.isoformat, reach))
+
+    async def _compute_record(self, symbol: str, make_record: Callable[[Company, int], Record]) -> Record:
+        """Returns a company's record, computed in a thread.
+
+        A year of trading or of the exchange's calendar takes too long for the event loop.
+        """
+        company = self._company(symbol)
+        return await asyncio.to_thread(
+            lambda: make_record(company, last_reported_quarter(company, self._now()))
+        )
+
+    def _metrics(self, company: Company, last: int) -> Metrics:
+        tape = self._tapes[company.stock.ticker]
+        now = int(self._clock() * 1000)
+        year = trading_year(tape.at(now), now)
+        if not year.days:
+            raise SymbolNotFound
+        return ratios.metrics(company, last, tape.listing.volatility, year)
+
+    def _events(self, first: date, last: date) -> list[EarningsEvent]:
+        events_of = partial(records.events, first=first, last=last, moment=self._now())
+        events = [event for company in self._companies.values() for event in events_of(company)]
+        return sorted(events, key=lambda event: (event.date, event.symbol))
+
+    def _company(self, symbol: str) -> Company:
+        company = self._companies.get(symbol)
+        if company is None:
+            raise SymbolNotFound
+        self._admit()
+        return company
+
+    def _admit(self) -> None:
+        admit(self._schedule, int(self._clock() * 1000))
+
+    def _now(self) -> datetime:
+        return datetime.fromtimestamp(self._clock(), UTC)

@@ -1,0 +1,82 @@
+"""The exchange's calendar with the special days of scenarios."""
+
+from collections.abc import Iterable, Iterator
+from datetime import date, datetime, timedelta
+from typing import Final
+
+from msgspec.structs import replace
+
+from quotecast.market.calendars import Calendar, VenueDay
+from quotecast.market.feeds import Feed
+from quotecast.market.sessions import NEW_YORK
+from quotecast.simulation.market.hours import Hours
+from quotecast.simulation.market.scenarios.base import SpecialDay
+from quotecast.simulation.market.scenarios.schedule import Schedule
+from quotecast.simulation.market.venues import calendar_of
+
+_DAY: Final = timedelta(days=1)
+
+
+class SpecialDays:
+    """A calendar with days on which the exchange stays closed or closes early."""
+
+    def __init__(self, calendar: Calendar, days: Iterable[SpecialDay]) -> None:
+        self._calendar = calendar
+        self._days = {day.date: day for day in days}
+
+    def until(self, moment: datetime) -> Iterator[VenueDay]:
+        """See Calendar."""
+        days = (self._changed(day) for day in self._calendar.until(moment))
+        return (day for day in days if day)
+
+    def first_from(self, day: date) -> VenueDay:
+        """See Calendar."""
+        while True:
+            regular = self._calendar.first_from(day)
+            changed = self._changed(regular)
+            if changed:
+                return changed
+            day = regular.date + _DAY
+
+    def _changed(self, day: VenueDay) -> VenueDay | None:
+        special = self._days.get(day.date)
+        if special is None:
+            return day
+        if special.close_minutes is None:
+            return None
+        close = min(day.close, day.midnight + timedelta(minutes=special.close_minutes))
+        return replace(day, close=close) if close > day.open else None
+
+
+class ScheduledDays:
+    """The stock exchange's calendar and hours, which follow a schedule."""
+
+    def __init__(self, schedule: Schedule, *, always_open: bool) -> None:
+        self._schedule = schedule
+        self._regular: Calendar = calendar_of(Feed.STOCKS, always_open=always_open)
+        self._special: list[SpecialDay] = []
+        self._planned: object = None
+        self._calendar: Calendar = self._regular
+        self._hours = Hours(self._regular, NEW_YORK)
+
+    @property
+    def calendar(self) -> Calendar:
+        """Returns the trading days."""
+        self._follow()
+        return self._calendar
+
+    @property
+    def hours(self) -> Hours:
+        """Returns the trading hours."""
+        self._follow()
+        return self._hours
+
+    def _follow(self) -> None:
+        if self._planned is self._schedule.planned:
+            return
+        self._planned = self._schedule.planned
+        special = list(self._schedule.special_days())
+        if special != self._special:
+            self._special = special
+            self._calendar = SpecialDays(self._regular, special) if special else self._regular
+            self._hours = Hours(self._calendar, NEW_YORK)

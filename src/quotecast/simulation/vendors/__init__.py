@@ -1,0 +1,1 @@
+"""Vendors' servers with the prices of the simulated market."""

@@ -1,0 +1,72 @@
+"""Alpaca's corporate actions: the splits of the simulated market, which pays no dividends.
+
+Source: Alpaca's documentation, "Market data: corporate actions".
+"""
+
+import uuid
+from collections.abc import Iterator, Mapping
+from datetime import date
+from typing import Final
+
+from quotecast.market.sessions import NEW_YORK
+from quotecast.simulation.vendors.alpaca.errors import BadQuery
+from quotecast.simulation.vendors.alpaca.query import limit_of, moment_of
+from quotecast.simulation.vendors.http import Answer, Row
+from quotecast.simulation.vendors.market import Market, utc
+
+FORWARD: Final = "forward_splits"
+REVERSE: Final = "reverse_splits"
+#: The types that a request may name; the market has those of splits only.
+_TYPES: Final = {"forward_split": FORWARD, "reverse_split": REVERSE}
+_ABSENT: Final = frozenset(
+    [
+        "unit_split",
+        "stock_dividend",
+        "cash_dividend",
+        "spin_off",
+        "cash_merger",
+        "stock_merger",
+        "stock_and_cash_merger",
+        "redemption",
+        "name_change",
+        "worthless_removal",
+        "rights_distribution",
+    ]
+)
+_MOST: Final = 1000
+_SPACE: Final = uuid.UUID(int=0)
+
+
+def corporate_actions(market: Market, query: Mapping[str, str]) -> Answer:
+    """Answers `/v1/corporate-actions`: those whose day lies in the span of the query, today by default."""
+    today = utc(market.present)
+    first, last = (moment_of(query, name, today).date() for name in ("start", "end"))
+    types = query["types"].split(",") if query.get("types") else [*_TYPES]
+    if not {*types} <= _TYPES.keys() | _ABSENT:
+        raise BadQuery("invalid types")
+    wanted = {_TYPES[name] for name in types if name in _TYPES}
+    # One page holds all: a market has few splits.
+    limit_of(query, _MOST, _MOST)
+    symbols = {*filter(None, query.get("symbols", "").split(","))} or {*market.stocks}
+    found: dict[str, list[Row]] = {}
+    for symbol in sorted(symbols & market.stocks.keys()):
+        for kind, row in _splits(market, symbol, first, last):
+            if kind in wanted:
+                found.setdefault(kind, []).append(row)
+    return Answer.of({"corporate_actions": found, "next_page_token": None})
+
+
+def _splits(market: Market, symbol: str, first: date, last: date) -> Iterator[tuple[str, Row]]:
+    for moment, ratio in market.splits(symbol):
+        day = utc(moment).astimezone(NEW_YORK).date()
+        if not first <= day <= last:
+            continue
+        dates = dict.fromkeys(("process_date", "ex_date", "record_date", "payable_date"), f"{day}")
+        row = {"id": str(uuid.uuid5(_SPACE, f"{symbol} {day}")), "symbol": symbol, **dates}
+        if ratio >= 1:
+            yield FORWARD, row | {"cusip": "", "new_rate": ratio, "old_rate": 1}
+        else:
+            yield (
+                REVERSE,
+                row | {"old_cusip": "", "new_cusip": "", "new_rate": 1, "old_rate": round(1 / ratio, 6)},
+            )

@@ -1,0 +1,165 @@
+"""Alpaca's market-data API: bars, trades, quotes and snapshots of stocks and pairs, and news."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import Any, Final
+
+from quotecast.simulation.vendors.alpaca.errors import NOT_FOUND, RECENT_SIP, BadQuery
+from quotecast.simulation.vendors.alpaca.pages import DEFAULT_ROWS, MOST_ROWS, page_of, page_of_stories
+from quotecast.simulation.vendors.alpaca.query import (
+    choice_of,
+    feed_of,
+    limit_of,
+    moment_of,
+    tickers_of,
+    token_of,
+)
+from quotecast.simulation.vendors.alpaca.source import Source, Span
+from quotecast.simulation.vendors.alpaca.timeframes import timeframe_of
+from quotecast.simulation.vendors.http import Answer, Row
+
+#: Minimum age of data from the consolidated tape under the free plan.
+FREE_DELAY: Final = timedelta(minutes=15)
+_ADJUSTMENTS: Final = ("raw", "split", "dividend", "all")
+_STOCKS: Final = "/v2/stocks"
+_CRYPTO: Final = "/v1beta3/crypto/us"
+#: The part of a snapshot that `latest` answers with.
+_PARTS: Final = {"trades": "latestTrade", "quotes": "latestQuote", "bars": "minuteBar"}
+_EARLIEST: Final = datetime(1900, 1, 1, tzinfo=UTC)
+
+Query = Mapping[str, str]
+
+
+class RecentTape(Exception):
+    """A request for the last minutes of the consolidated tape, which the free plan does not have."""
+
+
+class MarketData:
+    """Answers at one moment, under a plan."""
+
+    def __init__(self, source: Source, now: datetime, *, free: bool, rows_per_page: int) -> None:
+        self._source = source
+        self._now = now
+        self._free = free
+        self._rows_per_page = rows_per_page
+
+    def routes(self) -> dict[str, Callable[[Query], Answer]]:
+        """Returns the answers by path."""
+        routes: dict[str, Callable[[Query], Answer]] = {
+            f"{_STOCKS}/snapshots": self._guard(self._snapshots),
+            f"{_CRYPTO}/snapshots": partial(self._pairs, "snapshots", None),
+            f"{_CRYPTO}/latest/orderbooks": self._books,
+            "/v1beta1/news": self._news,
+        }
+        for what, part in _PARTS.items():
+            routes[f"{_STOCKS}/{what}"] = self._guard(partial(self._list, what))
+            routes[f"{_STOCKS}/{what}/latest"] = self._guard(partial(self._latest, what))
+            routes[f"{_CRYPTO}/{what}"] = partial(self._list_of_pairs, what)
+            routes[f"{_CRYPTO}/latest/{what}"] = partial(self._pairs, what, part)
+        return routes
+
+    def of_stock(self, symbol: str, what: str, query: Query) -> Answer:
+        """Returns the snapshot, the newest row or the list of one stock."""
+        return self._guard(partial(self._of_stock, symbol, what))({**query, "symbols": symbol})
+
+    def _of_stock(self, symbol: str, what: str, query: Query) -> Answer:
+        if what in _PARTS:
+            rows, token = self._page(what, query)
+            return Answer.of({what: rows.get(symbol), "symbol": symbol, "next_page_token": token})
+        snapshot = self._source.snapshot(symbol, self._newest_feed(query))
+        if snapshot is None:
+            return NOT_FOUND
+        if what == "snapshot":
+            return Answer.of({"symbol": symbol, **snapshot})
+        kind = what.removesuffix("/latest")
+        return Answer.of({kind.removesuffix("s"): snapshot[_PARTS[kind]], "symbol": symbol})
+
+    def _guard(self, route: Callable[[Query], Answer]) -> Callable[[Query], Answer]:
+        """Returns a route that answers with Alpaca's refusal of the recent tape."""
+
+        def answer(query: Query) -> Answer:
+            try:
+                return route(query)
+            except RecentTape:
+                return RECENT_SIP
+
+        return answer
+
+    def _newest_feed(self, query: Query) -> str:
+        feed = feed_of(query, "iex" if self._free else "sip")
+        if self._free and feed == "sip":
+            raise RecentTape
+        return feed
+
+    def _snapshots(self, query: Query) -> Answer:
+        feed = self._newest_feed(query)
+        return Answer.of({ticker: self._source.snapshot(ticker, feed) for ticker in tickers_of(query)})
+
+    def _latest(self, what: str, query: Query) -> Answer:
+        feed = self._newest_feed(query)
+        found = {ticker: self._source.snapshot(ticker, feed) for ticker in tickers_of(query)}
+        return Answer.of({what: {ticker: each[_PARTS[what]] for ticker, each in found.items() if each}})
+
+    def _list(self, what: str, query: Query) -> Answer:
+        rows, token = self._page(what, query)
+        return Answer.of({what: rows, "next_page_token": token})
+
+    def _page(self, what: str, query: Query) -> tuple[dict[str, list[Row]], str | None]:
+        """Returns a page of stocks. Raises RecentTape under the free plan."""
+        tickers, feed = tickers_of(query), feed_of(query, "sip")
+        rows_of = self._rows_of(what, query, feed)
+        span = self._span(query)
+        if self._free and feed == "sip" and span.end > self._now - FREE_DELAY:
+            raise RecentTape
+        return self._page_of(tickers, rows_of, span, query)
+
+    def _page_of(
+        self, symbols: Sequence[str], rows_of: Callable[[str, Span], Iterator[Row]], span: Span, query: Query
+    ) -> tuple[dict[str, list[Row]], str | None]:
+        size = min(limit_of(query, DEFAULT_ROWS, MOST_ROWS), self._rows_per_page)
+        listed = [symbol for symbol in symbols if self._source.is_listed(symbol)]
+        return page_of(listed, rows_of, span, size, token_of(query))
+
+    def _rows_of(self, what: str, query: Query, feed: str) -> Callable[[str, Span], Iterator[Row]]:
+        if what == "trades":
+            return lambda symbol, span: self._source.trades(symbol, span, feed)
+        if what == "quotes":
+            return lambda symbol, span: self._source.quotes(symbol, span, feed)
+        timeframe = timeframe_of(query.get("timeframe", ""))
+        adjusted = choice_of(query, "adjustment", "raw", _ADJUSTMENTS) in {"split", "all"}
+        return lambda symbol, span: self._source.bars(symbol, timeframe, span, feed, adjusted=adjusted)
+
+    def _span(self, query: Query) -> Span:
+        midnight = self._now.replace(hour=0, minute=0, second=0, microsecond=0)
+        start, end = moment_of(query, "start", midnight), moment_of(query, "end", self._now)
+        if end < start:
+            raise BadQuery("end should not be before start")
+        return Span(start, end, choice_of(query, "sort", "asc", ("asc", "desc")) == "desc")
+
+    def _list_of_pairs(self, what: str, query: Query) -> Answer:
+        symbols = tickers_of(query, pairs=True)
+        rows, token = self._page_of(symbols, self._rows_of(what, query, ""), self._span(query), query)
+        return Answer.of({what: rows, "next_page_token": token})
+
+    def _pairs(self, name: str, part: str | None, query: Query) -> Answer:
+        """Returns the snapshots of pairs, or a part of each."""
+        found = {symbol: self._source.snapshot(symbol, "") for symbol in tickers_of(query, pairs=True)}
+        listed: dict[str, Any] = {symbol: each for symbol, each in found.items() if each}
+        if part:
+            listed = {symbol: each[part] for symbol, each in listed.items()}
+        return Answer.of({name: listed})
+
+    def _books(self, query: Query) -> Answer:
+        symbols = [each for each in tickers_of(query, pairs=True) if self._source.is_listed(each)]
+        return Answer.of({"orderbooks": {symbol: self._source.book(symbol) for symbol in symbols}})
+
+    def _news(self, query: Query) -> Answer:
+        start, end = moment_of(query, "start", _EARLIEST), moment_of(query, "end", self._now)
+        span = Span(start, end, choice_of(query, "sort", "desc", ("asc", "desc")) == "desc")
+        wanted = {each for each in query.get("symbols", "").split(",") if each}
+        stories = [each for each in self._source.stories() if not wanted or wanted & {*each["symbols"]}]
+        found, token = page_of_stories(stories, span, query)
+        if query.get("include_content", "false") != "true":
+            found = [story | {"content": ""} for story in found]
+        return Answer.of({"news": found, "next_page_token": token})

@@ -1,0 +1,244 @@
+"""Alpaca's data from the simulated market. Past trades and quotes are those at the end of each second."""
+
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, date, datetime, time, timedelta
+from itertools import groupby, pairwise, takewhile
+from typing import Final
+from zoneinfo import ZoneInfo
+
+from msgspec.structs import replace
+
+from quotecast.market.bars import Interval
+from quotecast.market.calendars import VenueDay
+from quotecast.market.sessions import NEW_YORK
+from quotecast.simulation.market.hours import milliseconds
+from quotecast.simulation.market.news import SimulatorNews
+from quotecast.simulation.vendors.alpaca import rows
+from quotecast.simulation.vendors.alpaca.source import Span
+from quotecast.simulation.vendors.alpaca.timeframes import DAY, MINUTE, Timeframe
+from quotecast.simulation.vendors.clock import MarketClock
+from quotecast.simulation.vendors.http import Row
+from quotecast.simulation.vendors.market import Candle, Market, Price, utc
+
+#: The first moment of the history, as at Alpaca.
+_FIRST: Final = datetime(2016, 1, 1, tzinfo=UTC)
+#: Milliseconds between the prices of the delayed feed and now.
+DELAY_MS: Final = 15 * 60_000
+_SECOND_MS: Final = 1000
+_MINUTE_MS: Final = 60_000
+#: Intervals of the market that minutes and hours consist of, the longest first.
+_PARTS: Final[tuple[tuple[int, Interval], ...]] = (
+    (60, "1h"),
+    (30, "30m"),
+    (15, "15m"),
+    (5, "5m"),
+    (1, "1m"),
+)
+_LONGER: Final[dict[str, Interval]] = {"day": "D", "week": "W", "month": "M"}
+#: Bars that one reading of the market returns at most, and its days for bars of days.
+_PIECE_BARS: Final = 1440
+_PIECE_DAYS: Final = 1500
+#: Days back in which the preceding trading day is looked for.
+_REACHES: Final = (1, 4, 12)
+_UTC: Final = ZoneInfo("UTC")
+
+
+class MarketSource:
+    """See Source."""
+
+    def __init__(self, market: Market, clock: MarketClock) -> None:
+        self.market = market
+        self.clock = clock
+        self._news = SimulatorNews(market.seed, lambda: clock.moment() / 1000)
+
+    def is_listed(self, symbol: str) -> bool:
+        """See Source."""
+        return self.market.is_listed(symbol, self.clock.moment())
+
+    def zone(self, symbol: str) -> ZoneInfo:
+        """Returns the time zone of an instrument's days."""
+        return NEW_YORK if symbol in self.market.stocks else _UTC
+
+    def bars(
+        self, symbol: str, timeframe: Timeframe, span: Span, feed: str, *, adjusted: bool
+    ) -> Iterator[Row]:
+        """See Source."""
+        now = self._now(feed)
+        start, end = max(span.start, _FIRST), min(span.end, utc(now))
+        decimals, zone = self.market.decimals(symbol), self.zone(symbol)
+        for first, last in _pieces(replace(span, start=start, end=end), timeframe, zone):
+            found = self._candles(symbol, timeframe, (first, last), now, adjusted=adjusted)
+            for begin, candle in reversed(found) if span.descending else found:
+                if start <= begin <= end and first <= begin < last:
+                    yield rows.bar_of(candle, begin, decimals)
+
+    def _candles(
+        self,
+        symbol: str,
+        timeframe: Timeframe,
+        limits: tuple[datetime, datetime],
+        now: int,
+        *,
+        adjusted: bool,
+    ) -> list[tuple[datetime, Candle]]:
+        """Returns the candles between two starts of bars, each with its start."""
+        interval = _LONGER.get(timeframe.unit) or _part_of(timeframe.count)
+        first, last = milliseconds(limits[0]), min(milliseconds(limits[1]) - 1, now)
+        zone = self.zone(symbol)
+        candles = self.market.bars(symbol, interval, first, last, adjusted=adjusted)
+        grouped = groupby(candles, lambda each: timeframe.start_of(utc(each.start), zone))
+        return [(begin, _merge([*group])) for begin, group in grouped]
+
+    def trades(self, symbol: str, span: Span, feed: str) -> Iterator[Row]:
+        """See Source."""
+        return map(self._trade_of(symbol), self._prices(symbol, span, feed))
+
+    def quotes(self, symbol: str, span: Span, feed: str) -> Iterator[Row]:
+        """See Source."""
+        return map(self._quote_of(symbol), self._prices(symbol, span, feed))
+
+    def _prices(self, symbol: str, span: Span, feed: str) -> Iterator[Price]:
+        """Yields the last price of each second that has one."""
+        first = milliseconds(max(span.start, _FIRST))
+        last = min(milliseconds(span.end), self._now(feed))
+        number = -1
+        for opened, closed in self._windows(symbol, first, last, descending=span.descending):
+            for moment in _seconds(opened, closed, descending=span.descending):
+                price = self.market.price(symbol, moment)
+                if price.number != number and first <= price.time <= last:
+                    number = price.number
+                    yield price
+
+    def _windows(self, symbol: str, first: int, last: int, *, descending: bool) -> Iterator[tuple[int, int]]:
+        """Yields the trading hours between two moments, both included."""
+        if symbol in self.market.pairs:
+            yield first, last
+            return
+        for day in self._days_back(last) if descending else self._days_from(first):
+            opened, closed = milliseconds(day.open), milliseconds(day.close)
+            if (closed <= first) if descending else (opened > last):
+                return
+            if closed > first and opened <= last:
+                yield max(first, opened), min(last, closed - 1)
+
+    def _days_back(self, moment: int) -> Iterator[VenueDay]:
+        return self.market.calendar.until(utc(moment))
+
+    def _days_from(self, moment: int) -> Iterator[VenueDay]:
+        day = self.market.calendar.first_from(utc(moment).astimezone(NEW_YORK).date())
+        while True:
+            yield day
+            day = self.market.calendar.first_from(day.date + timedelta(days=1))
+
+    def snapshot(self, symbol: str, feed: str) -> Row | None:
+        """See Source."""
+        if not self.is_listed(symbol):
+            return None
+        now = self._now(feed)
+        price = self.market.price(symbol, now)
+        days = self._two_days(symbol, price.time)
+        minutes = self._newest(symbol, MINUTE, price.time, timedelta())
+        trade = self._trade_of(symbol)(price)
+        return {
+            "latestTrade": trade | {"t": rows.text(trade["t"], digits=9)},
+            "latestQuote": self._quote_of(symbol)(price),
+            "minuteBar": minutes[-1] if minutes else None,
+            "dailyBar": days[-1] if days else None,
+            "prevDailyBar": days[-2] if len(days) > 1 else None,
+        }
+
+    def _two_days(self, symbol: str, moment: int) -> list[Row]:
+        """Returns the bars of the day in progress and those before; the wider the search, the slower."""
+        days: list[Row] = []
+        for reach in _REACHES:
+            days = self._newest(symbol, DAY, moment, timedelta(days=reach))
+            if len(days) > 1:
+                break
+        return days
+
+    def _newest(self, symbol: str, timeframe: Timeframe, moment: int, reach: timedelta) -> list[Row]:
+        start = timeframe.start_of(utc(moment) - reach, self.zone(symbol))
+        limits = (start, utc(moment) + timedelta(milliseconds=1))
+        decimals = self.market.decimals(symbol)
+        return [
+            rows.bar_of(candle, begin, decimals)
+            for begin, candle in self._candles(symbol, timeframe, limits, moment, adjusted=False)
+        ]
+
+    def book(self, symbol: str) -> Row:
+        """See Source."""
+        return rows.book_of(self.market.price(symbol, self.clock.moment()))
+
+    def stories(self) -> Sequence[Row]:
+        """See Source."""
+        return [rows.story_of(article) for article in self._news.newest()]
+
+    def listed_assets(self) -> Sequence[Row]:
+        """See Source."""
+        market, seed = self.market, self.market.seed
+        stocks = [rows.asset_of(stock, seed) for stock in market.stocks.values()]
+        pairs = [rows.pair_asset_of(pair, market.decimals(name), seed) for name, pair in market.pairs.items()]
+        return [row for row in (*stocks, *pairs) if self.is_listed(row["symbol"])]
+
+    def sessions(self, first: date, last: date) -> Sequence[VenueDay]:
+        """See Source."""
+        days = self._days_from(milliseconds(datetime.combine(first, time(12), NEW_YORK)))
+        return list(takewhile(lambda day: day.date <= last, days))
+
+    def tape(self, symbol: str) -> str:
+        """Returns the consolidated tape of a stock."""
+        return rows.tape_of(self.market.stocks[symbol])
+
+    def _trade_of(self, symbol: str) -> Callable[[Price], Row]:
+        if symbol not in self.market.stocks:
+            return rows.pair_trade_of
+        tape = self.tape(symbol)
+        return lambda price: rows.trade_of(price, tape)
+
+    def _quote_of(self, symbol: str) -> Callable[[Price], Row]:
+        if symbol not in self.market.stocks:
+            return rows.pair_quote_of
+        tape = self.tape(symbol)
+        return lambda price: rows.quote_of(price, tape)
+
+    def _now(self, feed: str) -> int:
+        return self.clock.moment() - (DELAY_MS if feed == "delayed_sip" else 0)
+
+
+def _seconds(first: int, last: int, *, descending: bool) -> Iterator[int]:
+    """Yields the last millisecond of each second from `first` to `last`, and `last`."""
+    if descending:
+        yield from range(last, first - 1, -_SECOND_MS)
+        return
+    yield from range(first - first % _SECOND_MS + _SECOND_MS - 1, last, _SECOND_MS)
+    yield last
+
+
+def _part_of(minutes: int) -> Interval:
+    return next(interval for length, interval in _PARTS if minutes % length == 0)
+
+
+def _pieces(span: Span, timeframe: Timeframe, zone: ZoneInfo) -> Iterator[tuple[datetime, datetime]]:
+    """Yields a span in pieces that begin with a bar: a page reads as many as it needs."""
+    minutes = timeframe.count * _PIECE_BARS
+    length = timedelta(minutes=minutes) if timeframe.unit == "minute" else timedelta(days=_PIECE_DAYS)
+    edge = timeframe.start_of(span.start, zone)
+    edges = [edge]
+    while edge <= span.end:
+        edge = timeframe.start_of(edge + length, zone)
+        edges.append(edge)
+    pieces = list(pairwise(edges))
+    return reversed(pieces) if span.descending else iter(pieces)
+
+
+def _merge(candles: list[Candle]) -> Candle:
+    """Returns the candle of consecutive ones."""
+    return replace(
+        candles[0],
+        end=candles[-1].end,
+        high=max(each.high for each in candles),
+        low=min(each.low for each in candles),
+        close=candles[-1].close,
+        volume=round(sum(each.volume for each in candles), 8),
+        trades=sum(each.trades for each in candles),
+    )

@@ -1,0 +1,93 @@
+"""Query parameters of Alpaca's REST API: symbols, feed, times, page size and page token."""
+
+import base64
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Final
+
+from msgspec import Struct
+
+from quotecast.simulation.vendors.alpaca.errors import BadQuery
+
+FEEDS: Final = ("iex", "sip", "delayed_sip", "otc", "boats", "overnight")
+_TICKER: Final = re.compile(r"[A-Z]{1,10}(\.[A-Z]+)?")
+_PAIR: Final = re.compile(r"[A-Z0-9]{1,12}/[A-Z0-9]{2,6}")
+_MOST_SYMBOLS: Final = 1000
+#: Years that a time may have: arithmetic with others overflows.
+_YEARS: Final = range(1900, 9000)
+
+
+def tickers_of(query: Mapping[str, str], *, pairs: bool = False) -> list[str]:
+    """Returns the symbols of a request, without duplicates."""
+    if not query.get("symbols"):
+        raise BadQuery("symbols is required")
+    symbols = list(dict.fromkeys(query["symbols"].split(",")))
+    if len(symbols) > _MOST_SYMBOLS:
+        raise BadQuery("too many symbols")
+    return [check_symbol(symbol, pairs=pairs) for symbol in symbols]
+
+
+def check_symbol(symbol: str, *, pairs: bool = False) -> str:
+    """Returns a symbol. Raises BadQuery for text that is none."""
+    if not (_PAIR if pairs else _TICKER).fullmatch(symbol):
+        raise BadQuery(f"invalid symbol: {symbol}")
+    return symbol
+
+
+def feed_of(query: Mapping[str, str], default: str) -> str:
+    """Returns the feed of a request."""
+    return choice_of(query, "feed", default, FEEDS)
+
+
+def choice_of(query: Mapping[str, str], name: str, default: str, choices: tuple[str, ...]) -> str:
+    """Returns a parameter that has a few values."""
+    value = query.get(name, default)
+    if value not in choices:
+        raise BadQuery(f"invalid {name}: {value}")
+    return value
+
+
+def moment_of(query: Mapping[str, str], name: str, default: datetime) -> datetime:
+    """Returns a time in UTC: a date, or RFC 3339."""
+    try:
+        moment = datetime.fromisoformat(query[name]) if name in query else default
+    except ValueError as error:
+        raise BadQuery(f"invalid {name}") from error
+    if moment.year not in _YEARS:
+        raise BadQuery(f"invalid {name}")
+    return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def limit_of(query: Mapping[str, str], default: int, most: int) -> int:
+    """Returns the number of rows that a page may have."""
+    limit = query.get("limit", str(default))
+    if not limit.isascii() or not limit.isdecimal() or len(limit) > 9 or not 1 <= int(limit) <= most:
+        raise BadQuery("invalid limit")
+    return int(limit)
+
+
+class Token(Struct, frozen=True):
+    """Where a page begins: the symbol, and the time of its first row."""
+
+    symbol: str
+    time: datetime
+
+    def text(self) -> str:
+        """Returns the token as clients see it."""
+        return base64.urlsafe_b64encode(f"{self.symbol}|{self.time.isoformat()}".encode()).decode()
+
+
+def token_of(query: Mapping[str, str]) -> Token | None:
+    """Returns where a page begins; None for the first. A literal `null` is not a token."""
+    text = query.get("page_token")
+    if not text:
+        return None
+    try:
+        symbol, _, time = base64.urlsafe_b64decode(text).decode().partition("|")
+        moment = datetime.fromisoformat(time)
+    except ValueError as error:
+        raise BadQuery("invalid page_token") from error
+    if moment.tzinfo is None or moment.year not in _YEARS:
+        raise BadQuery("invalid page_token")
+    return Token(symbol, moment)

@@ -1,0 +1,122 @@
+"""The streams of each client of a simulated Binance."""
+
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Final
+from urllib.parse import parse_qsl, unquote
+
+from msgspec import Struct, field
+
+from quotecast.simulation.vendors.binance.commands import TOO_MANY, Refused
+from quotecast.simulation.vendors.binance.publisher import Publisher
+from quotecast.simulation.vendors.binance.source import Source
+from quotecast.simulation.vendors.binance.streams import ARRAYS, stream_of
+from quotecast.simulation.vendors.server import Client, VendorServer
+
+#: The topics of clients whose messages name their stream begin with it.
+COMBINED: Final = "stream/"
+#: The instrument whose prices stand for a stream of all symbols.
+_ANCHOR: Final = "BTC/USDT"
+
+
+class Session(Struct):
+    """A client: when it connected (Unix milliseconds), the times of its last commands, and its streams."""
+
+    opened: int
+    combined: bool
+    times: deque[float]
+    #: Names in the order of subscription.
+    streams: dict[str, None] = field(default_factory=dict)
+    #: Whether the server has announced the end of the connection, and has closed it.
+    warned: bool = False
+    closed: bool = False
+
+
+def is_stream_path(path: str) -> bool:
+    """Returns whether Binance serves streams at a path."""
+    return path in ("/ws", "/stream") or path.startswith("/ws/")
+
+
+class Sessions:
+    """Follows and leaves streams for clients."""
+
+    def __init__(self, server: VendorServer, source: Source, publisher: Publisher) -> None:
+        self._server = server
+        self._source = source
+        self._publisher = publisher
+        self.messages_per_second = 5
+        self.streams_per_connection = 1024
+        #: Clients send at the pace of the machine, not of the market.
+        self.seconds: Callable[[], float] = time.monotonic
+
+    def open(self, client: Client, target: str, moment: int) -> None:
+        """Begins the session of a client, with the streams that its path names."""
+        path, _, query = target.partition("?")
+        combined = path.startswith("/stream")
+        client.state = Session(moment, combined, deque(maxlen=self.messages_per_second))
+        text = dict(parse_qsl(query)).get("streams", "") if combined else unquote(path.removeprefix("/ws"))
+        self.follow(client, [name for name in text.split("/") if name][: self.streams_per_connection])
+
+    def is_too_fast(self, client: Client) -> bool:
+        """Notes a message; returns whether the client sends more than the limit in a second."""
+        times, now = session_of(client).times, self.seconds()
+        if len(times) == times.maxlen and now - times[0] < 1:
+            return True
+        times.append(now)
+        return False
+
+    def follow(self, client: Client, names: list[str]) -> None:
+        """Subscribes to streams; a name without a stream stays silent. Raises Refused beyond the limit."""
+        streams = session_of(client).streams
+        if len({*streams, *names}) > self.streams_per_connection:
+            raise Refused(TOO_MANY, "Too many subscriptions")
+        for name in names:
+            if name not in streams:
+                streams[name] = None
+                self._follow_one(client, name)
+
+    def leave(self, client: Client, names: list[str]) -> None:
+        """Unsubscribes from streams."""
+        for name in names:
+            if name in session_of(client).streams:
+                self._leave_one(client, name)
+                del session_of(client).streams[name]
+
+    def names(self, client: Client) -> list[str]:
+        """Returns the streams of a client."""
+        return [*session_of(client).streams]
+
+    def is_combined(self, client: Client) -> bool:
+        """Returns whether the client's messages name their stream."""
+        return session_of(client).combined
+
+    def combine(self, client: Client, *, combined: bool) -> None:
+        """Decides whether the client's messages name their stream."""
+        names = self.names(client)
+        self.leave(client, names)
+        session_of(client).combined = combined
+        self.follow(client, names)
+
+    def _follow_one(self, client: Client, name: str) -> None:
+        if name in ARRAYS:
+            self._server.subscribe(client, _topic(client, name), _ANCHOR)
+        elif (stream := stream_of(name)) and (market_name := self._source.name_of(stream.symbol)):
+            self._server.subscribe(client, _topic(client, name), market_name)
+            self._publisher.add(market_name, stream)
+
+    def _leave_one(self, client: Client, name: str) -> None:
+        self._server.unsubscribe(client, _topic(client, name))
+        stream, topics = stream_of(name), self._server.topics
+        if stream and name not in topics and COMBINED + name not in topics:
+            self._publisher.remove(self._source.name_of(stream.symbol) or "", stream)
+
+
+def session_of(client: Client) -> Session:
+    """Returns the session of a client."""
+    session: Session = client.state
+    return session
+
+
+def _topic(client: Client, name: str) -> str:
+    return COMBINED + name if session_of(client).combined else name

@@ -1,0 +1,322 @@
+"""The server of a simulated Coinbase Exchange: REST, and the WebSocket feed at `/`."""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from quotecast.simulation.market.scenarios.base import Refusal
+from quotecast.simulation.vendors.clock import MarketClock
+from quotecast.simulation.vendors.coinbase import errors
+from quotecast.simulation.vendors.coinbase.book import Book, book_of
+from quotecast.simulation.vendors.coinbase.commands import STATUS, Command, read_command
+from quotecast.simulation.vendors.coinbase.errors import CommandError
+from quotecast.simulation.vendors.coinbase.limits import (
+    COMMANDS_PER_SECOND,
+    REQUESTS_AT_ONCE,
+    REQUESTS_PER_SECOND,
+    Bucket,
+)
+from quotecast.simulation.vendors.coinbase.messages import Numbered, ProductWriter
+from quotecast.simulation.vendors.coinbase.rest import CoinbaseRest
+from quotecast.simulation.vendors.coinbase.rows import product_of, symbol_of
+from quotecast.simulation.vendors.coinbase.source import MarketSource
+from quotecast.simulation.vendors.http import Answer, HttpRequest
+from quotecast.simulation.vendors.market import Market, Price
+from quotecast.simulation.vendors.server import Client, VendorServer
+
+
+class ProductFeed:
+    """One product's feed: its newest numbered price, and the last book of each channel."""
+
+    def __init__(self, source: MarketSource, product: str) -> None:
+        self.product = product
+        self.writer = ProductWriter(product, source.decimals(product))
+        self.newest: Numbered | None = None
+        #: Whether a batch has to tell a newer price.
+        self.is_due = False
+        self._source = source
+        self._books: dict[str, Book] = {}
+
+    def number(self, price: Price) -> Numbered:
+        """Returns a new price with the next number; the first has that of its trade."""
+        sequence = self.newest.sequence + 1 if self.newest else price.number
+        self.newest = Numbered(sequence, price)
+        self.is_due = True
+        return self.newest
+
+    def current(self, moment: int, *, is_followed: bool) -> Numbered:
+        """Returns the newest price; without followers nobody has numbered that of the moment yet."""
+        if self.newest is None or not is_followed:
+            price = self._source.price(self.product, moment)
+            if self.newest is None or price.number > self.newest.price.number:
+                return self.number(price)
+        return self.newest
+
+    def ticker(self, newest: Numbered) -> bytes:
+        """Returns the ticker of a price."""
+        return self.writer.ticker(newest, self._source.month_volume(self.product))
+
+    def first(self, channel: str, newest: Numbered, *, is_new: bool) -> bytes | None:
+        """Returns what a subscription of a channel begins with; `is_new` says that it is the only one."""
+        if channel in ("ticker", "ticker_batch"):
+            return self.ticker(newest)
+        if channel == "matches":
+            return self.writer.match(newest, "last_match")
+        if channel in ("level2", "level2_batch"):
+            if is_new or channel not in self._books:
+                self._books[channel] = book_of(newest.price, self.writer.decimals)
+            # Later clients get the book that updates have reached.
+            return self.writer.snapshot(self._books[channel], newest.price.time)
+        return None
+
+    def update(self, channel: str, newest: Numbered) -> bytes | None:
+        """Returns what a price changes in the book that a channel's clients know; None for no change."""
+        after = book_of(newest.price, self.writer.decimals)
+        before = self._books.get(channel, after)
+        self._books[channel] = after
+        return None if before == after else self.writer.update(before, after, newest.price.time)
+
+
+#: Seconds in which a client has to subscribe.
+SUBSCRIBE_SECONDS: Final = 5.0
+#: Milliseconds of market time between two heartbeats, messages of status and ticker_batch, and books.
+_HEARTBEAT_MS: Final = 1000
+_BATCH_MS: Final = 5000
+_BOOK_MS: Final = 50
+
+
+class CoinbaseServer(VendorServer):
+    """A Coinbase Exchange with the pairs of a market.
+
+    `requests_per_second` limits all requests together; None is no limit. `source` has the rows of the
+    answers, the market's by default; `options` are those of VendorServer.
+    """
+
+    def __init__(
+        self,
+        market: Market,
+        clock: MarketClock,
+        *,
+        requests_per_second: float | None = REQUESTS_PER_SECOND,
+        source: MarketSource | None = None,
+        **options: Any,
+    ) -> None:
+        super().__init__(market, clock, **options)
+        self.source = source or MarketSource(market, clock)
+        self.subscribe_seconds = SUBSCRIBE_SECONDS
+        self._rest = CoinbaseRest(self.source, self._sequence)
+        self._requests = (
+            Bucket(requests_per_second, REQUESTS_AT_ONCE, self._seconds) if requests_per_second else None
+        )
+        self._feeds: dict[str, ProductFeed] = {}
+        #: The last period of heartbeats, of batches and of books.
+        self._beats = [clock.moment() // every for every in (_HEARTBEAT_MS, _BATCH_MS, _BOOK_MS)]
+
+    def route(self, request: HttpRequest) -> Answer:
+        """See VendorServer."""
+        if "User-Agent" not in request.headers:
+            return errors.NO_USER_AGENT
+        if self._requests and not self._requests.take():
+            return errors.RATE_LIMITED
+        return self._rest.answer(request)
+
+    def reject(self, reason: str) -> Answer:
+        """See VendorServer."""
+        return Answer.of({"message": reason}, 404)
+
+    def refuse(self, refusal: Refusal) -> Answer:
+        """See VendorServer."""
+        return errors.MAINTENANCE if refusal == "maintenance" else errors.RATE_LIMITED
+
+    def greet(self, client: Client) -> None:
+        """Starts the time in which the client has to subscribe."""
+        deadline = asyncio.create_task(self._expect_subscription(client))
+        client.state = Session(deadline, Bucket(COMMANDS_PER_SECOND, COMMANDS_PER_SECOND, self._seconds))
+
+    def forget(self, client: Client) -> None:
+        """See VendorServer."""
+        super().forget(client)
+        if client.state is not None:
+            client.state.deadline.cancel()
+
+    async def obey(self, client: Client, command: str | bytes) -> None:
+        """See VendorServer; a command that it refuses ends the connection."""
+        try:
+            client.state.count_command()
+            self._carry_out(client, read_command(command))
+        except CommandError as error:
+            client.answer(error.payload())
+            await client.connection.close()
+
+    def publish(self, price: Price) -> None:
+        """See VendorServer."""
+        feed = self._feed(product_of(price.symbol))
+        # The first ticker may have shown it, and a scenario that has just begun undoes trades.
+        if feed.newest and price.number <= feed.newest.price.number:
+            return
+        newest, topics = feed.number(price), self.topics
+        if (topic := f"ticker:{feed.product}") in topics:
+            self.send(topic, price, feed.ticker(newest))
+        if (topic := f"matches:{feed.product}") in topics:
+            self.send(topic, price, feed.writer.match(newest))
+        if f"level2:{feed.product}" in topics:
+            self._send_book("level2", feed, newest)
+
+    def beat(self, moment: int) -> None:
+        """Sends heartbeats, and the channels that come in batches."""
+        if self._is_time(0, moment, _HEARTBEAT_MS):
+            for feed, newest in self._followed_feeds("heartbeat"):
+                payload = feed.writer.heartbeat(newest, moment)
+                self.send(f"heartbeat:{feed.product}", newest.price, payload)
+        if self._is_time(1, moment, _BATCH_MS):
+            self._send_status()
+            for feed, newest in self._followed_feeds("ticker_batch"):
+                if feed.is_due:
+                    feed.is_due = False
+                    self.send(f"ticker_batch:{feed.product}", newest.price, feed.ticker(newest))
+        if self._is_time(2, moment, _BOOK_MS):
+            for feed, newest in self._followed_feeds("level2_batch"):
+                self._send_book("level2_batch", feed, newest)
+
+    def acknowledge(self, client: Client) -> None:
+        """Sends the list of a client's subscriptions."""
+        client.answer(client.state.subscriptions())
+
+    def begin(self, client: Client, added: Sequence[tuple[str, str]]) -> None:
+        """Subscribes to channels of products, each of which begins with the newest price or book."""
+        is_silent = self.market.schedule.is_silent(self.clock.moment())
+        for channel, product in added:
+            topic, symbol, feed = f"{channel}:{product}", symbol_of(product), self._feed(product)
+            # The next prices are those after the last tick.
+            newest = feed.current(self._ticked_at, is_followed=symbol in self.followed())
+            first = feed.first(channel, newest, is_new=topic not in self.topics)
+            if first and not is_silent:
+                client.answer(first)
+            self.subscribe(client, topic, symbol)
+
+    def _carry_out(self, client: Client, command: Command) -> None:
+        if command.kind == "unsubscribe":
+            for channel, product in client.state.remove(command):
+                self.unsubscribe(client, f"{channel}:{product}")
+            self.acknowledge(client)
+            return
+        self._check_login(command)
+        self._check_products(command)
+        client.state.deadline.cancel()
+        added = client.state.add(command)
+        self.acknowledge(client)
+        if STATUS in command.channels and not self.market.schedule.is_silent(self.clock.moment()):
+            client.answer(self._status())
+        self.begin(client, added)
+
+    def _check_login(self, command: Command) -> None:
+        """Raises CommandError for a login that the server does not accept."""
+        login, secret = command.login, self._secret or ""
+        if login is None:
+            return
+        if (secret and not login.is_signed_with(secret)) or not self.accepts(login.key, secret):
+            raise CommandError('{"message":"Invalid API Key"}', "Authentication Failed")
+
+    def _check_products(self, command: Command) -> None:
+        """Raises CommandError for a product that cannot be followed, and for a channel without products."""
+        known = {row["id"]: row.get("status") for row in self.source.products()}
+        for channel, products in command.channels.items():
+            for product in products or ("",) * (channel != STATUS):
+                if product not in known:
+                    raise CommandError(f"{product} is not a valid product")
+                if known[product] == "delisted":
+                    raise CommandError(f"{product} is delisted")
+
+    async def _expect_subscription(self, client: Client) -> None:
+        await asyncio.sleep(self.subscribe_seconds)
+        await client.connection.close()
+
+    def _feed(self, product: str) -> ProductFeed:
+        if product not in self._feeds:
+            self._feeds[product] = ProductFeed(self.source, product)
+        return self._feeds[product]
+
+    def _followed_feeds(self, channel: str) -> Iterator[tuple[ProductFeed, Numbered]]:
+        for topic in [*self.topics]:
+            name, _, product = topic.partition(":")
+            feed = self._feeds.get(product)
+            if name == channel and feed and feed.newest:
+                yield feed, feed.newest
+
+    def _send_book(self, channel: str, feed: ProductFeed, newest: Numbered) -> None:
+        if payload := feed.update(channel, newest):
+            self.send(f"{channel}:{feed.product}", newest.price, payload)
+
+    def _send_status(self) -> None:
+        clients = [client for client in self.clients if STATUS in client.state.channels]
+        if clients:
+            payload = self._status()
+            for client in clients:
+                client.answer(payload)
+
+    def _status(self) -> bytes:
+        products = [{**row, "type": "spot"} for row in self.source.products()]
+        return msgspec.json.encode(
+            {"type": "status", "currencies": self.source.currencies(), "products": products}
+        )
+
+    def _sequence(self, product: str) -> int:
+        """Returns the newest number of a product's feed; that of its trade while nobody follows it."""
+        feed = self._feeds.get(product)
+        return feed.newest.sequence if feed and feed.newest else self.source.price(product).number
+
+    def _seconds(self) -> float:
+        """Returns the time of the machine, by the clock of the market."""
+        return self.clock.moment() / 1000 / self.clock.speed
+
+    def _is_time(self, kind: int, moment: int, every: int) -> bool:
+        """Returns whether a period has begun since the last one of a kind; it skips missed ones."""
+        period = moment // every
+        is_new, self._beats[kind] = period != self._beats[kind], period
+        return is_new
+
+
+class Session:
+    """A client's subscriptions, in order; `deadline` ends a client that does not subscribe."""
+
+    def __init__(self, deadline: asyncio.Task[None], commands: Bucket) -> None:
+        self.deadline = deadline
+        self._commands = commands
+        self.channels: dict[str, dict[str, None]] = {}
+
+    def count_command(self) -> None:
+        """Raises CommandError for a client that sends too many commands."""
+        if not self._commands.take():
+            raise CommandError("Too many messages", "ErrSlowRead")
+
+    def add(self, command: Command) -> list[tuple[str, str]]:
+        """Adds subscriptions; returns channel and product of those that are new."""
+        added: list[tuple[str, str]] = []
+        for channel, products in command.channels.items():
+            subscribed = self.channels.setdefault(channel, {})
+            added += [(channel, product) for product in products if product not in subscribed]
+            subscribed |= dict.fromkeys(products)
+        return added
+
+    def remove(self, command: Command) -> list[tuple[str, str]]:
+        """Removes subscriptions, all of a channel without products; returns channel and product of each."""
+        removed: list[tuple[str, str]] = []
+        for channel, products in command.channels.items():
+            subscribed = self.channels.get(channel, {})
+            gone = [product for product in products or [*subscribed] if product in subscribed]
+            removed += [(channel, product) for product in gone]
+            for product in gone:
+                del subscribed[product]
+            if not subscribed:
+                self.channels.pop(channel, None)
+        return removed
+
+    def subscriptions(self) -> bytes:
+        """Returns the message that lists all subscriptions."""
+        rows = [
+            {"name": name, "product_ids": [*products], "account_ids": None}
+            for name, products in self.channels.items()
+        ]
+        return msgspec.json.encode({"type": "subscriptions", "channels": rows})

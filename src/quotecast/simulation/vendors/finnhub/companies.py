@@ -1,0 +1,137 @@
+"""Company data of the simulated market, at the time of its clock."""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date, datetime, timedelta
+from functools import partial
+from typing import Any, Final, Protocol
+
+from quotecast.market.feeds import Feed
+from quotecast.market.reference import stocks
+from quotecast.market.sessions import NEW_YORK
+from quotecast.simulation.market import ratios, records
+from quotecast.simulation.market.companies import Company, company_of
+from quotecast.simulation.market.paths import paths
+from quotecast.simulation.market.reports import last_reported_quarter
+from quotecast.simulation.market.trading import trading_year
+from quotecast.simulation.market.venues import hours_of, stock_tapes
+from quotecast.simulation.vendors.clock import MarketClock
+from quotecast.simulation.vendors.finnhub.rows import (
+    filing_row,
+    profile_row,
+    quote_row,
+    record_row,
+    split_row,
+)
+from quotecast.simulation.vendors.finnhub.symbols import Symbols
+from quotecast.simulation.vendors.http import Row
+from quotecast.simulation.vendors.market import Market, utc
+
+#: Bounds of a calendar of reports.
+_FIRST_DAY: Final = date(1995, 1, 1)
+_LAST_DAY: Final = date(2099, 12, 31)
+_MOST_PEERS: Final = 10
+#: Most days in a calendar.
+_MOST_DAYS: Final = 400
+
+
+class Companies(Protocol):
+    """What is known of companies."""
+
+    def answer(self, path: str, symbol: str) -> Any | None:
+        """Returns the answer of a path for a company; None for an unknown one."""
+
+    def events(self, first: date, last: date) -> Sequence[Row]:
+        """Returns the earnings reports from a day to another, both included."""
+
+
+class SimulatedCompanies:
+    """See Companies."""
+
+    def __init__(self, market: Market, clock: MarketClock) -> None:
+        self._market = market
+        self._clock = clock
+        self._symbols = Symbols(market)
+        path = paths(market.seed)
+        self._companies = {stock.ticker: company_of(stock, market.seed, path) for stock in stocks()}
+        hours = hours_of(Feed.STOCKS, always_open=market.always_open)
+        self._tapes = stock_tapes(stocks(), market.seed, hours, market.schedule)
+        self._records: Mapping[str, Callable[[Company], Any]] = {
+            "/stock/metric": self._metrics,
+            "/stock/earnings": self._earnings,
+            "/stock/recommendation": self._recommendations,
+            "/stock/revenue-estimate": self._record(records.revenue_estimates),
+            "/stock/eps-estimate": self._record(records.eps_estimates),
+            "/stock/earnings-quality-score": self._record(records.earnings_quality),
+            "/stock/profile2": self._profile,
+            "/stock/peers": self._peers,
+            "/stock/filings": self._filings,
+            "/stock/split": self._splits,
+            # The simulated market pays none.
+            "/stock/dividend": lambda _company: [],
+        }
+
+    def answer(self, path: str, symbol: str) -> Any | None:
+        """See Companies; a quote is known of pairs, too."""
+        moment = self._clock.moment()
+        name = self._symbols.find(symbol, moment)
+        if name is None:
+            return None
+        if path == "/quote":
+            return quote_row(self._market.price(name, moment))
+        company = self._companies.get(name)
+        return self._records[path](company) if company else None
+
+    def events(self, first: date, last: date) -> Sequence[Row]:
+        """See Companies."""
+        begin, end = max(first, _FIRST_DAY), min(last, _LAST_DAY)
+        if begin > end or (end - begin).days > _MOST_DAYS:
+            return []
+        of = partial(records.events, first=begin, last=end, moment=self._now())
+        found = [event for company in self._companies.values() for event in of(company)]
+        found.sort(key=lambda event: (event.date, event.symbol), reverse=True)
+        return [record_row(event) for event in found]
+
+    def _record(self, make: Callable[[Company, int], Any]) -> Callable[[Company], Row]:
+        return lambda company: record_row(make(company, self._last(company)))
+
+    def _metrics(self, company: Company) -> Row:
+        source = self._tapes[company.stock.ticker]
+        now = self._clock.moment()
+        year = trading_year(source.at(now), now)
+        return record_row(ratios.metrics(company, self._last(company), source.listing.volatility, year))
+
+    def _earnings(self, company: Company) -> list[Row]:
+        return [record_row(each) for each in records.earnings(company, self._last(company))]
+
+    def _recommendations(self, company: Company) -> list[Row]:
+        today = self._now().astimezone(NEW_YORK).date()
+        return [record_row(each) for each in records.recommendations(company, today)]
+
+    def _profile(self, company: Company) -> Row:
+        price = self._market.price(company.stock.ticker, self._clock.moment())
+        return profile_row(company.stock, price.price)
+
+    def _peers(self, company: Company) -> list[str]:
+        """Returns the largest companies of the same industry, the company among them."""
+        same = [
+            each.stock for each in self._companies.values() if each.stock.industry == company.stock.industry
+        ]
+        names = [each.ticker for each in sorted(same, key=lambda stock: stock.shares, reverse=True)]
+        others = [name for name in names if name != company.stock.ticker]
+        return [company.stock.ticker, *others[: _MOST_PEERS - 1]]
+
+    def _filings(self, company: Company) -> list[Row]:
+        """Returns the reports of two years, the newest first."""
+        today = self._now().astimezone(NEW_YORK).date()
+        found = records.events(company, today - timedelta(days=730), today, self._now())
+        return [filing_row(event) for event in found][::-1]
+
+    def _splits(self, company: Company) -> list[Row]:
+        ticker = company.stock.ticker
+        return [split_row(ticker, moment, ratio) for moment, ratio in self._market.splits(ticker)]
+
+    def _last(self, company: Company) -> int:
+        return last_reported_quarter(company, self._now())
+
+    def _now(self) -> datetime:
+        return utc(self._clock.moment())

@@ -1,0 +1,266 @@
+"""The simulated market as vendors sell it: prices, bars, sessions and scenarios of stocks and pairs."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from quotecast.market.bars import Interval
+from quotecast.market.calendars import Calendar
+from quotecast.market.feeds import Feed
+from quotecast.market.reference import Pair, Stock, pairs, stocks
+from quotecast.simulation.market.candles import TickCandle
+from quotecast.simulation.market.cursor import Cursor, Extent, RestOfDayCursor, extent_between
+from quotecast.simulation.market.history import candles
+from quotecast.simulation.market.scenarios.base import Split
+from quotecast.simulation.market.scenarios.schedule import Schedule
+from quotecast.simulation.market.special_days import ScheduledDays
+from quotecast.simulation.market.tape import Tape, TapeSource
+from quotecast.simulation.market.trades import PAUSE
+from quotecast.simulation.market.venues import hours_of, pair_tapes, stock_tapes
+
+DAY: Final = 86_400_000
+#: How far in the future the time of a bad tick is.
+_FUTURE: Final = 3_600_000
+#: Smallest size of a trade, in shares and in coins.
+_SHARES: Final = 1.0
+_COINS: Final = 0.01
+
+
+class Price(Struct, frozen=True, gc=False):
+    """An instrument at its newest trade; a stock's figures are of its session, a pair's of 24 hours.
+
+    `time` is in Unix milliseconds. `number` grows with each trade. `size` and `volume` are in shares or
+    coins.
+    """
+
+    symbol: str
+    time: int
+    number: int
+    price: float
+    size: float
+    bid: float
+    ask: float
+    open: float
+    high: float
+    low: float
+    #: A stock's previous close; a pair's price 24 hours ago.
+    previous: float
+    volume: float
+
+
+class Candle(Struct, frozen=True, gc=False):
+    """Trading between two moments (Unix milliseconds); `trades` is a count."""
+
+    start: int
+    end: int
+    open: float
+    high: float
+    low: float
+    close: float
+    volume: float
+    trades: int
+
+
+class Market:
+    """Stocks by ticker (`AAPL`) and pairs by name (`BTC/USDT`), in the market of a seed.
+
+    A pair in dollars has the prices of the same pair in USDT. `next_price` is for one reader: it remembers
+    what it has returned. The server sets `present` from its clock; adjusted bars are in the shares of that
+    moment.
+    """
+
+    def __init__(self, seed: int, schedule: Schedule | None = None, *, always_open: bool = True) -> None:
+        self.seed = seed
+        self.schedule = schedule or Schedule()
+        self.always_open = always_open
+        self.stocks: Mapping[str, Stock] = {stock.ticker: stock for stock in stocks()}
+        self.pairs: Mapping[str, Pair] = {pair.ticker: pair for pair in _with_dollars(pairs())}
+        #: The latest moment so far, in Unix milliseconds.
+        self.present = 0
+        self._days = ScheduledDays(self.schedule, always_open=always_open)
+        hours = hours_of(Feed.STOCKS, always_open=always_open)
+        self._stock_tapes = stock_tapes(stocks(), seed, hours, self.schedule)
+        self._pair_tapes = pair_tapes(pairs(), seed, hours_of(Feed.CRYPTO, always_open=True), self.schedule)
+        self._readers: dict[str, _Reader] = {}
+
+    @property
+    def calendar(self) -> Calendar:
+        """The trading days of the stock exchange, with the scenarios' special days."""
+        return self._days.calendar
+
+    def decimals(self, symbol: str) -> int:
+        """Returns the number of decimals of an instrument's prices."""
+        return len(str(self._tape(symbol).listing.scale)) - 1
+
+    def is_listed(self, symbol: str, moment: int) -> bool:
+        """Returns whether the market has an instrument at a moment."""
+        known = symbol in self.stocks or symbol in self.pairs
+        return known and self.schedule.is_listed(symbol, moment)
+
+    def price(self, symbol: str, moment: int) -> Price:
+        """Returns an instrument's newest trade at a moment, or its first one before it is listed.
+
+        Raises KeyError for an unknown one.
+        """
+        return self._reader(symbol).price(moment)
+
+    def next_price(self, symbol: str, moment: int) -> Price | None:
+        """Returns the newest trade, with its scenario's faults.
+
+        Returns None if it is the one returned before, and for an instrument that is not listed.
+        """
+        if self.schedule.planned and not self.schedule.is_listed(symbol, moment):
+            return None
+        reader = self._reader(symbol)
+        price = reader.price(moment)
+        # Earlier than the one before: a scenario that has just begun undoes trades, such as a holiday.
+        if price.number <= reader.returned:
+            return None
+        reader.returned = price.number
+        return self._spoil(price, moment) if self.schedule.planned else price
+
+    def bars(
+        self, symbol: str, interval: Interval, start: int, end: int, *, adjusted: bool = True
+    ) -> list[Candle]:
+        """Returns the candles from the one at `start` to the one in progress at `end`, in ascending order.
+
+        Those of stocks begin at multiples of their length in New York, those of pairs in UTC. Adjusted ones
+        are in today's shares, others in the shares of their own time.
+        """
+        source = self._tape(symbol)
+        tape = source.at(max(self.present, end)) if adjusted else source.raw()
+        return [_candle(tape, each) for each in candles(tape, interval, start, end)]
+
+    def splits(self, symbol: str) -> list[tuple[int, float]]:
+        """Returns a stock's splits: when each begins, in Unix milliseconds, and new shares for an old one."""
+        found = self.schedule.alterations(symbol)
+        return [(each.moment, each.ratio) for each in found if isinstance(each, Split)]
+
+    def is_halted(self, symbol: str, moment: int) -> bool:
+        """Returns whether an instrument is halted."""
+        return self.schedule.is_halted(symbol, moment)
+
+    def is_open(self, moment: int) -> bool:
+        """Returns whether the stock exchange is open."""
+        return moment < self._days.hours.latest(moment).end
+
+    def _tape(self, symbol: str) -> TapeSource:
+        return (
+            self._stock_tapes[symbol] if symbol in self._stock_tapes else self._pair_tapes[_in_usdt(symbol)]
+        )
+
+    def _reader(self, symbol: str) -> "_Reader":
+        if symbol not in self._readers:
+            tape = self._tape(symbol)
+            self._readers[symbol] = (_StockReader if symbol in self._stock_tapes else _PairReader)(
+                symbol, tape
+            )
+        return self._readers[symbol]
+
+    def _spoil(self, price: Price, moment: int) -> Price:
+        match self.schedule.spoil(moment, price.symbol, price.number):
+            case "zero":
+                return replace(price, price=0.0)
+            case "hundredfold":
+                return replace(price, price=price.price * 100)
+            case "nan":
+                return replace(price, price=float("nan"))
+            case "crossed":
+                return replace(price, bid=price.ask, ask=price.bid)
+            case "future":
+                return replace(price, time=price.time + _FUTURE)
+            case None:
+                return price
+
+
+class _Reader:
+    """Reads one instrument's newest trade."""
+
+    def __init__(self, symbol: str, tape: TapeSource) -> None:
+        self.symbol = symbol
+        self.scale = tape.listing.scale
+        self.unit = tape.listing.volume_scale
+        self.lot = _SHARES if self.unit == 1 else _COINS
+        self.cursor = Cursor(tape)
+        #: The number of the trade that `next_price` returned last.
+        self.returned = -1
+
+    def price(self, moment: int) -> Price:
+        raise NotImplementedError
+
+    def _price(self, extent: Extent, opened: int, previous: int) -> Price:
+        cursor, scale = self.cursor, self.scale
+        high, low, volume = extent
+        number = cursor.time // PAUSE
+        return Price(
+            symbol=self.symbol,
+            time=cursor.time,
+            number=number,
+            price=cursor.price / scale,
+            size=_lots(number) * self.lot,
+            # A bid below the smallest price would be zero.
+            bid=max(cursor.price - 1, 1) / scale,
+            ask=(cursor.price + 1) / scale,
+            open=opened / scale,
+            high=high / scale,
+            low=low / scale,
+            previous=previous / scale,
+            volume=volume / self.unit,
+        )
+
+
+class _StockReader(_Reader):
+    def price(self, moment: int) -> Price:
+        cursor = self.cursor
+        cursor.seek(moment)
+        return self._price((cursor.high, cursor.low, cursor.volume), cursor.open, cursor.previous_close)
+
+
+class _PairReader(_Reader):
+    def __init__(self, symbol: str, tape: TapeSource) -> None:
+        super().__init__(symbol, tape)
+        self._ago = RestOfDayCursor(tape)
+
+    def price(self, moment: int) -> Price:
+        now, ago = self.cursor, self._ago
+        now.seek(moment)
+        ago.seek(moment - DAY)
+        return self._price(extent_between(ago, now, moment), ago.price, ago.price)
+
+
+def _lots(number: int) -> int:
+    """Returns a trade's size in lots: one to nine, from its number."""
+    return (number * 2_654_435_761 >> 16) % 9 + 1
+
+
+def _candle(tape: Tape, candle: TickCandle) -> Candle:
+    scale = tape.listing.scale
+    return Candle(
+        start=candle.start,
+        end=candle.end,
+        open=candle.open / scale,
+        high=candle.high / scale,
+        low=candle.low / scale,
+        close=candle.close / scale,
+        volume=candle.volume / tape.listing.volume_scale,
+        trades=max(1, (candle.end - candle.start) // 1000),
+    )
+
+
+def _with_dollars(listed: Sequence[Pair]) -> Iterator[Pair]:
+    for pair in listed:
+        yield pair
+        if pair.quote == "USDT":
+            yield replace(pair, quote="USD")
+
+
+def _in_usdt(symbol: str) -> str:
+    return symbol + "T" if symbol.endswith("/USD") else symbol
+
+
+def utc(moment: int) -> datetime:
+    """Returns Unix milliseconds as an aware moment."""
+    return datetime.fromtimestamp(moment / 1000, UTC)
