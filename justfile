@@ -122,9 +122,9 @@ package: (environment "build")
 release-check: (environment "test")
     {{ bin }}/pytest -m deploy tests/deploy/test_release.py
 
-# write the tables of docs/configuration.md from the settings
-docs-settings: (environment "test")
-    PYTHONPATH=tests {{ bin }}/python -m docs.settings_page
+# write the tables of docs/configuration.md and docs/errors.md from the code
+docs-tables: (environment "test")
+    PYTHONPATH=tests {{ bin }}/python -m docs.code_tables
 
 # measure against peers in one run: `--quick` in two minutes, `--write` into docs/benchmarks.md
 bench *arguments: (environment "test") (environment "bench")

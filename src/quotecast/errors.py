@@ -11,6 +11,9 @@ class QuotecastError(Exception):
 
     status = 500
     code = "internal"
+    #: The class's row in docs/errors.md, in Markdown: why a client gets the error, and what to do.
+    cause = ""
+    remedy = ""
 
 
 class SettingsError(QuotecastError):
@@ -30,6 +33,8 @@ class InvalidValue(QuotecastError):
 
     status = 422
     code = "invalid"
+    cause = "a value is missing or out of bounds; `errors` names each"
+    remedy = "correct the fields"
 
     def __init__(self, field: str, message: str) -> None:
         super().__init__(message)
@@ -41,6 +46,11 @@ class UnknownParameter(InvalidValue):
     """The route has no such query parameter, but one with a similar name."""
 
     code = "unknown_parameter"
+    cause = (
+        "the route has no such query parameter, but one with a similar name, which the message proposes; "
+        "other unknown names are ignored"
+    )
+    remedy = "correct the name"
 
     def __init__(self, name: str, meant: str) -> None:
         super().__init__(name, f"No such parameter; did you mean {meant}?")
@@ -58,6 +68,8 @@ class KeyReused(InvalidValue):
     """Another request has already used this `Idempotency-Key`."""
 
     code = "idempotency_key_reused"
+    cause = "another request had this `Idempotency-Key` in the past 24 hours"
+    remedy = "use a new key for a new request"
 
     def __init__(self) -> None:
         super().__init__("Idempotency-Key", "Used for another request in the past 24 hours")
@@ -68,6 +80,8 @@ class MalformedJson(QuotecastError):
 
     status = 400
     code = "malformed_json"
+    cause = "the body is not JSON"
+    remedy = "check quotes, commas and UTF-8"
 
     def __init__(self) -> None:
         super().__init__("Malformed JSON")
@@ -78,6 +92,8 @@ class UpgradeRequired(QuotecastError):
 
     status = 426
     code = "upgrade_required"
+    cause = "a plain request came to the path of a WebSocket feed"
+    remedy = "connect with a [WebSocket client](feeds.md)"
 
     def __init__(self) -> None:
         super().__init__("This path is a WebSocket feed: connect with a WebSocket client")
@@ -88,6 +104,8 @@ class SymbolNotFound(QuotecastError):
 
     status = 404
     code = "symbol_not_found"
+    cause = "no feed has the symbol; `errors` may propose one"
+    remedy = "correct it, or find it with [search](http.md#search)"
 
     def __init__(self) -> None:
         super().__init__("Symbol not found")
@@ -98,6 +116,8 @@ class ProviderMissing(QuotecastError):
 
     status = 503
     code = "no_provider"
+    cause = "the operator configured no source for this data"
+    remedy = "ask the operator; see [providers](providers.md)"
 
     def __init__(self, group: str) -> None:
         super().__init__(f"No provider configured for {group}")
@@ -108,6 +128,8 @@ class NoData(QuotecastError):
 
     status = 503
     code = "no_data"
+    cause = "the feed has not received a price yet"
+    remedy = "wait for `Retry-After`"
     retry_after = 1.0
 
     def __init__(self, feed: str, delay_seconds: int = 0) -> None:
@@ -120,6 +142,8 @@ class FeedsFull(QuotecastError):
 
     status = 503
     code = "service_unavailable"
+    cause = "the worker or your address has as many connections as it may"
+    remedy = "wait for `Retry-After`; close a connection"
     retry_after = 5.0
 
 
@@ -131,6 +155,8 @@ class UpstreamError(QuotecastError):
 
     status = 503
     code = "upstream"
+    cause = "the source of the data failed, and the cache has no older copy"
+    remedy = "wait for `Retry-After`"
 
     def __init__(self, message: str, *, retry_after: float | None = None) -> None:
         super().__init__(message)
@@ -161,6 +187,8 @@ class NotOffered(QuotecastError):
 
     status = 503
     code = "not_offered"
+    cause = "the source's plan does not include this data"
+    remedy = "ask the operator"
 
 
 class DatabaseAway(QuotecastError):
@@ -168,6 +196,8 @@ class DatabaseAway(QuotecastError):
 
     status = 503
     code = "database"
+    cause = "accounts are unavailable; a write may have taken effect or not"
+    remedy = "wait for `Retry-After`; repeat a write with its `Idempotency-Key`"
     retry_after = 1.0
 
     def __init__(self) -> None:
@@ -179,6 +209,8 @@ class Busy(QuotecastError):
 
     status = 503
     code = "busy"
+    cause = "this worker has too many expensive requests at once"
+    remedy = "wait for `Retry-After`"
     retry_after = 2.0
 
     def __init__(self) -> None:
@@ -190,6 +222,8 @@ class PushOff(QuotecastError):
 
     status = 503
     code = "push_off"
+    cause = "this service sends no Web Push"
+    remedy = "use a webhook, or ask the operator for a key"
 
     def __init__(self) -> None:
         super().__init__("This service sends no notifications: it has no VAPID key")
@@ -200,6 +234,8 @@ class NotAuthenticated(QuotecastError):
 
     status = 401
     code = "not_authenticated"
+    cause = "the route needs a token, and the request has none"
+    remedy = "[log in](authentication.md) and send `Authorization: Bearer`"
 
     def __init__(self, message: str = "Not authenticated") -> None:
         super().__init__(message)
@@ -209,6 +245,8 @@ class InvalidToken(NotAuthenticated):
     """The token is expired, foreign, revoked or malformed; clients do not learn which."""
 
     code = "invalid_token"
+    cause = "the token is expired, ended, or of another service"
+    remedy = "log in again"
 
     def __init__(self) -> None:
         super().__init__("Invalid or expired token")
@@ -218,6 +256,8 @@ class WrongCredentials(NotAuthenticated):
     """The email or the password of a login is wrong; clients do not learn which."""
 
     code = "wrong_credentials"
+    cause = "email or password is wrong"
+    remedy = "correct them; the answer does not say which"
 
     def __init__(self) -> None:
         super().__init__("Invalid email or password")
@@ -228,6 +268,8 @@ class WrongPassword(QuotecastError):
 
     status = 403
     code = "wrong_password"
+    cause = "the current password in the body is wrong; the token stays valid"
+    remedy = "ask the user again"
 
     def __init__(self) -> None:
         super().__init__("Wrong password")
@@ -250,9 +292,20 @@ class TooLarge(QuotecastError):
 
     status = 413
     code = "too_large"
+    cause = "the body is larger than the route accepts"
+    remedy = "send less: 80 KB at most, a CSV file 256 KB, an MCP request 64 KB"
 
     def __init__(self) -> None:
         super().__init__("Payload Too Large")
+
+
+class RequestTimeout(QuotecastError):
+    """A request's body takes too long to arrive."""
+
+    status = 408
+    code = "request_timeout"
+    cause = "the body did not arrive in time"
+    remedy = "send it in one piece; retry on a better connection"
 
 
 class EmailTaken(QuotecastError):
@@ -260,6 +313,8 @@ class EmailTaken(QuotecastError):
 
     status = 409
     code = "email_taken"
+    cause = "a user with this email exists"
+    remedy = "log in instead"
 
     def __init__(self) -> None:
         super().__init__("Email already registered")
@@ -270,6 +325,8 @@ class NameTaken(QuotecastError):
 
     status = 409
     code = "name_taken"
+    cause = "another of your lists has this name"
+    remedy = "choose another name"
 
     def __init__(self) -> None:
         super().__init__("Another list has this name")
@@ -280,6 +337,8 @@ class NotFound(QuotecastError):
 
     status = 404
     code = "not_found"
+    cause = "no such route, or no such item of yours"
+    remedy = "check the path and the id"
 
     def __init__(self, what: str) -> None:
         super().__init__(f"{what} not found")
@@ -290,6 +349,8 @@ class Full(QuotecastError):
 
     status = 409
     code = "full"
+    cause = "you have as many items of this kind as you may"
+    remedy = "delete one"
 
     def __init__(self, limit: int, what: str) -> None:
         super().__init__(f"At most {limit} {what}")
@@ -300,6 +361,8 @@ class StaleVersion(QuotecastError):
 
     status = 409
     code = "stale_version"
+    cause = "another session saved the layout since you read it"
+    remedy = "read it, merge, save again with its version"
 
     def __init__(self, version: int) -> None:
         super().__init__(f"The layout is at version {version} now")

@@ -16,23 +16,6 @@ def rows(text: str, first: str) -> list[list[str]]:
     return [cells for cells in lines if re.fullmatch(first, cells[0])]
 
 
-async def answered_codes() -> list[str]:
-    async with client_of(services(full_mirrors())) as client:
-        document: dict[str, Any] = (await client.get("/api/openapi.json")).json()
-    codes: list[str] = document["components"]["schemas"]["Problem"]["properties"]["code"]["enum"]
-    return codes
-
-
-async def test_every_code_has_its_row() -> None:
-    """Each code of the service has one row, with status, cause and remedy."""
-    table = rows(page("errors"), r"`\w+`")
-    assert sorted(cells[0].strip("`") for cells in table) == await answered_codes()
-    for _, status, cause, remedy in table:
-        assert re.fullmatch(r"[45]\d\d", status)
-        assert cause
-        assert remedy
-
-
 async def test_codes_have_the_statuses_that_the_examples_have() -> None:
     """The table agrees with every example of an error in the OpenAPI document."""
     stated = {cells[0].strip("`"): cells[1] for cells in rows(page("errors"), r"`\w+`")}

@@ -7,6 +7,8 @@ class InvalidKey(NotAuthenticated):
     """The API key or ticket is unknown, expired, revoked or malformed; clients do not learn which."""
 
     code = "invalid_key"
+    cause = "the API key or ticket is unknown, expired, revoked, used or malformed"
+    remedy = "check the key; make a new one, or [rotate](keys.md#a-key) it"
 
     def __init__(self) -> None:
         super().__init__("Invalid, expired or revoked API key")
@@ -24,6 +26,8 @@ class KeyNotEnough(QuotecastError):
 
     status = 403
     code = "key_not_enough"
+    cause = "the route needs a login, and an API key opens no account"
+    remedy = "[log in](authentication.md), and send that token"
 
     def __init__(self) -> None:
         super().__init__("This route needs a user token; API keys cannot access accounts")
@@ -34,6 +38,8 @@ class OutOfScope(QuotecastError):
 
     status = 403
     code = "key_scope"
+    cause = "the scope of the API key excludes the request"
+    remedy = "ask for what the key is for, or change its [scope](keys.md#a-key)"
 
 
 class OutOfPlan(QuotecastError):
@@ -49,30 +55,40 @@ class FeedOutOfPlan(OutOfPlan):
     """The plan has no quotes of a feed."""
 
     code = "plan_feeds"
+    cause = "the plan does not have this feed"
+    remedy = "ask the operator for another plan"
 
 
 class DoorOutOfPlan(OutOfPlan):
     """The plan has no data in this way, such as event streams or bars."""
 
     code = "plan_doors"
+    cause = "the [plan](keys.md#a-plan) has no data in this way, such as bars or event streams"
+    remedy = "use another way, or ask the operator for another plan"
 
 
 class PastOutOfPlan(OutOfPlan):
     """The plan does not reach back so far."""
 
     code = "plan_history"
+    cause = "the plan does not reach back so far"
+    remedy = "begin later; the text names the days"
 
 
 class LiveOutOfPlan(OutOfPlan):
     """The plan is delayed, and the request needs live quotes."""
 
     code = "plan_freshness"
+    cause = "the plan is delayed, and the request needs live quotes"
+    remedy = "ask the operator for another plan"
 
 
 class SocketsInUse(OutOfPlan):
     """All sockets of the plan are open."""
 
     code = "plan_sockets"
+    cause = "all sockets and event streams of the plan are open"
+    remedy = "close one, or try again later"
 
 
 def close_code_of(refusal: QuotecastError) -> CloseCode:

@@ -29,6 +29,8 @@ class TicketsAway(QuotecastError):
 
     status = 503
     code = "tickets_away"
+    cause = "Redis is away, so there are no [tickets](keys.md#in-a-browser)"
+    remedy = "wait for `Retry-After`"
     retry_after = 1.0
 
     def __init__(self) -> None:

@@ -30,8 +30,7 @@ _LOCAL_NAMES: Final = ("localhost", "local", "internal", "home.arpa", "alt", "on
 class BadUrl(QuotecastError):
     """The service does not post to this URL; the message says why."""
 
-    status = 422
-    code = "invalid"
+    code = "bad_url"
 
 
 class Target(Struct, frozen=True):

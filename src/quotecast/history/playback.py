@@ -30,6 +30,8 @@ class NotRecorded(InvalidValue):
     """A moment is in the future, or nothing is recorded of it; the message says what there is."""
 
     code = "not_recorded"
+    cause = "nothing is recorded of the moment"
+    remedy = "choose a moment that the sentence names"
 
     def __init__(self, problem: str, feed: Feed, span: tuple[float, float] | None) -> None:
         recorded = f"from {iso_utc(span[0])} to {iso_utc(span[1])}" if span else "nothing"
@@ -40,6 +42,8 @@ class HistoryOff(InvalidValue):
     """This service records nothing."""
 
     code = "history_off"
+    cause = "this service does not record its feeds"
+    remedy = "the operator sets [`QUOTECAST_HISTORY`](time-machine.md)"
 
     def __init__(self) -> None:
         super().__init__("at", "This service records no history: QUOTECAST_HISTORY is off")

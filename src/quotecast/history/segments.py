@@ -26,6 +26,8 @@ class HistoryError(QuotecastError):
 
     status = 503
     code = "history"
+    cause = "the recorded past cannot be read now"
+    remedy = "try again later"
 
 
 class Manifest(Struct, frozen=True, kw_only=True):

@@ -10,6 +10,8 @@ class WrongOperator(WrongCredentials):
     """
 
     code = "wrong_operator"
+    cause = "no operator has this email, password and code"
+    remedy = "correct them; the answer does not say which"
 
     def __init__(self, reason: str = "") -> None:
         NotAuthenticated.__init__(self, "Invalid email, password or code")
@@ -20,6 +22,8 @@ class OperatorSessionEnded(NotAuthenticated):
     """The operator's session is unknown, ended, idle for too long or of another secret."""
 
     code = "operator_session_ended"
+    cause = "the token is not that of a lasting session of an [operator](admin.md)"
+    remedy = "sign in at `/admin`"
 
     def __init__(self) -> None:
         super().__init__("Sign in as an operator")
@@ -30,6 +34,8 @@ class CrossSite(QuotecastError):
 
     status = 403
     code = "cross_site"
+    cause = "a page of another origin sent a request to the operator's interface"
+    remedy = "use the page `/admin` of this service"
 
     def __init__(self) -> None:
         super().__init__("Only this service's own page may send this")

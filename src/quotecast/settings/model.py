@@ -1,7 +1,7 @@
 """All settings, from environment variables named `QUOTECAST_*`.
 
 Each field is the only definition of a setting's name, type, bounds, default and meaning;
-`just docs-settings` writes docs/configuration.md from them. Only commands and composition roots
+`just docs-tables` writes docs/configuration.md from them. Only commands and composition roots
 read settings.
 """
 

@@ -16,7 +16,7 @@ from quotecast.api.gate.addresses import client_address, identity, networks
 from quotecast.api.middleware.middleware import Observer
 from quotecast.api.middleware.problems import refuse_request
 from quotecast.asgi import App, Header, Headers, Receive, Scope, Send, respond
-from quotecast.errors import QuotecastError, TooLarge, UpstreamError
+from quotecast.errors import QuotecastError, RequestTimeout, TooLarge, UpstreamError
 from quotecast.observe.outages import OutageLog
 
 #: Seconds to connect, and to wait for a place among the connections.
@@ -47,13 +47,6 @@ _OF_SERVER: Final = frozenset({b"date", b"server"})
 _SAFE: Final = frozenset({"GET", "HEAD"})
 #: The bytes of a request's target that HTTP/1.1 sends as they are; servers take UTF-8 in it, too.
 _VISIBLE: Final = bytes(range(0x21, 0x7F))
-
-
-class RequestTimeout(QuotecastError):
-    """A request's body takes too long to arrive."""
-
-    status = 408
-    code = "request_timeout"
 
 
 _AWAY: Final = UpstreamError("The origin of this edge does not answer; the feeds go on", retry_after=1)

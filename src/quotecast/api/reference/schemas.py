@@ -1,24 +1,16 @@
 """Completes the schemas of the OpenAPI document: names, descriptions, formats, enumerations and examples."""
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from typing import Any, Final
 
 from msgspec import json
 
-from quotecast.access.errors import OutOfPlan
-from quotecast.api.reference.account_fields import ACCOUNT_FIELDS
-from quotecast.api.reference.chart_fields import CHART_FIELDS
+from quotecast.api.reference.error_codes import error_codes
 from quotecast.api.reference.field_examples import FieldExamples
-from quotecast.api.reference.market_fields import MARKET_FIELDS
-from quotecast.asgi import code_of_status
-from quotecast.errors import QuotecastError, TooManyRequests
+from quotecast.api.reference.field_texts import FIELD_TEXTS
 from quotecast.market.instruments import CATEGORIES
 
-#: Statuses of errors without a class: their code is the status in words.
-_STATUSES: Final = (400, 403, 404, 405, 408, 413, 414, 421, 431, 500, 503, 505)
-# Fields that charts share with other answers are in the other tables.
-_FIELDS: Final = CHART_FIELDS | MARKET_FIELDS | ACCOUNT_FIELDS
 _DATES: Final = ("bought_at", "coveredFrom", "coveredTo", "date", "day", "period", "since")
 _TIMES: Final = (
     *("added_at", "armed_at", "created_at", "expires_at", "happened_at", "last_error_at", "last_sent_at"),
@@ -86,7 +78,7 @@ def _described(name: str, field: str, schema: Schema) -> Schema:
     more: Schema = {"format": _FORMATS[field]} if field in _FORMATS and schema.get("type") != "array" else {}
     if key in _VALUES:
         more["enum"] = _VALUES[key]
-    text = _own_text(schema) or _FIELDS.get(key, _FIELDS.get(field))
+    text = _own_text(schema) or FIELD_TEXTS.get(key, FIELD_TEXTS.get(field))
     return {**more, **schema, **({"description": text} if text else {})}
 
 
@@ -103,18 +95,3 @@ def _settle_defaults(schema: Schema, *, is_body: bool) -> None:
             del described["default"]
             if not is_body and field not in schema["required"]:
                 schema["required"].append(field)
-
-
-def error_codes() -> list[str]:
-    """Returns all codes in alphabetical order. A 429 has none: its body has `detail` alone."""
-    named = {kind.code for kind in _errors(QuotecastError) if kind.status != 500 and kind is not OutOfPlan}
-    codes = named - {TooManyRequests.code} | {code_of_status(status) for status in _STATUSES}
-    return sorted(codes)
-
-
-def _errors(kind: type[QuotecastError]) -> Iterator[type[QuotecastError]]:
-    for each in kind.__subclasses__():
-        # Tests have errors of their own.
-        if each.__module__.startswith("quotecast."):
-            yield each
-            yield from _errors(each)

@@ -1,6 +1,6 @@
-"""Writes the tables of docs/configuration.md: `python -m docs.settings_page`, with tests/ on the path."""
+"""Writes the tables of documents that the code has: `python -m docs.code_tables`, with tests/ on the path."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final, Literal, get_args, get_origin
 
 from msgspec import NODEFAULT, Meta
@@ -8,22 +8,21 @@ from msgspec.structs import FieldInfo
 
 from docs.pages import DOCS
 from quotecast.__main__ import _COMMANDS
+from quotecast.api.reference.error_codes import error_rows
 from quotecast.environment import FILE_SUFFIX
 from quotecast.settings.model import all_variables
 
-PAGE: Final = DOCS / "configuration.md"
 
-
-def with_tables(text: str) -> str:
-    """Returns the page with new tables; comment lines mark the begin and the end of each."""
-    for name, lines in (("commands", _commands()), ("secrets", _secrets()), ("settings", _settings())):
-        begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
+def with_tables(name: str, text: str) -> str:
+    """Returns a page with new tables; comment lines mark the begin and the end of each."""
+    for table, lines in TABLES[name].items():
+        begin, end = f"<!-- {table} -->\n", f"<!-- end of {table} -->"
         head, _, rest = text.partition(begin)
         _, _, tail = rest.partition(end)
         if not tail:
-            raise LookupError(f"{PAGE} has no place for the table of {name}")
-        table = "\n".join(lines)
-        text = f"{head}{begin}\n{table}\n\n{end}{tail}"
+            raise LookupError(f"{name}.md has no place for the table of {table}")
+        rows = "\n".join(lines())
+        text = f"{head}{begin}\n{rows}\n\n{end}{tail}"
     return text
 
 
@@ -63,5 +62,18 @@ def _default(field: FieldInfo) -> str:
     return f"`{text}`" if text else ""
 
 
+def _codes() -> Iterator[str]:
+    yield from ("| code | status | cause | remedy |", "|---|---|---|---|")
+    yield from (f"| `{each.code}` | {each.status} | {each.cause} | {each.remedy} |" for each in error_rows())
+
+
+#: The tables of each page, by the name in their comment lines.
+TABLES: Final[Mapping[str, Mapping[str, Callable[[], Iterator[str]]]]] = {
+    "configuration": {"commands": _commands, "secrets": _secrets, "settings": _settings},
+    "errors": {"codes": _codes},
+}
+
 if __name__ == "__main__":
-    PAGE.write_text(with_tables(PAGE.read_text("utf-8")), "utf-8")
+    for name in TABLES:
+        path = DOCS / f"{name}.md"
+        path.write_text(with_tables(name, path.read_text("utf-8")), "utf-8")
