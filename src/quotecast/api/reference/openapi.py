@@ -1,9 +1,9 @@
 """The parts of the OpenAPI document beyond the routes' signatures: statuses, headers and examples."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Any, Final, cast
+from typing import Any, ClassVar, Final, cast
 
 import msgspec
 from litestar import Litestar, Router
@@ -150,6 +150,8 @@ class Reading(Operation):
     The document alone shows that a key is optional: a handler with security would need a token.
     """
 
+    own_headers: ClassVar[Sequence[str]] = ()
+
     def __post_init__(self) -> None:
         """Adds the refusals of keys, and headers, to the framework's responses."""
         responses = cast("dict[str, OpenAPIResponse]", self.responses or {})
@@ -174,96 +176,35 @@ class Reading(Operation):
             case "401":
                 return ["X-Request-ID", "WWW-Authenticate"]
             case "200" | "304":
-                return ["X-Request-ID", *_CACHED]
+                return ["X-Request-ID", *_CACHED, *self.own_headers]
             case "429" | "503":
                 return ["X-Request-ID", "Retry-After"]
             case _:
                 return ["X-Request-ID"]
 
 
-@dataclass
-class FeedReading(Reading):
-    """A reading of a feed; the answer names the feed's state."""
-
-    def _headers_of(self, status: str) -> list[str]:
-        names = super()._headers_of(status)
-        return [*names, "X-Feed-State"] if status in {"200", "304"} else names
+def reading(*headers: str) -> type[Reading]:
+    """Returns the operation class of readings whose answers have these headers too."""
+    return type("Reading", (Reading,), {"own_headers": headers})
 
 
-@dataclass
-class QuotesReading(FeedReading):
-    """A reading of a feed's quotes, all or by pages."""
+_STATE: Final = "X-Feed-State"
+_MISSING: Final = ("X-Missing-Count", "X-Missing-Symbols")
+_CACHE: Final = ("X-Cache", "Age")
+#: Bars are a cached history, closed with a feed's price, by pages.
+_BARS: Final = (*_CACHE, _STATE, "X-Source", "X-Next-Page")
 
-    def _headers_of(self, status: str) -> list[str]:
-        names = super()._headers_of(status)
-        return [*names, "X-Next-After"] if status in {"200", "304"} else names
-
-
-@dataclass
-class BatchReading(FeedReading):
-    """A reading of several symbols; the answer names the unknown ones."""
-
-    def _headers_of(self, status: str) -> list[str]:
-        names = super()._headers_of(status)
-        return [*names, "X-Missing-Count", "X-Missing-Symbols"] if status in ("200", "304") else names
-
-
-@dataclass
-class BatchQuotesReading(BatchReading, QuotesReading):
-    """A reading of quotes of several symbols, or of all by pages."""
-
-
-@dataclass
-class CachedReading(Reading):
-    """A reading through the cache; the answer names its cache status and age."""
-
-    def _headers_of(self, status: str) -> list[str]:
-        names = super()._headers_of(status)
-        return [*names, "X-Cache", "Age"] if status in ("200", "304") else names
-
-
-@dataclass
-class BarsReading(FeedReading, CachedReading):
-    """A reading of bars: a cached history, closed with a feed's price, by pages."""
-
-    def _headers_of(self, status: str) -> list[str]:
-        names = super()._headers_of(status)
-        return [*names, "X-Source", "X-Next-Page", "X-Tick-Size"] if status in {"200", "304"} else names
-
-
-@dataclass
-class StockBarsReading(BarsReading):
-    """A reading of bars of a stock; the answer names the hours that they cover."""
-
-    def _headers_of(self, status: str) -> list[str]:
-        names = super()._headers_of(status)
-        return [*names, "X-Session"] if status in {"200", "304"} else names
-
-
-@dataclass
-class BatchBarsReading(BatchReading, BarsReading):
-    """A reading of bars of several symbols."""
-
-    def _headers_of(self, status: str) -> list[str]:
-        return [name for name in super()._headers_of(status) if name != "X-Tick-Size"]
-
-
-@dataclass
-class SparklinesReading(BatchReading, CachedReading):
-    """A reading of sparklines of several symbols."""
-
-    def _headers_of(self, status: str) -> list[str]:
-        names = super()._headers_of(status)
-        return [*names, "X-Source"] if status in {"200", "304"} else names
-
-
-@dataclass
-class PageReading(Reading):
-    """A reading of one page of a list; the answer has the length of the whole list."""
-
-    def _headers_of(self, status: str) -> list[str]:
-        names = super()._headers_of(status)
-        return [*names, "X-Total-Count"] if status in {"200", "304"} else names
+FeedReading: Final = reading(_STATE)
+QuotesReading: Final = reading(_STATE, "X-Next-After")
+BatchReading: Final = reading(_STATE, *_MISSING)
+BatchQuotesReading: Final = reading(_STATE, "X-Next-After", *_MISSING)
+CachedReading: Final = reading(*_CACHE)
+BarsReading: Final = reading(*_BARS, "X-Tick-Size")
+StockBarsReading: Final = reading(*_BARS, "X-Tick-Size", "X-Session")
+HistoryReading: Final = reading(*_CACHE, _STATE, "X-Source", "X-Tick-Size")
+BatchBarsReading: Final = reading(*_BARS, *_MISSING)
+SparklinesReading: Final = reading(*_CACHE, _STATE, *_MISSING, "X-Source")
+PageReading: Final = reading("X-Total-Count")
 
 
 def answered(kind: Any, example: Any, description: str, *errors: int) -> dict[int, ResponseSpec]:

@@ -1,6 +1,5 @@
 """The routes of TradingView's UDF protocol."""
 
-from dataclasses import dataclass
 from typing import Final
 
 from litestar import Router, get
@@ -28,21 +27,13 @@ from quotecast.api.integrations.udf.symbols import SymbolInfo, symbol_info
 from quotecast.api.limits.repeats import repeatable
 from quotecast.api.market.finding import GROUP
 from quotecast.api.market.services import Services, combined_state
-from quotecast.api.reference.openapi import BarsReading, FeedReading, Reading
+from quotecast.api.reference.openapi import FeedReading, HistoryReading, Reading
 from quotecast.api.route_table import EVERY
 from quotecast.api.routes.market.news import CACHE_NEWS
 from quotecast.market.codec import encode_json
 
 _TEXT: Final = b"text/plain; charset=utf-8"
 _CACHE_SEARCH: Final = cached_for(60)
-
-
-@dataclass
-class HistoryReading(BarsReading):
-    """A reading of bars without pages."""
-
-    def _headers_of(self, status: str) -> list[str]:
-        return [name for name in super()._headers_of(status) if name != "X-Next-Page"]
 
 
 @get(
