@@ -20,7 +20,7 @@ from support.servers.processes import running_postgres, running_valkey
 from support.servers.service import Service
 from support.stages.measured import SETTINGS, Measured
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 PROMETHEUS = ROOT / "deploy" / "prometheus"
 #: Metrics that Prometheus itself adds for every target.
 OWN = {"up"}

@@ -11,7 +11,7 @@ import pytest_asyncio
 from quotecast.mcp.resources import PAGES as TOOL_PAGES
 from support.made.factories import client_to, edge_of, full_mirrors, services
 
-DOCS = Path(__file__).parents[3] / "docs"
+DOCS = Path(__file__).parents[4] / "docs"
 GUIDES = "/api/docs/guides"
 PAGES = {page: page.read_bytes() for page in sorted(DOCS.rglob("*.md"))}
 

@@ -11,7 +11,7 @@ import pytest_asyncio
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # it has no types
 from litestar import Litestar
 
-from integration.api import openbb_schema as schema
+from integration.api.integrations import openbb_schema as schema
 from quotecast.api.integrations.openbb.routes import APPS
 from quotecast.api.integrations.openbb.rows import MAX_OPTIONS
 from quotecast.api.integrations.openbb.widgets import WIDGETS

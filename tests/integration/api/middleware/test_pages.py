@@ -12,7 +12,7 @@ import zstandard
 from quotecast.api.middleware.pages import Pages, build_time, built_pages, can_build
 from support.runs import virtual_time
 
-PAGE = Path(__file__).parents[3] / "src/quotecast/web/page/index.html"
+PAGE = Path(__file__).parents[4] / "src/quotecast/web/page/index.html"
 SCRIPT = b"console.log('terminal');" * 100
 
 
