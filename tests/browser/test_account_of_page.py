@@ -97,11 +97,11 @@ def test_an_emptied_watchlist_stays_empty(page: Page) -> None:
     for _ in range(16):
         with page.expect_response(lambda response: response.request.method == "DELETE"):
             remove.first.click()
-    expect(watchlist).to_contain_text("Nothing is watched yet")
+    expect(watchlist).to_contain_text("No symbols yet")
     with page.expect_response(lambda answer: answer.request.method == "GET" and "/watchlist" in answer.url):
         page.reload()
     page.get_by_role("button", name="Log out").wait_for()
-    expect(watchlist).to_contain_text("Nothing is watched yet")
+    expect(watchlist).to_contain_text("No symbols yet")
 
 
 def test_a_reload_begins_with_the_accounts_list(page: Page) -> None:
@@ -157,7 +157,7 @@ def test_a_pane_that_fails_leaves_the_others(browser: Browser, service: Service)
         page.goto(service.url)
         wait_for_price(page)
         movers = page.locator("[data-kind=movers]")
-        expect(movers.get_by_role("alert")).to_contain_text("This cannot be shown")
+        expect(movers.get_by_role("alert")).to_contain_text("This part cannot be shown")
         page.get_by_label("Theme").select_option("light")
         page.unroute("**/api/market/movers")
         movers.get_by_role("button", name="Try again").click()

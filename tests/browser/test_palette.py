@@ -162,7 +162,7 @@ def test_it_says_that_the_service_is_away(page: Page) -> None:
     page.route(SEARCHES, lambda route: route.abort())
     open_palette(page)
     page.keyboard.type("gold")
-    expect(page.get_by_role("dialog").get_by_role("alert")).to_contain_text("does not answer")
+    expect(page.get_by_role("dialog").get_by_role("alert")).to_contain_text("No answer from the service")
     field(page).fill("theme")
     expect(page.get_by_role("option", name="Theme: Dark")).to_be_visible()
     field(page).fill("ethereum")

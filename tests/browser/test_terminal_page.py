@@ -192,7 +192,7 @@ def test_a_429_shows_its_waiting_time(browser: Browser, service: Service) -> Non
         page.route("**/api/market/movers", refuse, times=1)
         page.goto(service.url)
         movers = page.locator("[data-kind=movers]")
-        expect(movers).to_contain_text("It goes on in", timeout=DEADLINE_MS)
+        expect(movers).to_contain_text("Resuming in", timeout=DEADLINE_MS)
         movers.locator("td.price").first.wait_for()
 
 

@@ -45,7 +45,7 @@ def test_a_login_opens_feeds_in_every_window_and_a_logout_closes_them(page: Page
     for window in windows:
         wait_for_live(window, "doviz")
         expect(window.locator(LIVE_STOCKS)).to_have_count(0)
-        expect(window.locator("[data-kind=movers]")).to_contain_text("Plan anonymous: only doviz")
+        expect(window.locator("[data-kind=movers]")).to_contain_text('Plan "anonymous" includes doviz only')
     register(page, address(page.context.browser, "member"))
     for window in windows:
         wait_for_live(window)
@@ -54,4 +54,4 @@ def test_a_login_opens_feeds_in_every_window_and_a_logout_closes_them(page: Page
     for window in windows:
         expect(window.locator(LIVE_STOCKS)).to_have_count(0)
         wait_for_live(window, "doviz")
-        expect(window.locator("[data-kind=movers]")).to_contain_text("Plan anonymous: only doviz")
+        expect(window.locator("[data-kind=movers]")).to_contain_text('Plan "anonymous" includes doviz only')

@@ -128,7 +128,7 @@ def test_lists_of_a_browser_become_those_of_its_account(browser: Browser, servic
         wait_for_price(page)
         pane = page.locator("[data-kind=watchlist]")
         add_list(pane, "Coins")
-        expect(pane).to_contain_text("Nothing is watched yet")
+        expect(pane).to_contain_text("No symbols yet")
         star = page.locator("[data-kind=chart]").get_by_role("button", name="Add to watchlist")
         star.click()
         add_list(pane, "coins")

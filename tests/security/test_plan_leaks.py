@@ -164,5 +164,5 @@ async def test_a_closed_plan_leaves_accounts_and_the_reference_open(accounts_url
         for path in ("/api/health", "/api/openapi.json", "/api/docs"):
             assert (await service.client.get(path)).status_code == 200
         refused = await service.client.get("/api/market/quotes/PSN")
-        assert (refused.status_code, refused.json()["detail"]) == (403, "Plan anonymous: no feeds")
+        assert (refused.status_code, refused.json()["detail"]) == (403, 'Plan "anonymous" includes no feeds')
         assert (await user.get("/api/market/quotes/PSN")).json()["price"] == 7777.77

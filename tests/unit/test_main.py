@@ -108,7 +108,7 @@ def test_a_wrong_scenario_is_one_line(
     assert __main__.main(["doctor"]) == 2
     option, setting = capsys.readouterr().err.splitlines()
     assert option.startswith("--scenario: no scenario 'haltt'; known are ")
-    assert setting.startswith("QUOTECAST_SIMULATOR_SCENARIO: halt: at 'noon' is no start")
+    assert setting.startswith("QUOTECAST_SIMULATOR_SCENARIO: halt: at 'noon' is not a start")
 
 
 def commands_of(parser: ArgumentParser) -> Iterator[ArgumentParser]:

@@ -10,7 +10,7 @@ const KEY = "qc_live_0123456789abcdef01234567_CANARY-secret-of-43-characters-012
 const TICKET = "/api/keys/ticket";
 /** Longer than the first wait before a reconnection. */
 const RETRY_MS = 1000;
-const FULL = { type: "error", code: 403, detail: "Plan free: at most 2 sockets" };
+const FULL = { type: "error", code: 403, detail: 'Plan "free" has at most 2 sockets' };
 
 /** Returns a source of tickets, which fails in turn with each of the failures. */
 function countTickets(...failures: Error[]) {
@@ -149,8 +149,8 @@ for (const [name, refusal, expected] of [
   ],
   [
     "a plan without sockets",
-    new ApiError(403, { detail: "Plan free: no sockets" }),
-    ["refused", 403, "Plan free: no sockets"],
+    new ApiError(403, { detail: 'Plan "free" has no sockets' }),
+    ["refused", 403, 'Plan "free" has no sockets'],
   ],
   ["a page that gives up", new StreamRefused("Log in again", 1), ["refused", 1, "Log in again"]],
 ] as const)
@@ -165,7 +165,7 @@ for (const [name, refusal, expected] of [
 
 for (const [code, closeCode, detail] of [
   [401, 4401, "The API key has expired"],
-  [403, 4403, "Plan free: the feed crypto is not part of it"],
+  [403, 4403, 'Plan "free" includes doviz only'],
 ] as const)
   test(`a socket refused with ${closeCode} ends the stream with the reason`, async (context) => {
     const { client } = openClient(context, {}, countTickets());

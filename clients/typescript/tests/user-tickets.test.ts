@@ -103,7 +103,7 @@ test("a login that changes no rights leaves the socket open", async (context) =>
 
 test("a login opens feeds that were refused before", async (context) => {
   const { page, connection } = await openPage(context, null);
-  newest().receive({ type: "error", code: 403, detail: "Plan anonymous: no feeds" });
+  newest().receive({ type: "error", code: 403, detail: 'Plan "anonymous" includes no feeds' });
   newest().break(4403);
   page.user = "bo";
   await connection.renew();

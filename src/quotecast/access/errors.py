@@ -43,12 +43,12 @@ class OutOfScope(QuotecastError):
 
 
 class OutOfPlan(QuotecastError):
-    """The plan of a client excludes a request; the message names plan and bound, the code the bound."""
+    """The plan of a client excludes a request; `bound` is a predicate such as "has no bars"."""
 
     status = 403
 
     def __init__(self, plan: str, bound: str) -> None:
-        super().__init__(f"Plan {plan}: {bound}")
+        super().__init__(f'Plan "{plan}" {bound}')
 
 
 class FeedOutOfPlan(OutOfPlan):

@@ -57,14 +57,14 @@ class Grant(Struct, frozen=True):
         """Raises FeedOutOfPlan or OutOfScope for a feed that the client may not have."""
         if not self.plan.has_feed(feed):
             feeds = ", ".join(self.plan.feeds)
-            raise FeedOutOfPlan(self.plan_name, f"only {feeds}" if feeds else "no feeds")
+            raise FeedOutOfPlan(self.plan_name, f"includes {feeds} only" if feeds else "includes no feeds")
         if not self.has_feed(feed):
             raise OutOfScope(f"This API key is not for {feed.spec.name}")
 
     def require_door(self, door: Door) -> None:
         """Raises DoorOutOfPlan for a way to data that the plan leaves out."""
         if door not in self.plan.doors:
-            raise DoorOutOfPlan(self.plan_name, _DOOR_NAMES[door])
+            raise DoorOutOfPlan(self.plan_name, f"has {_DOOR_NAMES[door]}")
 
     @property
     def only(self) -> tuple[str, ...]:

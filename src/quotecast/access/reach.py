@@ -22,4 +22,4 @@ class Reach(Struct, frozen=True):
     def require(self, moment: float, now: float) -> None:
         """Raises PastOutOfPlan for a moment before the plan's past."""
         if moment < self.start(now):
-            raise PastOutOfPlan(self.plan_name, f"at most {self.days} days of the past")
+            raise PastOutOfPlan(self.plan_name, f"has at most {self.days} days of the past")

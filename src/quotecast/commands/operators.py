@@ -62,7 +62,7 @@ def _run_action(settings: Settings, arguments: Namespace) -> None:
         case "remove":
             email = rules.lower_email(arguments.email)
             in_transaction(url, partial(_remove, email=email))
-            console.say(f"{email} is no operator any more, and is signed out")
+            console.say(f"{email} is no longer an operator, and is signed out")
         case "list":
             listed = in_transaction(url, storage.listed)
             for line in json_lines(listed) if arguments.json else _lines(listed):

@@ -111,7 +111,7 @@ def _start(text: str | None) -> int | None:
     try:
         return start_of(text, None)
     except ScenarioError:
-        reason = "is no time such as 2026-11-20T14:25:00Z, from 1990 to 2099"
+        reason = "is not a time such as 2026-11-20T14:25:00Z, from 1990 to 2099"
         raise SettingsError(f"--start: {text[:40]!r} {reason}") from None
 
 

@@ -48,7 +48,7 @@ def _reachable(host: str) -> str:
 def _address(text: str) -> str:
     address = text if "://" in text else f"http://{text}"
     if not address.startswith(("http://", "https://")):
-        raise SettingsError(f"--url: {text} is no address such as http://127.0.0.1:8000")
+        raise SettingsError(f"--url: {text} is not an address such as http://127.0.0.1:8000")
     return address.rstrip("/")
 
 

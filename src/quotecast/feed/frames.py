@@ -43,8 +43,8 @@ class Limits(Struct, frozen=True):
         return Announced(self.symbols, self.interval or UNSET)
 
     def refusal(self, bound: str) -> str:
-        """Returns the text of an error about a bound."""
-        return f"Plan {self.plan}: {bound}" if self.plan else bound
+        """Returns the text of an error about a bound, a predicate such as "has no bars"."""
+        return f'Plan "{self.plan}" {bound}' if self.plan else f"This connection {bound}"
 
 
 class Announced(Struct, frozen=True):

@@ -99,19 +99,21 @@ class FeedSession:
         among_feeds = self.subscription.form.label is not UNSET
         if not self.mirror.loaded and (names or (among_feeds and command.since is not None)):
             code = 503 if among_feeds else 400
-            raise CommandError("there is no data yet, so no symbol is known", code)
+            raise CommandError("the feed has no data yet", code)
 
     def _require_rights(self, command: Command, interval: int) -> None:
         """Raises CommandError for a command beyond the bounds of this connection."""
         limits = self._limits
         if interval < limits.interval:
-            raise CommandError(limits.refusal(f"interval of at least {limits.interval} milliseconds"), 403)
+            raise CommandError(
+                limits.refusal(f"has an interval of at least {limits.interval} milliseconds"), 403
+            )
         if command.bars not in {None, "none"} and not limits.bars:
-            raise CommandError(limits.refusal("no bars"), 403)
+            raise CommandError(limits.refusal("has no bars"), 403)
         if isinstance(command.symbols, str) and limits.only:
             raise CommandError("this API key is for named symbols: subscribe to names", 403)
         if isinstance(command.symbols, str) and limits.is_narrow:
-            most = f"at most {limits.symbols} symbols per socket, so not all"
+            most = f"has at most {limits.symbols} symbols per socket, so not all"
             raise CommandError(limits.refusal(most), 403)
 
     def _form(self, command: Command) -> Form:
@@ -258,7 +260,7 @@ class FeedSession:
         joined = wanted | added
         limits = self._limits
         if limits.is_narrow and len(self.mirror.keys_of(joined)) > limits.symbols:
-            raise CommandError(limits.refusal(f"at most {limits.symbols} symbols per socket"), 403)
+            raise CommandError(limits.refusal(f"has at most {limits.symbols} symbols per socket"), 403)
         if len(joined) > limits.symbols:
             raise CommandError(f"at most {limits.symbols} symbols per connection")
         return joined

@@ -144,7 +144,7 @@ class GroupDecoder:
                 if length > block.raw_length:
                     break
         except zstandard.ZstdError as error:
-            raise Damaged(f"the block at byte {block.offset} is no zstd: {error}") from None
+            raise Damaged(f"the block at byte {block.offset} is not zstd: {error}") from None
         if length != block.raw_length:
             raise Damaged(f"the block at byte {block.offset} has another length")
         return b"".join(parts)

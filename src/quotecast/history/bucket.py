@@ -139,7 +139,7 @@ class Joined:
 
 def _key(feed: Feed, name: str, suffix: str) -> str:
     if not is_segment_name(name):
-        raise HistoryError("this is no name of a segment")
+        raise HistoryError("not a segment name")
     return f"{feed}/{name}{suffix}"
 
 

@@ -52,5 +52,5 @@ class Folder:
     def path(self, feed: Feed, name: str, suffix: str) -> Path:
         """Returns the path of a file of a segment. Raises HistoryError for another name."""
         if not is_segment_name(name):
-            raise HistoryError("this is no name of a segment")
+            raise HistoryError("not a segment name")
         return self._root / feed / f"{name}{suffix}"

@@ -29,7 +29,7 @@ def load(name: str) -> Offer:
     except Exception as error:
         raise PluginBroken(f"The provider {name} cannot be loaded: {error!r}") from error
     if not isinstance(offer, Offer):
-        raise PluginBroken(f"The provider {name} is no quotecast.providers.offer.Offer")
+        raise PluginBroken(f"The provider {name} is not a quotecast.providers.offer.Offer")
     return offer
 
 

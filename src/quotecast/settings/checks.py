@@ -82,7 +82,7 @@ def _wrong_receivers(settings: Settings) -> Iterator[str]:
         try:
             ipaddress.ip_network(network)
         except ValueError:
-            yield f"{PREFIX}WEBHOOK_NETWORKS: {network!r} is no network such as 10.1.0.0/16"
+            yield f"{PREFIX}WEBHOOK_NETWORKS: {network!r} is not a network such as 10.1.0.0/16"
 
 
 def _wrong_mcp(settings: Settings) -> Iterator[str]:
@@ -92,7 +92,7 @@ def _wrong_mcp(settings: Settings) -> Iterator[str]:
         yield f"{PREFIX}MCP_HOSTS: name the hosts by which clients reach /mcp, such as quotes.example.com"
     for host in settings.mcp_hosts:
         if not _HOST.fullmatch(host):
-            yield f"{PREFIX}MCP_HOSTS: {host!r} is no host name; leave out scheme, port and path"
+            yield f"{PREFIX}MCP_HOSTS: {host!r} is not a host name; leave out scheme, port and path"
 
 
 def _unreadable(redis_url: str) -> Iterator[str]:

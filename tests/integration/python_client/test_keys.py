@@ -17,10 +17,10 @@ from support.clients.client_faces import skip_certificates
 KEY = "qc_live_0123456789abcdef01234567_CANARY-secret-of-43-characters-0123456789abc"
 
 Refusal = tuple[int, int, str]
-FULL: Refusal = (403, 4453, "Plan free: at most 2 sockets")
+FULL: Refusal = (403, 4453, 'Plan "free" has at most 2 sockets')
 CHANGED: Refusal = (403, 4452, "The rights of the key changed")
 ENDED: Refusal = (401, 4401, "The API key has expired")
-EXCLUDED: Refusal = (403, 4403, "Plan free: the feed crypto is not part of it")
+EXCLUDED: Refusal = (403, 4403, 'Plan "free" includes doviz only')
 
 
 class Feeds:

@@ -142,7 +142,7 @@ def test_scenarios_are_listed() -> None:
         (["coinbase", "--speed", "nan"], "--speed: must be from 0.01 to 3600"),
         (["coinbase", "--rate", "inf"], "--rate: must be from 0.1 to 1000000"),
         (["coinbase", "--seed", str(2**63)], "--seed: must be from "),
-        (["coinbase", "--start", "soon"], "--start: 'soon' is no time such as 2026-11-20T14:25:00Z"),
+        (["coinbase", "--start", "soon"], "--start: 'soon' is not a time such as 2026-11-20T14:25:00Z"),
         (["coinbase", "--scenario", "nope"], "--scenario: no scenario 'nope'; known are "),
         (["coinbase", "--scenario", "no.toml"], "--scenario: no.toml: No such file or directory"),
         (

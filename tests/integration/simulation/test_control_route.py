@@ -63,10 +63,10 @@ async def test_a_scenario_may_start_later() -> None:
 @pytest.mark.parametrize(
     ("body", "status", "code", "detail"),
     [
-        (b"", 400, "bad_request", "The body is no JSON"),
-        (b"{", 400, "bad_request", "The body is no JSON"),
-        (b"\xff", 400, "bad_request", "The body is no JSON"),
-        (b"[" * 60_000, 400, "bad_request", "The body is no JSON"),
+        (b"", 400, "bad_request", "The body is not JSON"),
+        (b"{", 400, "bad_request", "The body is not JSON"),
+        (b"\xff", 400, "bad_request", "The body is not JSON"),
+        (b"[" * 60_000, 400, "bad_request", "The body is not JSON"),
         (b"[]", 422, "invalid", 'Give an object such as {"name": "open-burst", "factor": 5}'),
         (b'{"name":3}', 422, "invalid", 'Give an object such as {"name": "open-burst", "factor": 5}'),
         (b'{"name":"nope"}', 422, "invalid", "no scenario 'nope'; known are "),
@@ -79,7 +79,7 @@ async def test_a_scenario_may_start_later() -> None:
             "frozen: symbols: no 'APPL'; name tickers ",
         ),
         (b'{"name":"frozen","more":1}', 422, "invalid", "frozen: no parameter 'more'; it has "),
-        (b'{"name":"frozen","at":[]}', 422, "invalid", "frozen: at '[]' is no start"),
+        (b'{"name":"frozen","at":[]}', 422, "invalid", "frozen: at '[]' is not a start"),
         (b" " * 65_537, 413, "too_large", "At most 65536 bytes"),
     ],
 )

@@ -117,7 +117,7 @@ def test_the_address_is_the_local_service_or_the_given_one(
 
 
 def test_an_address_of_another_kind_is_refused() -> None:
-    with pytest.raises(SettingsError, match="--url: ftp://x is no address"):
+    with pytest.raises(SettingsError, match="--url: ftp://x is not an address"):
         watch.run(SETTINGS, Namespace(symbols=["AAPL"], url="ftp://x", interval=250, once=False, json=False))
 
 

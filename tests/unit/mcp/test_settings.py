@@ -49,7 +49,7 @@ def test_without_the_sdk_the_error_says_how_to_install_it(monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize("host", ["https://quotes.example.com", "quotes.example.com:443", "a/b", "*"])
 def test_a_host_is_a_name_alone(host: str) -> None:
-    with pytest.raises(SettingsError, match="is no host name; leave out scheme, port and path"):
+    with pytest.raises(SettingsError, match="is not a host name; leave out scheme, port and path"):
         load({"QUOTECAST_MCP_HOSTS": host})
 
 

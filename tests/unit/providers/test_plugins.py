@@ -79,7 +79,7 @@ def test_an_offer_makes_providers_from_its_own_settings(tmp_path: Path) -> None:
         ({"DOVIZ": "acme", "ACME_SEED": "0"}, "QUOTECAST_ACME_SEED: must be a whole number of 1 or more"),
         ({"STOCKS": "acme"}, "QUOTECAST_STOCKS: the provider acme has nothing for stocks"),
         ({"DOVIZ": "gone"}, "The provider gone cannot be loaded: .*no_such_package"),
-        ({"DOVIZ": "odd"}, "The provider odd is no quotecast.providers.offer.Offer"),
+        ({"DOVIZ": "odd"}, "The provider odd is not a quotecast.providers.offer.Offer"),
     ],
 )
 def test_a_chosen_package_that_cannot_serve_is_named(environment: dict[str, str], problem: str) -> None:

@@ -128,7 +128,7 @@ async def test_refused_tickers_are_counted(tmp_path: Path) -> None:
 async def test_malformed_line_is_named(tmp_path: Path, bad: str) -> None:
     """The error tells which line of which file."""
     path = recording(tmp_path, line(0, "100"), "", bad)
-    with pytest.raises(UpstreamError, match=r"recording\.ndjson:3 is no recorded message"):
+    with pytest.raises(UpstreamError, match=r"recording\.ndjson:3 is not a recorded message"):
         await play(path, 2)
 
 
@@ -204,7 +204,7 @@ async def test_old_recordings_of_others_name_their_pairs_themselves(tmp_path: Pa
     "bad", ["# listing", "# listing {", '# listing [{"symbol":"BATUSD"}]', "# listing [7]"]
 )
 async def test_listing_that_cannot_be_read_is_named(tmp_path: Path, bad: str) -> None:
-    with pytest.raises(UpstreamError, match=r"recording\.ndjson:2 is no listing"):
+    with pytest.raises(UpstreamError, match=r"recording\.ndjson:2 is not a listing"):
         await play(recording(tmp_path, "# binance", bad, binance_line(0)), 1)
 
 

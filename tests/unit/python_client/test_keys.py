@@ -93,11 +93,11 @@ def test_a_refusal_has_its_code_and_detail(
     asking: Asking, status: int, code: str, kind: type[ApiError]
 ) -> None:
     def answer(_: httpx.Request) -> httpx.Response:
-        return httpx.Response(status, json={"detail": "Plan free: at most 2 sockets", "code": code})
+        return httpx.Response(status, json={"detail": 'Plan "free" has at most 2 sockets', "code": code})
 
     with pytest.raises(kind) as caught:
         asking(answer, lambda client: client.movers(), api_key=KEY)
-    assert (caught.value.code, caught.value.message) == (code, "Plan free: at most 2 sockets")
+    assert (caught.value.code, caught.value.message) == (code, 'Plan "free" has at most 2 sockets')
 
 
 @pytest.mark.parametrize("failure", [httpx.ConnectError("refused"), None])

@@ -63,7 +63,7 @@ def test_a_final_end_is_an_error() -> None:
     ("code", "close_code", "detail"),
     [
         (401, 4401, "The API key has expired"),
-        (403, 4403, "Plan free: the feed crypto is not part of it"),
+        (403, 4403, 'Plan "free" includes doviz only'),
     ],
 )
 def test_a_refused_key_ends_the_stream_with_the_reason(code: int, close_code: int, detail: str) -> None:

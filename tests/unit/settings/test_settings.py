@@ -66,7 +66,7 @@ def test_a_bad_value_is_answered_with_what_may_stand_there(name: str, value: str
         ),
         (
             {"WEBHOOK_NETWORKS": "10.0.0.1/8"},
-            "WEBHOOK_NETWORKS: '10.0.0.1/8' is no network such as 10.1.0.0/16",
+            "WEBHOOK_NETWORKS: '10.0.0.1/8' is not a network such as 10.1.0.0/16",
         ),
         ({"VAPID_CONTACT": "me"}, "VAPID_CONTACT: must begin with mailto: or https://"),
         ({"ALERTS_PER_USER": "-1"}, "ALERTS_PER_USER: must be a whole number from 0 to 10000"),

@@ -180,11 +180,11 @@ class Gate:
         if route is None:  # the router answers 404 or 405
             return
         if grant.plan.is_delayed and route.needs_live:
-            raise LiveOutOfPlan(grant.plan_name, "no alerts, which are judged by live quotes")
+            raise LiveOutOfPlan(grant.plan_name, "has delayed quotes; alerts need live quotes")
         if not route.has_data:
             return
         if grant.plan.is_delayed and not self._views.has_delayed:
-            raise FeedOutOfPlan(grant.plan_name, "delayed quotes, which this service does not have")
+            raise FeedOutOfPlan(grant.plan_name, "has delayed quotes, which this service does not offer")
         if route.feed is not None:
             grant.require_feed(route.feed)
         for door in route.doors:
@@ -214,7 +214,9 @@ class Gate:
     ) -> None:
         name = connection_id()
         if not await self._finder.take_place(holder, name):
-            refusal = SocketsInUse(grant.plan_name, f"at most {grant.plan.sockets} sockets and event streams")
+            refusal = SocketsInUse(
+                grant.plan_name, f"has at most {grant.plan.sockets} sockets and event streams"
+            )
             await self._refuse(holder, refusal, scope, receive, send)
             return
         # Usage is of keys: that of a session counts for none.

@@ -129,7 +129,7 @@ def _key_refusals() -> dict[str, OpenAPIResponse]:
         ),
         "403": _refusal(
             "The scope or the plan of the client excludes the request",
-            Problem("Plan free: only crypto", "plan_feeds", ID),
+            Problem('Plan "free" includes crypto only', "plan_feeds", ID),
             Problem("This API key is not for doviz", "key_scope", ID),
         ),
     }

@@ -182,7 +182,7 @@ def read_address(url: str, rest: str | None) -> FeedAddress:
     head, path, tail = parts.path.partition(_PATH)
     name = tail.strip("/")
     if parts.scheme not in {"ws", "wss"} or not parts.netloc or not path or (name and name not in FEEDS):
-        raise SettingsError(f"{url} is no address of a feed, {_EXAMPLE}")
+        raise SettingsError(f"{url} is not the address of a feed, {_EXAMPLE}")
     query = dict(parse_qsl(parts.query))
     if "at" in query:
         raise SettingsError("audit watches live feeds: leave out `at`, which asks for a replay")

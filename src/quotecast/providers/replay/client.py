@@ -191,7 +191,7 @@ def _instruments(place: str, line: bytes) -> list[Instrument]:
     try:
         found = _listing.decode(line.removeprefix(LISTING))
     except (ValueError, RecursionError) as error:
-        raise UpstreamError(f"{place} is no listing: {error}") from error
+        raise UpstreamError(f"{place} is not a listing: {error}") from error
     return [each for each in found if canonical_symbol(Feed.CRYPTO, each.pair) == each.pair]
 
 
@@ -201,7 +201,7 @@ def _line(place: str, line: bytes) -> _Line:
         received = float(time_text)
         msgspec.json.decode(message)
     except (ValueError, RecursionError) as error:
-        raise UpstreamError(f"{place} is no recorded message: {error}") from error
+        raise UpstreamError(f"{place} is not a recorded message: {error}") from error
     if not 0 <= received <= LATEST:
-        raise UpstreamError(f"{place} is no recorded message: no such time")
+        raise UpstreamError(f"{place} is not a recorded message: no such time")
     return _Line(received, message.strip())

@@ -182,7 +182,7 @@ def _scenario_in(body: bytes) -> tuple[str, dict[str, Any]]:
     try:
         values = msgspec.json.decode(body)
     except (msgspec.DecodeError, RecursionError, ValueError):
-        raise _bad("The body is no JSON") from None
+        raise _bad("The body is not JSON") from None
     name = values.pop("name", None) if isinstance(values, dict) else None
     if not isinstance(name, str):
         raise _invalid('Give an object such as {"name": "open-burst", "factor": 5}')

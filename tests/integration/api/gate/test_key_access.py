@@ -113,7 +113,7 @@ def test_a_plan_names_the_bound_that_refuses(service: Service, keys: KeyMaker, p
     _, key = keys.make("free")
     response = get(service, key, path)
     assert refused(response) == (403, code)
-    assert response.json()["detail"].startswith("Plan free: ")
+    assert response.json()["detail"].startswith('Plan "free" ')
 
 
 def test_search_and_status_know_only_the_feeds_of_the_plan(service: Service, keys: KeyMaker) -> None:
@@ -153,7 +153,7 @@ def test_a_feed_keeps_to_the_plan(service: Service, keys: KeyMaker) -> None:
         assert client.next()["limits"] == {"symbols": 2, "interval": 1000}
         assert client.next_of("subscribed")["interval"] == 1000
         client.send('{"action":"subscribe","symbols":"all","id":1}')
-        assert client.next_of("error")["detail"] == "Plan free: at most 2 symbols per socket, so not all"
+        assert client.next_of("error")["detail"] == 'Plan "free" has at most 2 symbols per socket, so not all'
         client.send('{"action":"subscribe","symbols":["ETH-USDT","SOL-USDT"],"id":2}')
         assert client.next_of("error")["code"] == 403
         client.send('{"action":"subscribe","symbols":["ETH-USDT"],"interval":250,"id":3}')
@@ -166,7 +166,7 @@ def test_a_feed_outside_the_plan_says_so_and_closes(service: Service, keys: KeyM
     _, key = keys.make("free")
     with ExitStack() as stack:
         error, code = ended(opened(service, stack, "/api/ws/market?symbols=AAPL", key))
-        assert (error["code"], error["detail"], code) == (403, "Plan free: only crypto", 4403)
+        assert (error["code"], error["detail"], code) == (403, 'Plan "free" includes crypto only', 4403)
         everything = opened(service, stack, "/api/ws?crypto=BTC-USDT&market=AAPL", key)
         assert [*everything.next()["feeds"]] == ["crypto"]
 
@@ -199,7 +199,7 @@ def test_sockets_are_counted_over_both_workers(service: Service, keys: KeyMaker)
         first, second = (opened(service, stack, "/api/ws/crypto", key) for _ in range(2))
         assert [first.next()["type"], second.next()["type"]] == ["welcome"] * 2
         error, code = ended(opened(service, stack, "/api/ws/crypto", key))
-        assert (error["detail"], code) == ("Plan free: at most 2 sockets and event streams", 4453)
+        assert (error["detail"], code) == ('Plan "free" has at most 2 sockets and event streams', 4453)
         first.connection.close()
         while ended_code(service, key) == 4453:
             pass

@@ -89,7 +89,7 @@ def ended(client: FeedClient) -> tuple[dict[str, Any], int | None]:
 def test_a_login_opens_feeds_that_everybody_has_not(service: Service, login: Login) -> None:
     with ExitStack() as stack:
         error, code = ended(stack.enter_context(service.feed(FEED)))
-        assert (error["detail"], code) == ("Plan anonymous: only doviz", 4403)
+        assert (error["detail"], code) == ('Plan "anonymous" includes doviz only', 4403)
         for client in (
             login.open(stack),
             stack.enter_context(service.feed(FEED, additional_headers=login.header)),
@@ -102,7 +102,7 @@ def test_the_socket_of_all_feeds_names_the_plan(service: Service) -> None:
     """A feed that the plan leaves out is another thing than one without a provider."""
     with service.feed("/api/ws?market=AAPL&doviz=USD") as client:
         error = client.next_of("error")
-        assert (error["code"], error["detail"]) == (403, "Plan anonymous: only doviz")
+        assert (error["code"], error["detail"]) == (403, 'Plan "anonymous" includes doviz only')
         assert client.next_of("subscribed")["feed"] == "doviz"
 
 
@@ -176,7 +176,7 @@ def test_sockets_of_a_session_are_counted_over_both_workers(login: Login) -> Non
         for _ in range(4):
             assert login.open(stack).next()["type"] == "welcome"
         error, code = ended(login.open(stack))
-        assert (error["detail"], code) == ("Plan user: at most 4 sockets and event streams", 4453)
+        assert (error["detail"], code) == ('Plan "user" has at most 4 sockets and event streams', 4453)
 
 
 def test_feeds_of_users_leave_no_usage_of_keys(service: Service, login: Login) -> None:

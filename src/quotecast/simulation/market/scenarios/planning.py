@@ -70,8 +70,8 @@ def start_of(at: object, now: int | None) -> int:
     start = _relative(at, now) if start is None else start
     if start is None or abs(start - now) > _MAX_SECONDS * 1000:
         raise ScenarioError(
-            f"at {str(at)[:40]!r} is no start within a year; give +SECONDS, HH:MM, HH:MM:SS or an ISO time "
-            "such as 2026-11-20T14:30:00Z"
+            f"at {str(at)[:40]!r} is not a start within a year; give +SECONDS, HH:MM, HH:MM:SS or an ISO "
+            "time such as 2026-11-20T14:30:00Z"
         )
     return start
 
@@ -116,7 +116,7 @@ def _milliseconds(moment: datetime) -> int:
 def _pair(name: str, text: str) -> tuple[str, Any]:
     key, equals, value = (part.strip() for part in text.partition("="))
     if not equals or not key:
-        raise ScenarioError(f"{name}: {text[:40]!r} is no key=value")
+        raise ScenarioError(f"{name}: {text[:40]!r} is not key=value")
     return key, [each for each in value.split("+") if each] if key == "symbols" else value
 
 
