@@ -21,9 +21,9 @@ from benchmarks.figures import OURS, Round
 from benchmarks.processes import SERVER_CORE, running
 from quotecast.bus.base import Batch, Message
 from quotecast.bus.redis import RedisBus
+from quotecast.feed.bus_listener import BusListener
 from quotecast.feed.commands import INTERVALS
 from quotecast.feed.mirror import Mirror
-from quotecast.feed.relay import Relay
 from quotecast.market.feeds import Feed
 
 LAG: Final = "lag"
@@ -109,7 +109,7 @@ class _Measured(RedisBus):
 async def _main(url: str, seconds: float, *, lag: bool) -> None:
     mirror = Mirror(Feed.STOCKS)
     bus = _Measured(url, mirror, lag=lag)
-    relay = Relay(bus, {Feed.STOCKS: mirror})
+    relay = BusListener(bus, {Feed.STOCKS: mirror})
     tasks = [asyncio.create_task(relay.run())]
     while not mirror.mark.epoch:  # noqa: ASYNC110 - a mirror tells nobody
         await asyncio.sleep(0.05)

@@ -20,8 +20,8 @@ from msgspec import Struct, convert
 from benchmarks.processes import SERVER_CORE
 from quotecast.bus.base import Batch, Message
 from quotecast.bus.redis import RedisBus
+from quotecast.feed.bus_listener import BusListener
 from quotecast.feed.mirror import Mirror
-from quotecast.feed.relay import Relay
 from quotecast.garbage import freeze_present_objects
 from quotecast.market.feeds import Feed
 
@@ -70,7 +70,7 @@ class Blocks:
             before = now
 
 
-class _Timed(Relay):
+class _Timed(BusListener):
     """Times the loads of a state."""
 
     def __init__(self, bus: RedisBus, mirror: Mirror) -> None:

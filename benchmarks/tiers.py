@@ -22,10 +22,10 @@ from websockets.typing import Subprotocol
 
 from benchmarks import contenders
 from benchmarks.processes import cpu_seconds, listens, reserved_port, running, wait_until
-from quotecast.bus import relay_wire
+from quotecast.bus import remote_wire as relay_wire
 from quotecast.bus.base import Batch, BusReader
 from quotecast.bus.redis import RedisBus
-from quotecast.bus.relay import RelayBus
+from quotecast.bus.remote import RemoteBus
 from quotecast.market.feeds import Feed
 
 SECRET: Final = "a-secret-that-benchmarks-tell-everybody"  # noqa: S105 - of this machine alone
@@ -52,9 +52,9 @@ class Origin(Struct, frozen=True):
     redis_url: str
     pids: list[int]
 
-    def relay(self, tier: int) -> RelayBus:
+    def relay(self, tier: int) -> RemoteBus:
         """Returns a reader at a tier, as the next one reads it."""
-        return RelayBus(f"ws://127.0.0.1:{self.ports[tier - 1]}", SECRET)
+        return RemoteBus(f"ws://127.0.0.1:{self.ports[tier - 1]}", SECRET)
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from quotecast.bus.base import StateSource
-from quotecast.bus.relay import RelayBus
+from quotecast.bus.remote import RemoteBus
 from quotecast.market.feeds import Feed
 from quotecast.stream.listeners import serve_feeds
 from quotecast.stream.relays import Relays
@@ -23,9 +23,9 @@ class Origin:
     port: int
     loses: int = 0
 
-    def reader(self, secret: str = SECRET) -> RelayBus:
+    def reader(self, secret: str = SECRET) -> RemoteBus:
         """Returns a reader of this origin's bus."""
-        return RelayBus(f"ws://127.0.0.1:{self.port}", secret)
+        return RemoteBus(f"ws://127.0.0.1:{self.port}", secret)
 
 
 @contextlib.asynccontextmanager

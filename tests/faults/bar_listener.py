@@ -13,8 +13,8 @@ from typing import Final, Self
 import uvloop
 
 from quotecast.bus.redis import RedisBus
+from quotecast.feed.bus_listener import BusListener
 from quotecast.feed.mirror import Mirror
-from quotecast.feed.relay import Relay
 from quotecast.history.partitions import TABLES
 from quotecast.market.feeds import Feed
 from quotecast.market.own_bars import (
@@ -122,7 +122,7 @@ class BarListener:
     async def _follow(self) -> None:
         bus = RedisBus(self._url, self._prefix)
         mirrors = {feed: Mirror(feed) for feed in Feed}
-        relay = asyncio.create_task(Relay(bus, mirrors).run())
+        relay = asyncio.create_task(BusListener(bus, mirrors).run())
         while not self._over.is_set():
             for feed, mirror in mirrors.items():
                 for known in mirror.bars.closings:

@@ -11,8 +11,8 @@ import pytest
 
 from quotecast.bus.base import Snapshot, StoredQuote
 from quotecast.bus.redis import RedisBus
+from quotecast.feed.bus_listener import BusListener
 from quotecast.feed.mirror import Mirror
-from quotecast.feed.relay import Relay
 from quotecast.ingest.ledger import new_epoch
 from quotecast.market.feeds import Feed
 from support.made.market import INFO, stock
@@ -98,7 +98,7 @@ def cut_within_messages(proxy: FaultProxy) -> Iterator[None]:
     yield
 
 
-class Trusting(Relay):
+class Trusting(BusListener):
     """A relay without the check for silence."""
 
     async def _check_silence(self) -> None:
@@ -109,7 +109,7 @@ async def test_a_relay_that_does_not_check_starves(own_valkey: Valkey, proxy: Fa
     """Only the relay with the check for silence recovers behind the same proxy."""
     source, bus = RedisBus(own_valkey.url, "test"), RedisBus(proxy_url(proxy), "test")
     checked, starved = Mirror(Feed.STOCKS), Mirror(Feed.STOCKS)
-    relays: list[Any] = [Relay(bus, {Feed.STOCKS: checked}), Trusting(bus, {Feed.STOCKS: starved})]
+    relays: list[Any] = [BusListener(bus, {Feed.STOCKS: checked}), Trusting(bus, {Feed.STOCKS: starved})]
     await lead(source, price=1.0)
     async with running(*(relay.run() for relay in relays)):
         await wait_for_price(checked, 1.0)

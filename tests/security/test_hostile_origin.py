@@ -11,13 +11,14 @@ from websockets.asyncio.server import ServerConnection, serve
 from websockets.datastructures import Headers
 from websockets.http11 import Request, Response
 
-from quotecast.bus import relay, wire
+from quotecast.bus import remote as relay
+from quotecast.bus import wire
 from quotecast.bus.base import Batch, Beat
-from quotecast.bus.relay import RelayBus
-from quotecast.bus.relay_wire import SUBPROTOCOL
+from quotecast.bus.remote import RemoteBus
+from quotecast.bus.remote_wire import SUBPROTOCOL
 from quotecast.errors import BusError, UnreadableState
+from quotecast.feed.bus_listener import BusListener
 from quotecast.feed.mirror import Mirror
-from quotecast.feed.relay import Relay
 from quotecast.market.feeds import Feed
 from support.made.market import EPOCH, INFO, stock
 
@@ -27,7 +28,7 @@ STORED = wire.encode({"seq": 1, "full_seq": 1, "quote": stock("AAPL")})
 
 
 @contextlib.asynccontextmanager
-async def origin(*answers: bytes, greeting: tuple[bytes, ...] = ()) -> AsyncIterator[RelayBus]:
+async def origin(*answers: bytes, greeting: tuple[bytes, ...] = ()) -> AsyncIterator[RemoteBus]:
     """Yields a reader of an origin that greets with those frames, and answers questions with those."""
     given = [*answers]
 
@@ -40,7 +41,7 @@ async def origin(*answers: bytes, greeting: tuple[bytes, ...] = ()) -> AsyncIter
 
     async with serve(handle, "127.0.0.1", 0, subprotocols=[SUBPROTOCOL], max_size=None) as server:  # type: ignore[list-item]
         port = next(iter(server.sockets)).getsockname()[1]
-        yield RelayBus(f"ws://127.0.0.1:{port}", SECRET)
+        yield RemoteBus(f"ws://127.0.0.1:{port}", SECRET)
 
 
 def answer(state: Any) -> bytes:
@@ -119,7 +120,7 @@ async def test_an_edge_survives_and_keeps_its_prices() -> None:
     ahead = wire.encode(Batch(feed=Feed.STOCKS, epoch=EPOCH, seq=2**60))
     mirror = Mirror(Feed.STOCKS)
     async with origin(right, *wrong, greeting=(ahead, b"\xc1", BEAT)) as bus:
-        following = asyncio.create_task(Relay(bus, {Feed.STOCKS: mirror}).run())
+        following = asyncio.create_task(BusListener(bus, {Feed.STOCKS: mirror}).run())
         async with asyncio.timeout(10):
             while mirror.readable or not mirror.loaded:  # noqa: ASYNC110 - a mirror has no event
                 await asyncio.sleep(0.01)
@@ -142,6 +143,6 @@ async def test_a_redirect_takes_the_secret_nowhere() -> None:
     async with serve(handle, "127.0.0.1", 0, process_request=nowhere) as server:
         port = next(iter(server.sockets)).getsockname()[1]
         with pytest.raises(BusError, match="HTTP 302"):
-            async with RelayBus(f"ws://127.0.0.1:{port}", SECRET).listen([Feed.STOCKS]):
+            async with RemoteBus(f"ws://127.0.0.1:{port}", SECRET).listen([Feed.STOCKS]):
                 pass
     assert len(seen) == 1

@@ -5,8 +5,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from quotecast.access.book import Holder
 from quotecast.access.errors import DoorOutOfPlan, FeedOutOfPlan, OutOfScope
+from quotecast.access.key_book import Holder
 from quotecast.access.keys import Key
 from quotecast.access.plans import Door, Plan
 from quotecast.feed.frames import Limits

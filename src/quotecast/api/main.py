@@ -46,7 +46,7 @@ from quotecast.database.database import Database
 from quotecast.environment import PREFIX
 from quotecast.errors import SettingsError
 from quotecast.limits.window import Window
-from quotecast.mcp.door import Door
+from quotecast.mcp.app import McpApp
 from quotecast.observe import tracing
 from quotecast.observe.logs import configure_logs
 from quotecast.settings.mcp import serves_mcp
@@ -101,8 +101,8 @@ async def _worker(stack: contextlib.AsyncExitStack, settings: Settings) -> Worke
         await app(scope, receive, send)
 
     # Tools read as any client does, through the whole application, which is made of the routes.
-    door = Door(settings, whole)
-    routed, http = _routes(services, window, door, settings, admin=admin and admin[0])
+    mcp = McpApp(settings, whole)
+    routed, http = _routes(services, window, mcp, settings, admin=admin and admin[0])
     feeds = make_parts(
         opened.bus, services, window, http, settings, late_hubs=late.hubs, replays=make_replays(settings)
     )
@@ -114,7 +114,7 @@ async def _worker(stack: contextlib.AsyncExitStack, settings: Settings) -> Worke
         keys=accounts.keys,
         waits=services.alerts.waits,
         budgets=opened.left,
-        calls=door.calls,
+        calls=mcp.calls,
     )
     accounts.keys.follow(parts.streams.clients)
     gate = make_gate(
@@ -132,7 +132,7 @@ async def _worker(stack: contextlib.AsyncExitStack, settings: Settings) -> Worke
     app = traced(make_middleware(gate, private_prefixes(routed), settings, observers), span_attributes)
     roll_up = await _roll_up(stack, accounts, settings)
     waker = Waker(services.alerts.waits, opened.bus.announcements, partial(_users_after, accounts.database))
-    own_loops = [waker.follow_hints(), waker.follow_events(), door.run(), roll_up.run()]
+    own_loops = [waker.follow_hints(), waker.follow_events(), mcp.run(), roll_up.run()]
     keys_loops = [accounts.keys.book.run(), accounts.keys.shared.run()]
     return Worker(
         name="API worker",
@@ -150,7 +150,7 @@ async def _worker(stack: contextlib.AsyncExitStack, settings: Settings) -> Worke
 
 
 def _routes(
-    services: Services, window: Window, door: Door, settings: Settings, *, admin: Admin | None
+    services: Services, window: Window, mcp: McpApp, settings: Settings, *, admin: Admin | None
 ) -> tuple[Litestar, App]:
     """Returns the routed application, and the one in front that answers repeated reads."""
     accounts = services.accounts
@@ -158,7 +158,7 @@ def _routes(
     throttle = make_throttle(window, settings, services.names.find, identify)
     routed = build_app(
         services,
-        extra_handlers=[mcp_route(door)] if serves_mcp(settings, settings.mode) else [],
+        extra_handlers=[mcp_route(mcp)] if serves_mcp(settings, settings.mode) else [],
         middleware=[throttle.middleware] if settings.limits != "off" else [],
         admin=admin,
     )

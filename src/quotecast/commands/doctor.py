@@ -16,7 +16,7 @@ from typing import Final, Literal
 from quotecast.access.plans import read_plans
 from quotecast.alerts.push import Vapid
 from quotecast.bus.base import Snapshot
-from quotecast.bus.relay import RelayBus
+from quotecast.bus.remote import RemoteBus
 from quotecast.commands.json_lines import json_lines
 from quotecast.database.database import Database, Run
 from quotecast.database.errors import PREPARED, error_kind
@@ -166,7 +166,7 @@ def _origin(settings: Settings) -> str:
     feeds = sources.followed_feeds(settings) or list(Feed)
 
     async def ask() -> list[str]:
-        origin = RelayBus(settings.origin, settings.origin_secret)
+        origin = RemoteBus(settings.origin, settings.origin_secret)
         async with origin.listen(feeds):
             return [_describe(feed, await origin.load(feed)) for feed in feeds]
 

@@ -18,7 +18,7 @@ from quotecast.alerts.delivery_metrics import DeliveryStatistics, delivery_famil
 from quotecast.alerts.feed_alerts import FeedAlerts
 from quotecast.bus.base import BusWriter
 from quotecast.bus.redis import RedisBus
-from quotecast.bus.relay import RelayBus
+from quotecast.bus.remote import RemoteBus
 from quotecast.errors import BusError, SettingsError
 from quotecast.garbage import freeze_after
 from quotecast.history.recorder import Recorder
@@ -222,7 +222,7 @@ async def _follow(
     """Follows the feed of another installation whenever no other ingest does."""
     while True:
         await lease.acquire(bus, feed, owner, report=statistics.set_standing)
-        origin = RelayBus(settings.origin, settings.origin_secret)
+        origin = RemoteBus(settings.origin, settings.origin_secret)
         follower = Follower(feed, origin, bus, owner, bars=bars, statistics=statistics, sinks=sinks)
         async with freeze_after(follower.begun):
             await asyncio.create_task(follower.run())

@@ -22,7 +22,7 @@ from quotecast.feed.grid import GRID, GridSession
 from quotecast.market.feeds import Feed
 from quotecast.stream.client import Client, ConnectionEnded, connection_id
 from quotecast.stream.clients import Clients
-from quotecast.stream.events import EVENT_PATHS, Events
+from quotecast.stream.event_stream import EVENT_PATHS, Events
 from quotecast.stream.feed_hubs import FeedHubs
 from quotecast.stream.outlet import WRITER
 from quotecast.stream.queries import Replay, heartbeat_of, queries_of, replay_of

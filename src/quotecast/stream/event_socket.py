@@ -12,11 +12,11 @@ import structlog
 from websockets.http11 import Request
 
 from quotecast.asgi import App
-from quotecast.feed.events import chunk
+from quotecast.feed.sse import chunk
 from quotecast.framing import Frame
 from quotecast.stream.handshakes import http_scope_of
+from quotecast.stream.occupancy import Occupancy
 from quotecast.stream.outlet import WRITER, Outlet
-from quotecast.stream.room import Room
 
 #: The beginning of the paths of event streams.
 EVENTS_PATH: Final = "/api/sse/"
@@ -38,12 +38,12 @@ def asks_for_events(request: Request) -> bool:
 class EventSocket(Outlet):
     """The connection of one event stream; its bytes are compressed if `compresses`."""
 
-    __slots__ = ("_app", "_chunks", "_deadline", "_extra", "_left", "_room", "_task", "compresses")
+    __slots__ = ("_app", "_chunks", "_deadline", "_extra", "_left", "_occupancy", "_task", "compresses")
 
-    def __init__(self, app: App, room: Room) -> None:
+    def __init__(self, app: App, occupancy: Occupancy) -> None:
         super().__init__()
         self._app = app
-        self._room = room
+        self._occupancy = occupancy
         self._left = asyncio.Event()
         #: Bytes that the client has sent after its request.
         self._extra = 0
@@ -69,7 +69,7 @@ class EventSocket(Outlet):
 
         A client that has left meanwhile takes no place, as nobody would free it.
         """
-        return self._left.is_set() or self._room.take_feed(self._transport)
+        return self._left.is_set() or self._occupancy.take_feed(self._transport)
 
     def write(self, frame: Frame) -> None:
         """Starts to send a frame; does nothing once the stream has ended."""
@@ -81,7 +81,7 @@ class EventSocket(Outlet):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Frees the connection's place and ends its application."""
-        self._room.leave(self._transport)
+        self._occupancy.leave(self._transport)
         if self._deadline is not None:
             self._deadline.cancel()
         self._left.set()

@@ -15,7 +15,7 @@ from typing import Any, Final
 from quotecast.asgi import App, respond
 from quotecast.stream.handshakes import full_response
 from quotecast.stream.listeners import listening_socket
-from quotecast.stream.room import Room
+from quotecast.stream.occupancy import Occupancy
 
 Peer = tuple[str, int]
 
@@ -44,16 +44,16 @@ _EVENTS: Final = re.compile(
 class Front:
     """Dispatches new connections to the feed server or to granian.
 
-    `peers` names the client behind each of granian's connections, by the port on our side. Beyond the room's
+    `peers` names the client behind each of granian's connections, by the port on our side. Beyond its
     capacity the front answers HTTP with 503, except for health checks.
     """
 
     def __init__(
-        self, feeds: Callable[[], asyncio.Protocol], http_port: int, room: Room | None = None
+        self, feeds: Callable[[], asyncio.Protocol], http_port: int, occupancy: Occupancy | None = None
     ) -> None:
         self._feeds = feeds
         self._http_port = http_port
-        self.room = room or Room()
+        self.occupancy = occupancy or Occupancy()
         self._opening: set[asyncio.Task[None]] = set()
         self._clients: set[_End] = set()
         self._empty = asyncio.Event()
@@ -84,7 +84,7 @@ class Front:
             feed.connection_made(transport)
             feed.data_received(head)
             return
-        if not self.room.take_http(health=head.startswith(_HEALTH)):
+        if not self.occupancy.take_http(health=head.startswith(_HEALTH)):
             transport.write(full_response())
             transport.close()
             return
@@ -93,7 +93,7 @@ class Front:
         transport.set_protocol(client)
         self._clients.add(client)
         self._empty.clear()
-        spare = self.room.http > self.room.capacity.http
+        spare = self.occupancy.http > self.occupancy.capacity.http
         task = asyncio.get_running_loop().create_task(self._forward(client, head, once=spare))
         self._opening.add(task)
         task.add_done_callback(self._opening.discard)
@@ -125,7 +125,7 @@ class Front:
 
     def _leave(self, client: "_End") -> None:
         self._clients.discard(client)
-        self.room.http -= 1
+        self.occupancy.http -= 1
         if not self._clients:
             self._empty.set()
 
@@ -167,20 +167,20 @@ class _Arrival(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # TCP's
         self._transport = transport
-        self._front.room.wait(transport)
+        self._front.occupancy.wait(transport)
         self._deadline = asyncio.get_running_loop().call_later(FIRST_BYTES_SECONDS, transport.abort)
 
     def data_received(self, data: bytes) -> None:
         self._head += data
         if not self._is_undecided():
             self._deadline.cancel()
-            self._front.room.leave(self._transport)
+            self._front.occupancy.leave(self._transport)
             self._front.dispatch(self._transport, self._head)
 
     def connection_lost(self, exc: Exception | None) -> None:
         del exc
         self._deadline.cancel()
-        self._front.room.leave(self._transport)
+        self._front.occupancy.leave(self._transport)
 
     def _is_undecided(self) -> bool:
         if not self._head.startswith(_FEEDS):

@@ -12,7 +12,7 @@ from websockets.server import ServerProtocol
 from quotecast.asgi import code_of_status
 from quotecast.errors import Problem
 from quotecast.market.codec import encode_json
-from quotecast.stream.room import RETRY_SECONDS
+from quotecast.stream.occupancy import RETRY_SECONDS
 
 _DETAILS: Final = {
     400: "This WebSocket handshake is malformed: it needs one Host, an Upgrade, a version and a key",

@@ -11,7 +11,7 @@ from typing import Final
 
 from quotecast.asgi import App
 from quotecast.errors import ServerFailedError
-from quotecast.stream.room import Room
+from quotecast.stream.occupancy import Occupancy
 from quotecast.stream.server import Socket
 
 #: Connections that may wait for the event loop.
@@ -62,16 +62,18 @@ def listeners_of(port: int) -> Iterator[socket.socket]:
                 yield found
 
 
-def connection_factory(app: App, room: Room | None = None) -> Callable[[], Socket]:
-    """Returns a factory of WebSocket connections, which share a room."""
-    return partial(Socket, app, room or Room())
+def connection_factory(app: App, occupancy: Occupancy | None = None) -> Callable[[], Socket]:
+    """Returns a factory of WebSocket connections, which share an occupancy."""
+    return partial(Socket, app, occupancy or Occupancy())
 
 
 @contextlib.asynccontextmanager
-async def serve_feeds(app: App, host: str, port: int, room: Room | None = None) -> AsyncIterator[int]:
+async def serve_feeds(
+    app: App, host: str, port: int, occupancy: Occupancy | None = None
+) -> AsyncIterator[int]:
     """Serves WebSockets only; yields the port. Raises ServerFailedError."""
     loop = asyncio.get_running_loop()
-    server = await loop.create_server(connection_factory(app, room), sock=listening_socket(host, port))
+    server = await loop.create_server(connection_factory(app, occupancy), sock=listening_socket(host, port))
     try:
         yield server.sockets[0].getsockname()[1]
     finally:

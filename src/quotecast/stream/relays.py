@@ -14,9 +14,10 @@ from urllib.parse import parse_qs
 import structlog
 from msgspec import Struct
 
-from quotecast.bus import relay_wire, wire
+from quotecast.bus import remote_wire as relay_wire
+from quotecast.bus import wire
 from quotecast.bus.base import REPORT_SECONDS, Document, Message, StateSource
-from quotecast.bus.relay_wire import Answer, Question
+from quotecast.bus.remote_wire import Answer, Question
 from quotecast.errors import BusError, CloseCode, UnreadableState
 from quotecast.framing import Frame
 from quotecast.market.feeds import Feed

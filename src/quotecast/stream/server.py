@@ -21,8 +21,8 @@ from quotecast.stream.event_socket import EventSocket, asks_for_events
 from quotecast.stream.handshakes import answer_handshake, refusal_for, scope_of
 from quotecast.stream.incoming import new_connection
 from quotecast.stream.inlet import Inlet
+from quotecast.stream.occupancy import Occupancy
 from quotecast.stream.outlet import WRITER
-from quotecast.stream.room import Room
 from quotecast.stream.upgrades import Upgrade, accepting, read_upgrade, scope_of_upgrade
 
 HANDSHAKE_SECONDS: Final = 10.0
@@ -38,12 +38,12 @@ class Socket(Inlet):
     A client costs bounded memory and time.
     """
 
-    __slots__ = ("_app", "_closing", "_deadline", "_deflates", "_open", "_pending", "_room", "_task")
+    __slots__ = ("_app", "_closing", "_deadline", "_deflates", "_occupancy", "_open", "_pending", "_task")
 
-    def __init__(self, app: App, room: Room) -> None:
+    def __init__(self, app: App, occupancy: Occupancy) -> None:
         super().__init__()
         self._app = app
-        self._room = room
+        self._occupancy = occupancy
         #: The handshake, or the answer to it, until the application accepts or refuses it.
         self._pending: Upgrade | Response | None = None
         self._open = False
@@ -56,7 +56,7 @@ class Socket(Inlet):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # TCP's
         """Starts the deadline of the handshake."""
         super().connection_made(transport)
-        self._room.wait(transport)
+        self._occupancy.wait(transport)
         self._deadline = asyncio.get_running_loop().call_later(HANDSHAKE_SECONDS, transport.abort)
 
     def data_received(self, data: bytes) -> None:
@@ -72,7 +72,7 @@ class Socket(Inlet):
     def connection_lost(self, exc: Exception | None) -> None:
         """Frees the connection's place and wakes every waiter."""
         self._open = False
-        self._room.leave(self._transport)
+        self._occupancy.leave(self._transport)
         self._end_deadline()
         super().connection_lost(exc)
 
@@ -90,7 +90,7 @@ class Socket(Inlet):
             return
         response = answer_handshake(self._parser().protocol, request)
         if response.status_code != 101:
-            self._room.refused["malformed"] += 1
+            self._occupancy.refused["malformed"] += 1
             self._answer(response)
             return
         if not self._is_reset():
@@ -110,7 +110,7 @@ class Socket(Inlet):
 
     def _admit(self, pending: Upgrade | Response, scope: dict[str, Any]) -> None:
         """Starts the application for a valid handshake, unless the worker is full."""
-        if not self._room.take_feed(self._transport):
+        if not self._occupancy.take_feed(self._transport):
             self._refuse("worker_full")
             return
         self._pending = pending
@@ -120,7 +120,9 @@ class Socket(Inlet):
     def _give_away(self, request: Request) -> None:
         """Gives the connection to the stream of events that its request asks for."""
         self._end_deadline()
-        EventSocket(self._app, self._room).take_over(self._transport, request, len(self._unparsed or b""))
+        EventSocket(self._app, self._occupancy).take_over(
+            self._transport, request, len(self._unparsed or b"")
+        )
         self._unparsed = None
 
     async def _run(self, scope: dict[str, Any]) -> None:
@@ -199,7 +201,7 @@ class Socket(Inlet):
         return self._open if self._incoming is None else self._incoming.protocol.state is OPEN
 
     def _refuse(self, reason: str) -> None:
-        self._room.refused[reason] += 1
+        self._occupancy.refused[reason] += 1
         if self._incoming is None:
             self._incoming = new_connection()
         self._answer(refusal_for(self._incoming.protocol, reason))

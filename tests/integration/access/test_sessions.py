@@ -119,7 +119,7 @@ async def test_many_sessions_leave_admissions_of_keys_as_they_are(
     access: KeyAccess, database: Database, clocks: Clocks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A session that goes for another is no change of a key's rights."""
-    monkeypatch.setattr("quotecast.access.book.MAX_KEYS", 1)
+    monkeypatch.setattr("quotecast.access.key_book.MAX_KEYS", 1)
     stored = StoredKeys(database, clocks)
     await stored.add_user()
     sessions = [(await stored.add_session(LONG)).removeprefix("session:") for _ in range(2)]

@@ -11,8 +11,8 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.typing import Subprotocol
 
 from quotecast.bus.redis import RedisBus
+from quotecast.feed.bus_listener import BusListener
 from quotecast.feed.mirror import Mirror
-from quotecast.feed.relay import Relay
 from quotecast.market.feeds import Feed
 from quotecast.market.own_bars import LiveInterval
 from quotecast.stream.endpoint import Streams
@@ -41,7 +41,7 @@ class Worker:
             sockets_per_address=0,
             address_of=lambda _: "",
         )
-        relay = Relay(self.bus, {Feed.STOCKS: mirror})
+        relay = BusListener(self.bus, {Feed.STOCKS: mirror})
         self.following = asyncio.create_task(relay.run())
         self.listening = serve_feeds(self.streams, "127.0.0.1", 0)
         self.port = 0

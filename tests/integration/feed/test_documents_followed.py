@@ -14,9 +14,9 @@ from quotecast.bus.memory import MemoryBus
 from quotecast.bus.redis import RedisBus
 from quotecast.bus.wire import digest_of
 from quotecast.errors import BusError, UpstreamError
+from quotecast.feed.bus_listener import BusListener
 from quotecast.feed.documents import Documents
 from quotecast.feed.mirror import Mirror
-from quotecast.feed.relay import Relay
 from quotecast.ingest import documents as publication
 from quotecast.ingest.documents import DocumentPublisher, publish_documents
 from quotecast.market.feeds import Feed
@@ -107,7 +107,7 @@ async def until(condition: Callable[[], object], seconds: float = 10.0) -> None:
 async def following(bus: Bus) -> AsyncIterator[Documents]:
     """Yields a worker's documents while its relay follows the bus."""
     documents = Documents()
-    relay = asyncio.create_task(Relay(bus, {Feed.STOCKS: Mirror(Feed.STOCKS)}, documents).run())
+    relay = asyncio.create_task(BusListener(bus, {Feed.STOCKS: Mirror(Feed.STOCKS)}, documents).run())
     try:
         yield documents
     finally:

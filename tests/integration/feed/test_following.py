@@ -7,8 +7,8 @@ from collections.abc import AsyncGenerator, AsyncIterator
 import pytest
 
 from quotecast.bus.redis import RedisBus
+from quotecast.feed.bus_listener import BusListener
 from quotecast.feed.mirror import Mirror
-from quotecast.feed.relay import Relay
 from quotecast.ingest import lease
 from quotecast.ingest.main import _lead
 from quotecast.market.feeds import Feed
@@ -47,11 +47,13 @@ def mirror() -> Mirror:
 
 
 @pytest.fixture
-def relay(bus: RedisBus, mirror: Mirror) -> Relay:
-    return Relay(bus, {Feed.STOCKS: mirror})
+def relay(bus: RedisBus, mirror: Mirror) -> BusListener:
+    return BusListener(bus, {Feed.STOCKS: mirror})
 
 
-async def test_what_an_upstream_tells_reaches_the_mirror(bus: RedisBus, relay: Relay, mirror: Mirror) -> None:
+async def test_what_an_upstream_tells_reaches_the_mirror(
+    bus: RedisBus, relay: BusListener, mirror: Mirror
+) -> None:
     """Quotes reach the mirror, also after the upstream broke."""
     upstream = ScriptedProvider()
     async with running(lead(bus, upstream, "a"), relay.run()):
@@ -64,7 +66,9 @@ async def test_what_an_upstream_tells_reaches_the_mirror(bus: RedisBus, relay: R
         assert upstream.connections == 2
 
 
-async def test_a_second_ingest_stands_by_and_takes_over(bus: RedisBus, relay: Relay, mirror: Mirror) -> None:
+async def test_a_second_ingest_stands_by_and_takes_over(
+    bus: RedisBus, relay: BusListener, mirror: Mirror
+) -> None:
     """A second ingest takes over within five seconds, with a new epoch and the first one's symbols."""
     first, second = ScriptedProvider(), ScriptedProvider()
     async with running(relay.run()):
@@ -83,7 +87,7 @@ async def test_a_second_ingest_stands_by_and_takes_over(bus: RedisBus, relay: Re
 
 
 async def test_redis_that_comes_back_empty_is_filled_again(
-    own_valkey: Valkey, bus: RedisBus, relay: Relay, mirror: Mirror
+    own_valkey: Valkey, bus: RedisBus, relay: BusListener, mirror: Mirror
 ) -> None:
     """Ingest refills an empty Redis within two seconds; the mirror serves its last state until then."""
     upstream = ScriptedProvider()
@@ -119,7 +123,7 @@ class Deaf:
 async def test_messages_lost_on_a_healthy_connection_are_noticed(bus: RedisBus, mirror: Mirror) -> None:
     """A worker reloads after three seconds of silence, although its connection looks healthy."""
     deaf = Deaf(bus)
-    relay = Relay(deaf, {Feed.STOCKS: mirror})  # type: ignore[arg-type]  # a reader that lies
+    relay = BusListener(deaf, {Feed.STOCKS: mirror})  # type: ignore[arg-type]  # a reader that lies
     upstream = ScriptedProvider()
     async with running(lead(bus, upstream, "a"), relay.run()):
         upstream.send(stock("AAPL", 1.0))
@@ -132,7 +136,7 @@ async def test_messages_lost_on_a_healthy_connection_are_noticed(bus: RedisBus, 
 async def test_a_lost_last_batch_is_noticed_by_the_next_beat(bus: RedisBus, mirror: Mirror) -> None:
     """A heartbeat carries epoch and seq, so that the worker finds a lost last batch."""
     deaf = Deaf(bus)
-    relay = Relay(deaf, {Feed.STOCKS: mirror})  # type: ignore[arg-type]  # a reader that lies
+    relay = BusListener(deaf, {Feed.STOCKS: mirror})  # type: ignore[arg-type]  # a reader that lies
     upstream = ScriptedProvider()
     async with running(lead(bus, upstream, "a"), relay.run()):
         upstream.send(stock("AAPL", 1.0))
@@ -147,7 +151,9 @@ async def test_a_lost_last_batch_is_noticed_by_the_next_beat(bus: RedisBus, mirr
         await until(lambda: price(mirror, "AAPL") == 2.0, seconds=2.0)
 
 
-async def test_a_silent_upstream_makes_the_feed_overdue(bus: RedisBus, relay: Relay, mirror: Mirror) -> None:
+async def test_a_silent_upstream_makes_the_feed_overdue(
+    bus: RedisBus, relay: BusListener, mirror: Mirror
+) -> None:
     """Heartbeats mark the feed as overdue when the provider is silent for too long."""
     upstream = ScriptedProvider()
     async with running(lead(bus, upstream, "a"), relay.run()):
@@ -159,7 +165,7 @@ async def test_a_silent_upstream_makes_the_feed_overdue(bus: RedisBus, relay: Re
         await until(lambda: mirror.info and not mirror.info.overdue)
 
 
-async def test_another_provider_does_not_inherit(bus: RedisBus, relay: Relay, mirror: Mirror) -> None:
+async def test_another_provider_does_not_inherit(bus: RedisBus, relay: BusListener, mirror: Mirror) -> None:
     """A new provider starts with an empty feed: simulated and real quotes never mix."""
     first, second = ScriptedProvider(), ScriptedProvider()
     second.name = "other"

@@ -11,9 +11,9 @@ from msgspec import Raw, structs
 from quotecast.bus import wire
 from quotecast.bus.base import NEWS, NO_PARTS, Batch, Document, StoredQuote
 from quotecast.bus.redis import RedisBus
+from quotecast.feed.bus_listener import BusListener
 from quotecast.feed.documents import Documents
 from quotecast.feed.mirror import Mirror
-from quotecast.feed.relay import Relay
 from quotecast.ingest.documents import DocumentPublisher, DocumentSource
 from quotecast.market.crossings import Crossing
 from quotecast.market.feeds import Feed
@@ -64,7 +64,7 @@ async def test_an_unreadable_value_stops_no_other_feed(own_valkey: Valkey, bus: 
         await bus.begin("me", structs.replace(state_of([stock("AAPL", 1.0)]), feed=feed))
     await poison(own_valkey, name)
     mirrors = two_mirrors()
-    relay = Relay(bus, mirrors)
+    relay = BusListener(bus, mirrors)
     async with running(relay.run()):
         await until(lambda: mirrors[Feed.CRYPTO].loaded)
         await until(lambda: relay.has_asked)
@@ -81,11 +81,11 @@ async def test_a_feed_that_a_worker_cannot_read_starts_a_new_epoch(
     upstream, before = ScriptedProvider(), Mirror(Feed.STOCKS)
     upstream.send(stock("AAPL", 1.0))
     async with running(lead(bus, upstream, "a")):
-        async with running(Relay(bus, {Feed.STOCKS: before}).run()):
+        async with running(BusListener(bus, {Feed.STOCKS: before}).run()):
             await until(lambda: price(before, "AAPL") == 1.0)
         await poison(own_valkey, name)
         mirrors = two_mirrors()
-        async with running(Relay(bus, mirrors).run()):
+        async with running(BusListener(bus, mirrors).run()):
             await until(lambda: price(mirrors[Feed.STOCKS], "AAPL") == 1.0)
             upstream.send(stock("AAPL", 2.0))
             await until(lambda: price(mirrors[Feed.STOCKS], "AAPL") == 2.0)
@@ -104,7 +104,7 @@ async def test_a_successor_does_not_inherit_what_it_cannot_read(
     await poison(own_valkey, name)
     upstream, mirror = ScriptedProvider(), Mirror(Feed.STOCKS)
     upstream.send(stock("MSFT", 2.0))
-    async with running(lead(bus, upstream, "new"), Relay(bus, {Feed.STOCKS: mirror}).run()):
+    async with running(lead(bus, upstream, "new"), BusListener(bus, {Feed.STOCKS: mirror}).run()):
         await until(lambda: price(mirror, "MSFT") == 2.0)
 
 
@@ -129,7 +129,7 @@ async def test_a_worker_that_may_not_report_loads_the_other_feeds(
     async with redis.asyncio.Redis.from_url(own_valkey.url) as client:
         await client.execute_command(*REFUSALS[refusal])  # type: ignore[no-untyped-call]
     mirrors = two_mirrors()
-    relay = Relay(bus, mirrors)
+    relay = BusListener(bus, mirrors)
     async with running(relay.run()):
         await until(lambda: relay.has_asked)
     assert (mirrors[Feed.STOCKS].readable, mirrors[Feed.CRYPTO].loaded) == (False, True)
@@ -141,7 +141,7 @@ async def test_a_feed_heals_while_redis_has_no_memory_left(own_valkey: Valkey, b
     upstream, mirrors = ScriptedProvider(), two_mirrors()
     upstream.send(stock("AAPL", 1.0))
     async with running(lead(bus, upstream, "a")):
-        async with running(Relay(bus, mirrors).run()):
+        async with running(BusListener(bus, mirrors).run()):
             await until(lambda: price(mirrors[Feed.STOCKS], "AAPL") == 1.0)
         async with redis.asyncio.Redis.from_url(own_valkey.url) as client:
             await client.execute_command(*POISONS["a quote"])  # type: ignore[no-untyped-call]
@@ -149,7 +149,7 @@ async def test_a_feed_heals_while_redis_has_no_memory_left(own_valkey: Valkey, b
             await client.config_set("maxmemory-policy", "noeviction")
             await client.config_set("maxmemory", 1)
         mirrors = two_mirrors()
-        async with running(Relay(bus, mirrors).run()):
+        async with running(BusListener(bus, mirrors).run()):
             await until(lambda: price(mirrors[Feed.STOCKS], "AAPL") == 1.0)
 
 
@@ -177,7 +177,7 @@ async def test_a_damaged_document_heals(own_valkey: Valkey, bus: RedisBus, damag
         await client.execute_command(*DAMAGES[damage])  # type: ignore[no-untyped-call]
     copies = Documents()
     publisher = DocumentPublisher(DocumentSource(Feed.STOCKS, NEWS, 3600.0, fetch), bus, "me")
-    relay = Relay(bus, {Feed.STOCKS: Mirror(Feed.STOCKS)}, copies)
+    relay = BusListener(bus, {Feed.STOCKS: Mirror(Feed.STOCKS)}, copies)
     async with running(relay.run()):
         await until(lambda: relay.has_asked)
         async with running(publisher.run()):
@@ -191,7 +191,7 @@ async def test_an_unreadable_message_ends_no_subscription(
 ) -> None:
     """The worker skips a message that it cannot decode, and finds the gap by the next seq."""
     upstream, mirrors = ScriptedProvider(), two_mirrors()
-    relay = Relay(bus, mirrors)
+    relay = BusListener(bus, mirrors)
     async with running(lead(bus, upstream, "a"), relay.run()):
         upstream.send(stock("AAPL", 1.0))
         await until(lambda: price(mirrors[Feed.STOCKS], "AAPL") == 1.0)
@@ -231,7 +231,7 @@ async def test_an_unreadable_quote_in_a_batch_heals(own_valkey: Valkey, bus: Red
     stocks, crypto = mirrors[Feed.STOCKS], mirrors[Feed.CRYPTO]
     await bus.hold(Feed.CRYPTO, "me", 60_000)
     await bus.begin("me", state_of([pair("BTC/USDT", 1.0)], feed=Feed.CRYPTO))
-    relay = Relay(bus, mirrors)
+    relay = BusListener(bus, mirrors)
     async with running(lead(corrupting, upstream, "a"), relay.run()):
         upstream.send(stock("AAPL", 1.0), stock("MSFT", 1.0))
         await until(lambda: price(stocks, "MSFT") == 1.0 and crypto.loaded)
@@ -251,7 +251,7 @@ async def test_an_unreadable_quote_in_a_batch_heals(own_valkey: Valkey, bus: Red
 async def test_an_unreadable_feed_is_stale_until_it_is_read(own_valkey: Valkey, bus: RedisBus) -> None:
     """The worker serves the old values of an unreadable feed as stale."""
     mirrors = two_mirrors()
-    relay = Relay(bus, mirrors)
+    relay = BusListener(bus, mirrors)
     await bus.hold(Feed.STOCKS, "me", 60_000)
     await bus.begin("me", state_of([stock("AAPL", 1.0)]))
     await relay._load(Feed.STOCKS)

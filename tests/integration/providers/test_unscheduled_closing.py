@@ -13,7 +13,7 @@ from fakes.alpaca_rows import Trade
 from fakes.alpaca_stream import FakeAlpacaStream
 from quotecast.api.bars.market import exchange_of
 from quotecast.bus.memory import MemoryBus
-from quotecast.feed.relay import Relay
+from quotecast.feed.bus_listener import BusListener
 from quotecast.ingest import lease
 from quotecast.ingest.failover import Failover
 from quotecast.ingest.publish import FeedPublisher, IngestStatistics
@@ -101,7 +101,7 @@ async def world(moment: str, **changes: Any) -> AsyncIterator[World]:
         await lease.acquire(bus, Feed.STOCKS, "ingest")
         leading = FeedPublisher(running_world.provider, bus, "ingest", clock=running_world.clock).run()
         mirror = running_world.mirrors[Feed.STOCKS]
-        async with running(leading, Relay(bus, {Feed.STOCKS: mirror}).run()):
+        async with running(leading, BusListener(bus, {Feed.STOCKS: mirror}).run()):
             await until(lambda: mirror.loaded and mirror.info)
             yield running_world
 
@@ -180,7 +180,7 @@ async def test_new_leader_has_the_halt_before_and_after_its_first_poll(
         rest.trades = {"AAPL": [*hourly_trades(18, NOW), *hourly_trades(19, halt)]}
         rest.halted = True
         mirror = running_world.mirrors[Feed.STOCKS]
-        async with running(Relay(bus, {Feed.STOCKS: mirror}).run()):
+        async with running(BusListener(bus, {Feed.STOCKS: mirror}).run()):
             await lease.acquire(bus, Feed.STOCKS, "first")
             async with running(FeedPublisher(running_world.provider, bus, "first", clock=rest.clock).run()):
                 await until(lambda: mirror.info and mirror.info.unscheduled)

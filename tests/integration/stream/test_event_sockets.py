@@ -9,8 +9,8 @@ import structlog
 import uvloop
 
 from quotecast.stream.listeners import serve_feeds
+from quotecast.stream.occupancy import Occupancy
 from quotecast.stream.outlet import WRITER
-from quotecast.stream.room import Room
 from support.stages.feed_sockets import raw
 
 REQUEST = b"GET /api/sse/market?symbols=all HTTP/1.1\r\nHost: test\r\n\r\n"
@@ -37,15 +37,15 @@ def test_client_that_leaves_before_its_answer_takes_no_place(run: Any) -> None:
     """Nobody would free the place, and the worker would be full in the end."""
 
     async def scenario() -> None:
-        app, room = Waiting(), Room()
+        app, occupancy = Waiting(), Occupancy()
         with structlog.testing.capture_logs() as logs:
-            async with serve_feeds(app, "127.0.0.1", 0, room) as port:
+            async with serve_feeds(app, "127.0.0.1", 0, occupancy) as port:
                 async with raw(port) as (_, writer):
                     writer.write(REQUEST)
                     await asyncio.wait_for(app.asked.wait(), 30)
                     linger = socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0"
                     writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, *linger)
                 await asyncio.wait_for(app.answered.wait(), 30)
-        assert (room.feeds, room.silent, logs) == (0, 0, [])
+        assert (occupancy.feeds, occupancy.silent, logs) == (0, 0, [])
 
     run(scenario())

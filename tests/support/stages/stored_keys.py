@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final, TypeVar
 
 from quotecast.access import key_text, storage
-from quotecast.access.book import KeyBook
+from quotecast.access.key_book import KeyBook
 from quotecast.access.keys import Scope, session_name
 from quotecast.access.plans import Plan
 from quotecast.database.database import Database, Run

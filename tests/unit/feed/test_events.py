@@ -9,10 +9,10 @@ from msgspec import UNSET, Raw
 from quotecast.feed import frames
 from quotecast.feed.client import ClientSession
 from quotecast.feed.commands import CommandError, Query
-from quotecast.feed.events import EVENTS, GZIP_HEADER, MAX_STORED_BYTES, Event, retry_line, stored, unchunked
 from quotecast.feed.frames import Limits, Place
 from quotecast.feed.hub import Hub
 from quotecast.feed.mirror import Mark
+from quotecast.feed.sse import EVENTS, GZIP_HEADER, MAX_STORED_BYTES, Event, retry_line, stored, unchunked
 from quotecast.feed.tiers import Connection
 from quotecast.market.feeds import Feed
 from support.stages.feed_session import made_mirror, move

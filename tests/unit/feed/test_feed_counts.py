@@ -4,10 +4,10 @@ import pytest
 
 from quotecast.bus.base import Batch, Message, Snapshot
 from quotecast.bus.wire import encode_change
+from quotecast.feed.bus_listener import BusListener
 from quotecast.feed.commands import Query
 from quotecast.feed.hub import Hub
 from quotecast.feed.mirror import Mirror
-from quotecast.feed.relay import Relay
 from quotecast.feed.tiers import Connection
 from quotecast.framing import Frame
 from quotecast.market.feeds import Feed
@@ -113,7 +113,7 @@ class NoReader:
 async def test_the_bus_lag_is_from_publication_to_arrival(mirror: Mirror, now: float, lag: float) -> None:
     """The relay observes the lag of each batch, by feed."""
     reader: object = NoReader()
-    relay = Relay(reader, {Feed.STOCKS: mirror}, wall_clock=lambda: now)  # type: ignore[arg-type]  # all it asks
+    relay = BusListener(reader, {Feed.STOCKS: mirror}, wall_clock=lambda: now)  # type: ignore[arg-type]  # all it asks
     message: Message = batch(mirror)
     await relay._take(message)
     assert relay.lags[Feed.STOCKS].cumulative()[-1] == ("+Inf", 1)

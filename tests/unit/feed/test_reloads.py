@@ -1,8 +1,8 @@
 """What a worker asks the bus for when it loads a feed again."""
 
 from quotecast.bus.base import FeedInfo, NumberedClosing, Snapshot
+from quotecast.feed.bus_listener import BusListener
 from quotecast.feed.mirror import Mirror
-from quotecast.feed.relay import Relay
 from quotecast.market.feeds import Feed
 from quotecast.market.own_bars import Closing
 from support.made.market import EPOCH
@@ -29,7 +29,7 @@ def state(market: str, *throughs: int) -> Snapshot:
 
 
 async def load(bus: Stored, mirror: Mirror) -> None:
-    relay = Relay(bus, {Feed.STOCKS: mirror})  # type: ignore[arg-type]  # all it asks
+    relay = BusListener(bus, {Feed.STOCKS: mirror})  # type: ignore[arg-type]  # all it asks
     await relay._load_state(mirror)
 
 

@@ -9,8 +9,8 @@ from collections.abc import Callable, Coroutine
 from random import Random
 from typing import Any
 
+from quotecast.feed.bus_listener import BusListener
 from quotecast.feed.mirror import Mirror
-from quotecast.feed.relay import Relay
 from quotecast.ingest import lease
 from quotecast.ingest.delayed import publish_delayed
 from quotecast.ingest.keep import FeedKeeper
@@ -112,7 +112,7 @@ class DelayedStage:
             await asyncio.create_task(publisher.run())
 
     async def _work(self) -> None:
-        relay = Relay(self.late_bus, {FEED: self.mirror}, clock=now, wall_clock=lambda: NOON + now())
+        relay = BusListener(self.late_bus, {FEED: self.mirror}, clock=now, wall_clock=lambda: NOON + now())
         await relay.run()
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from quotecast.errors import ServerFailedError
 from quotecast.stream.capacity import FILES_FORWARDED, OWN_FILES, capacity, memory, open_files
-from quotecast.stream.room import Room
+from quotecast.stream.occupancy import Occupancy
 
 GIGABYTE = 1 << 30
 
@@ -95,13 +95,13 @@ def test_the_soft_limit_of_open_files_is_raised() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
-def room(files: int = 256) -> Room:
-    return Room(capacity(files=files, memory=GIGABYTE, split=False))
+def occupancy(files: int = 256) -> Occupancy:
+    return Occupancy(capacity(files=files, memory=GIGABYTE, split=False))
 
 
 def test_the_oldest_silent_connection_leaves_when_files_run_short() -> None:
-    """The room closes no connection before that, and none that has sent its first bytes."""
-    full = room()
+    """The occupancy closes no connection before that, and none that has sent its first bytes."""
+    full = occupancy()
     transports = [Mock(spec=asyncio.Transport) for _ in range(full.capacity.files + 2)]
     for each in transports[:-2]:
         full.wait(each)
@@ -115,7 +115,7 @@ def test_the_oldest_silent_connection_leaves_when_files_run_short() -> None:
 
 def test_health_checks_find_room_where_others_do_not() -> None:
     """Their reserve is bounded, so that false health checks cannot exhaust the worker."""
-    full = room()
+    full = occupancy()
     while full.take_http(health=False):
         pass
     assert full.http == full.capacity.http

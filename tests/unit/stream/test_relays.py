@@ -8,9 +8,10 @@ from typing import Any, Self
 import msgspec
 import pytest
 
-from quotecast.bus import relay_wire, wire
+from quotecast.bus import remote_wire as relay_wire
+from quotecast.bus import wire
 from quotecast.bus.base import Batch, Beat
-from quotecast.bus.relay_wire import MAX_QUESTION_BYTES, SUBPROTOCOL, Answer, Question
+from quotecast.bus.remote_wire import MAX_QUESTION_BYTES, SUBPROTOCOL, Answer, Question
 from quotecast.errors import BusError
 from quotecast.framing import Frame
 from quotecast.market.feeds import Feed

@@ -11,9 +11,9 @@ import structlog
 
 from quotecast.bus.base import Batch
 from quotecast.bus.wire import encode_change
-from quotecast.feed.events import Event
 from quotecast.feed.hub import Hub
 from quotecast.feed.mirror import Mirror
+from quotecast.feed.sse import Event
 from quotecast.framing import Frame
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import StockQuote

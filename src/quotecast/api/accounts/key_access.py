@@ -5,9 +5,9 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from quotecast.access.book import Holder, KeyBook
 from quotecast.access.errors import InvalidKey, SessionEnded
 from quotecast.access.grant import Grant
+from quotecast.access.key_book import Holder, KeyBook
 from quotecast.access.key_text import new_ticket
 from quotecast.access.keys import is_session, session_name
 from quotecast.access.plans import Plan, of_everybody

@@ -16,8 +16,8 @@ import uvloop
 from litestar import Router
 from msgspec.structs import replace
 
-from quotecast.access.book import Holder
 from quotecast.access.errors import OutOfScope
+from quotecast.access.key_book import Holder
 from quotecast.access.usage import Usage
 from quotecast.api.edge.forward import Forward, dispatch, refuse
 from quotecast.api.gate.addresses import identify_by_address
@@ -44,7 +44,7 @@ from quotecast.api.worker.composition import (
 )
 from quotecast.api.worker.lifetime import Worker, serve
 from quotecast.asgi import Scope
-from quotecast.bus.relay import RelayBus
+from quotecast.bus.remote import RemoteBus
 from quotecast.environment import PREFIX, value_of
 from quotecast.errors import SettingsError
 from quotecast.feed.documents import Documents
@@ -120,7 +120,7 @@ async def _serve(settings: Settings) -> None:
 async def _worker(stack: contextlib.AsyncExitStack, settings: Settings) -> Worker:
     """The composition root of an edge."""
     traced = stack.enter_context(tracing.export_traces("quotecast-edge"))
-    draining, bus = asyncio.Event(), RelayBus(settings.origin, settings.origin_secret)
+    draining, bus = asyncio.Event(), RemoteBus(settings.origin, settings.origin_secret)
     services = _services(bus, settings, draining)
     window = await stack.enter_async_context(window_of(settings)) if settings.redis_url else WindowAlone()
     throttle = make_throttle(
@@ -204,7 +204,7 @@ def is_local(table: Table, scope: Scope) -> bool:
     return is_ambiguous(scope) or (route is not None and not route.moments(scope["query_string"]))
 
 
-def _services(bus: RelayBus, settings: Settings, draining: asyncio.Event) -> MarketServices:
+def _services(bus: RemoteBus, settings: Settings, draining: asyncio.Event) -> MarketServices:
     mirrors, documents = {feed: Mirror(feed) for feed in Feed}, Documents()
     return MarketServices(
         mirrors=mirrors,

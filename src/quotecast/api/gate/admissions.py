@@ -9,8 +9,8 @@ from typing import Final, Protocol
 
 from msgspec import Struct, field
 
-from quotecast.access.book import Holder
 from quotecast.access.grant import Grant
+from quotecast.access.key_book import Holder
 from quotecast.access.key_text import PREFIX, digest, is_ticket, parse
 from quotecast.access.request_state import request_state
 from quotecast.api.market.services import MarketServices

@@ -13,9 +13,9 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from quotecast.access.book import Holder
 from quotecast.access.errors import FeedOutOfPlan, LiveOutOfPlan, OutOfScope, SocketsInUse
 from quotecast.access.grant import Grant
+from quotecast.access.key_book import Holder
 from quotecast.access.key_text import is_ticket
 from quotecast.access.keys import Key
 from quotecast.access.plans import ANONYMOUS, UNLIMITED, USER, Plan, of_everybody

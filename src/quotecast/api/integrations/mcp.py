@@ -14,7 +14,7 @@ from quotecast.errors import Busy
 PATH: Final = "/mcp"
 
 
-def mcp_route(door: App) -> ASGIRouteHandler:
+def mcp_route(app: App) -> ASGIRouteHandler:
     """Returns the route in front of the MCP application, which takes POST requests only."""
 
     # The calls of its tools come through the gate themselves.
@@ -24,7 +24,7 @@ def mcp_route(door: App) -> ASGIRouteHandler:
             # The server never sends anything unasked, so it has no stream to open with GET.
             raise MethodNotAllowedException(headers={"allow": "POST"})
         try:
-            await door(scope, receive, send)
+            await app(scope, receive, send)
         except TimeoutError:
             raise Busy from None
 

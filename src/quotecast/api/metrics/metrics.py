@@ -13,9 +13,9 @@ from quotecast.api.limits.requests import Requests
 from quotecast.api.metrics import account_metrics, key_metrics
 from quotecast.cache.redis import RedisCache
 from quotecast.database.database import Database
+from quotecast.feed.bus_listener import BusListener
 from quotecast.feed.hub import Hub
 from quotecast.feed.mirror import Mirror
-from quotecast.feed.relay import Relay
 from quotecast.limits.alone import WindowAlone
 from quotecast.limits.window import Window
 from quotecast.mcp.calls import Calls
@@ -23,8 +23,8 @@ from quotecast.observe.metrics import counter, gauge, histogram
 from quotecast.providers.transport import outcomes
 from quotecast.stream.endpoint import ALL, REPLAY, Streams
 from quotecast.stream.handshakes import REASONS
+from quotecast.stream.occupancy import Occupancy
 from quotecast.stream.relays import Relays
-from quotecast.stream.room import Room
 
 _STATES = ("live", "stale", "down")
 
@@ -37,8 +37,8 @@ class WorkerParts(Struct, frozen=True, kw_only=True):
     #: Hubs by the name of their feed; `stocks-delayed` is that of delayed plans.
     hubs: Mapping[str, Hub]
     streams: Streams
-    room: Room
-    relay: Relay
+    occupancy: Occupancy
+    relay: BusListener
     relays: Relays
     #: The clock of the mirrors' `heard_at`, in seconds.
     monotonic: Callable[[], float]
@@ -62,8 +62,8 @@ def feed_families(worker: WorkerParts) -> Iterator[Metric]:
     mirrors = {feed: hub.mirror for feed, hub in worker.hubs.items()}
     yield from _http(worker.requests)
     yield from _limits(worker.window)
-    yield from _connections(worker.room)
-    yield from _handshakes(worker.hubs, worker.streams, worker.room)
+    yield from _connections(worker.occupancy)
+    yield from _handshakes(worker.hubs, worker.streams, worker.occupancy)
     yield from _fan_out(worker.hubs, worker.streams)
     yield from _feeds(mirrors, worker.monotonic())
     yield from _bus(worker.relay)
@@ -116,8 +116,8 @@ def _limits(window: Window | WindowAlone) -> Iterator[Metric]:
     yield counter("limit_failures", "Calls of the limiter's script that failed.", counts.failures)
 
 
-def _connections(room: Room) -> Iterator[Metric]:
-    open_now = {("feed",): room.feeds, ("http",): room.http, ("silent",): room.silent}
+def _connections(occupancy: Occupancy) -> Iterator[Metric]:
+    open_now = {("feed",): occupancy.feeds, ("http",): occupancy.http, ("silent",): occupancy.silent}
     yield gauge(
         "connections",
         "Public connections, by what they carry; HTTP on a port of its own is not counted.",
@@ -127,18 +127,18 @@ def _connections(room: Room) -> Iterator[Metric]:
     yield gauge(
         "connections_limit",
         "Connections at once that memory and open files allow.",
-        {("feed",): room.capacity.feeds, ("http",): room.capacity.http},
+        {("feed",): occupancy.capacity.feeds, ("http",): occupancy.capacity.http},
         ["kind"],
     )
     yield counter(
         "connections_refused",
         "Connections beyond the capacity: HTTP answered 503, and silent ones closed.",
-        {(kind,): room.turned_away[kind] for kind in ("http", "silent")},
+        {(kind,): occupancy.turned_away[kind] for kind in ("http", "silent")},
         ["kind"],
     )
 
 
-def _handshakes(hubs: Mapping[str, Hub], streams: Streams, room: Room) -> Iterator[Metric]:
+def _handshakes(hubs: Mapping[str, Hub], streams: Streams, occupancy: Occupancy) -> Iterator[Metric]:
     yield counter(
         "feed_connects",
         "Connections accepted; `all`: of the socket of all feeds; `replay`: of recorded ones.",
@@ -148,7 +148,7 @@ def _handshakes(hubs: Mapping[str, Hub], streams: Streams, room: Room) -> Iterat
     yield counter(
         "feed_handshakes_refused",
         "Handshakes refused, by reason; `worker_full` and `address_full`: capacity.",
-        {(reason,): room.refused[reason] + streams.clients.refused[reason] for reason in REASONS},
+        {(reason,): occupancy.refused[reason] + streams.clients.refused[reason] for reason in REASONS},
         ["reason"],
     )
     yield counter(
@@ -258,7 +258,7 @@ def _last_update(mirror: Mirror) -> float | None:
     return datetime.fromisoformat(text).timestamp() if text else None
 
 
-def _bus(relay: Relay) -> Iterator[Metric]:
+def _bus(relay: BusListener) -> Iterator[Metric]:
     counts = relay.statistics()
     yield counter("bus_batches", "Batches read.", counts["batches"])
     yield counter("bus_reloads", "Loads of a feed's whole state.", counts["reloads"])

@@ -43,7 +43,7 @@ class WorkerReporter:
         rate, self._requests = (total - self._requests) / max(seconds, 0.001), total
         return WorkerReport(
             sockets=sum(clients.sockets.values()),
-            http=worker.room.http,
+            http=worker.occupancy.http,
             requests=total,
             requests_per_second=round(rate, 1),
             lag_seconds=round(lag_seconds, 4),
@@ -53,7 +53,7 @@ class WorkerReporter:
             keys=_keys(worker, clients),
             slow=slowest(clients, MAX_ENTRIES, worker.monotonic()),
             limits=_limits(worker.requests),
-            handshakes_refused=dict((worker.room.refused + clients.refused).most_common(_MOST_COUNTS)),
+            handshakes_refused=dict((worker.occupancy.refused + clients.refused).most_common(_MOST_COUNTS)),
             expelled=sum(hub.statistics()["expelled"] for hub in worker.hubs.values()),
             logins=dict(worker.logins.outcomes),
         )

@@ -36,12 +36,12 @@ from quotecast.api.views.views import Views
 from quotecast.api.worker.account_services import open_accounts, window_of
 from quotecast.asgi import App
 from quotecast.bus.redis import RedisBus
-from quotecast.bus.relay import RelayBus
+from quotecast.bus.remote import RemoteBus
 from quotecast.cache.redis import RedisCache
+from quotecast.feed.bus_listener import BusListener
 from quotecast.feed.documents import Documents
 from quotecast.feed.hub import Hub
 from quotecast.feed.mirror import Mirror
-from quotecast.feed.relay import Relay
 from quotecast.history.opening import open_store
 from quotecast.history.reader import StoredBars
 from quotecast.history.segments import Store
@@ -59,9 +59,9 @@ from quotecast.stream.capacity import OWN_FILES, Capacity, capacity, memory, ope
 from quotecast.stream.endpoint import Streams
 from quotecast.stream.feed_hubs import FeedHubs
 from quotecast.stream.hubs import hub_of
+from quotecast.stream.occupancy import Occupancy
 from quotecast.stream.relays import Relays
 from quotecast.stream.replay import Replays
-from quotecast.stream.room import Room
 from quotecast.users.tokens import Claims
 
 Check = Callable[[], Awaitable[str]]
@@ -191,7 +191,7 @@ def in_front(routed: Litestar, throttle: Throttle, settings: Settings) -> App:
 
 
 def make_parts(
-    bus: RedisBus | RelayBus,
+    bus: RedisBus | RemoteBus,
     services: MarketServices,
     window: Window | WindowAlone,
     http: App,
@@ -219,8 +219,8 @@ def make_parts(
             replays=replays,
             relays=relays,
         ),
-        room=Room(capacity_of(settings)),
-        relay=Relay(bus, mirrors, services.documents, on_message=relays.publish),
+        occupancy=Occupancy(capacity_of(settings)),
+        relay=BusListener(bus, mirrors, services.documents, on_message=relays.publish),
         relays=relays,
         monotonic=time.monotonic,
     )

@@ -8,10 +8,10 @@ from msgspec import Struct
 
 from quotecast.api.views.delayed import DelayedMarket
 from quotecast.bus.redis import RedisBus
+from quotecast.feed.bus_listener import BusListener
 from quotecast.feed.documents import Documents
 from quotecast.feed.hub import Hub
 from quotecast.feed.mirror import Mirror
-from quotecast.feed.relay import Relay
 from quotecast.market.feeds import Feed
 from quotecast.settings.model import Settings
 from quotecast.settings.plans import delayed_prefix
@@ -36,7 +36,7 @@ async def delayed_feeds(settings: Settings, feeds: Iterable[Feed]) -> AsyncItera
     bus = RedisBus(settings.redis_url, delayed_prefix(settings))
     mirrors, documents = {feed: Mirror(feed) for feed in Feed}, Documents()
     hubs = {feed: hub_of(mirrors[feed], settings.heartbeat_ms, late_seconds=seconds) for feed in feeds}
-    relay = Relay(bus, {feed: hub.mirror for feed, hub in hubs.items()}, documents)
+    relay = BusListener(bus, {feed: hub.mirror for feed, hub in hubs.items()}, documents)
     try:
         yield DelayedFeeds(DelayedMarket(mirrors, documents, seconds), hubs, [relay.run()])
     finally:

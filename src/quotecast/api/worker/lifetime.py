@@ -80,7 +80,7 @@ async def _serve_until_stopped(worker: Worker, serves: asyncio.Event, scraped: s
     built = build_time(folder)
     pages = Pages(worker.app, built_pages(folder, with_admin=worker.with_admin))
     builds = [pages.follow_builds(folder, built, with_admin=worker.with_admin)] if can_build(folder) else []
-    servers = open_servers(pages, worker.app, settings, parts.room, parts.streams.drain)
+    servers = open_servers(pages, worker.app, settings, parts.occupancy, parts.streams.drain)
     async with run_loops(*builds), servers as ended:
         serves.set()
         await _wait_for_first(ended, stop, first)
@@ -96,14 +96,14 @@ async def _serve_until_stopped(worker: Worker, serves: asyncio.Event, scraped: s
 
 
 def _introduction(worker: Worker) -> str:
-    settings, services, most = worker.settings, worker.services, worker.parts.room.capacity
+    settings, services, most = worker.settings, worker.services, worker.parts.occupancy.capacity
     infos = {feed: services.mirrors[feed].info for feed in services.configured()}
     simulated = ", ".join(feed for feed, info in infos.items() if info and info.simulated)
     note = f"; simulated data: {simulated}" if simulated else ""
     feeds = f", feeds on ws://{settings.host}:{settings.feed_port}" if settings.feed_port else ""
     served = f"{', '.join(infos) or 'no feed'}{note}{worker.notes}"
-    room = f"; at most {most.feeds:,} feeds ({most.reason})"
-    return f"{worker.name} on http://{settings.host}:{settings.port}{feeds}: {served}{room}"
+    most_feeds = f"; at most {most.feeds:,} feeds ({most.reason})"
+    return f"{worker.name} on http://{settings.host}:{settings.port}{feeds}: {served}{most_feeds}"
 
 
 async def _announce(line: str, *tasks: asyncio.Task[None]) -> None:

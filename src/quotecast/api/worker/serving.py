@@ -22,7 +22,7 @@ from quotecast.stream.listeners import (
     listeners_of,
     serve_feeds,
 )
-from quotecast.stream.room import Room
+from quotecast.stream.occupancy import Occupancy
 
 #: Bytes of a request's head; granian answers 431 to a longer one.
 MAX_HEAD_BYTES: Final = 32 * 1024
@@ -34,7 +34,7 @@ _LIMIT_SECONDS: Final = 1.0
 
 @contextlib.asynccontextmanager
 async def open_servers(
-    http: App, feeds: App, settings: Settings, room: Room, drain: Callable[[], Awaitable[None]]
+    http: App, feeds: App, settings: Settings, occupancy: Occupancy, drain: Callable[[], Awaitable[None]]
 ) -> AsyncIterator[asyncio.Task[None]]:
     """Serves until the context ends; the task ends early only when granian fails. Raises ServerFailedError.
 
@@ -45,16 +45,16 @@ async def open_servers(
     port.
     """
     if settings.feed_port:
-        async with _granian(http, settings.host, settings.port, room.capacity.http) as ended:
-            async with serve_feeds(feeds, settings.host, settings.feed_port, room):
+        async with _granian(http, settings.host, settings.port, occupancy.capacity.http) as ended:
+            async with serve_feeds(feeds, settings.host, settings.feed_port, occupancy):
                 await _limit_unread_bytes(settings.port, ended)
                 yield ended
             await drain()
         return
     with _reserved_port() as port:
-        front = Front(connection_factory(feeds, room), port, room)
+        front = Front(connection_factory(feeds, occupancy), port, occupancy)
         # The front refuses connections before granian lets clients wait.
-        most = room.capacity.http + 2 * SPARE_CONNECTIONS
+        most = occupancy.capacity.http + 2 * SPARE_CONNECTIONS
         async with _granian(front.with_client_addresses(http), LOOPBACK, port, most) as ended:
             await _wait_until_listening(port, ended)
             async with front.listen(settings.host, settings.port):

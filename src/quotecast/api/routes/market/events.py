@@ -1,6 +1,6 @@
 """Event streams of the feeds, as OpenAPI shows them, and the answers to the requests that they refuse.
 
-`quotecast.stream.events` serves the streams in front of the routes.
+`quotecast.stream.event_stream` serves the streams in front of the routes.
 """
 
 from collections.abc import Mapping

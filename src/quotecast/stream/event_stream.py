@@ -28,8 +28,8 @@ from quotecast.errors import (
 )
 from quotecast.feed.client import ClientSession
 from quotecast.feed.commands import CommandError, Query, names_of
-from quotecast.feed.events import EVENTS, GZIP_HEADER, retry_line, unchunked
 from quotecast.feed.frames import Limits
+from quotecast.feed.sse import EVENTS, GZIP_HEADER, retry_line, unchunked
 from quotecast.framing import Frame
 from quotecast.market.feeds import Feed
 from quotecast.stream.client import Client, ConnectionEnded, Socket, connection_id

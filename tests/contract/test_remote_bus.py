@@ -13,8 +13,8 @@ from quotecast.bus.base import NEWS, Batch, Beat, Document, DocumentChanged, Sto
 from quotecast.bus.redis import RedisBus
 from quotecast.bus.wire import encode_change
 from quotecast.errors import BusError, UnreadableState
+from quotecast.feed.bus_listener import BusListener
 from quotecast.feed.mirror import Mirror
-from quotecast.feed.relay import Relay
 from quotecast.market.feeds import Feed
 from support.made.documents import article, news_of
 from support.made.market import INFO, state_of, stock
@@ -156,7 +156,7 @@ async def test_a_hole_is_healed_by_a_load(bus: RedisBus, origin: Origin) -> None
     """A worker on a relay that missed a batch notices the gap in numbers, and loads the state."""
     await lead(bus)
     mirror = Mirror(Feed.STOCKS)
-    relay = Relay(origin.reader(), {Feed.STOCKS: mirror})
+    relay = BusListener(origin.reader(), {Feed.STOCKS: mirror})
     following = asyncio.create_task(relay.run())
     try:
         await until(lambda: mirror.mark.seq == 1)

@@ -10,7 +10,7 @@ import httpx
 
 from quotecast.api.integrations.mcp import mcp_route
 from quotecast.asgi import App, respond
-from quotecast.mcp.door import Door
+from quotecast.mcp.app import McpApp
 from quotecast.settings.model import Settings
 from support.made.factories import client_of, empty_mirrors, services
 
@@ -35,11 +35,11 @@ class Sdk:
         yield self._app
 
 
-DOORS: dict[str, Door] = {}
+APPS: dict[str, McpApp] = {}
 
 
 async def open_door(scope: Any, receive: Any, send: Any) -> None:
-    await DOORS["current"](scope, receive, send)
+    await APPS["current"](scope, receive, send)
 
 
 #: One route for all tests: the application's documents are made once for the same routes.
@@ -56,10 +56,10 @@ async def hang(*_: Any) -> None:
 
 @contextlib.asynccontextmanager
 async def serving(sdk: Sdk, mcp: Any = "auto", seconds: float = 30) -> AsyncIterator[httpx.AsyncClient]:
-    """Gives a client of all routes, with a door on `/mcp`."""
-    door = Door(Settings(mcp=mcp), answer, load=sdk.load, seconds=seconds)
-    DOORS["current"] = door
-    running = asyncio.create_task(door.run())
+    """Gives a client of all routes, with the application of `/mcp`."""
+    app = McpApp(Settings(mcp=mcp), answer, load=sdk.load, seconds=seconds)
+    APPS["current"] = app
+    running = asyncio.create_task(app.run())
     try:
         async with client_of(services(empty_mirrors()), extra_handlers=[ROUTE]) as client:
             yield client

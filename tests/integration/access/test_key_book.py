@@ -8,10 +8,10 @@ from typing import Any, Final
 import asyncpg
 import pytest
 
-from quotecast.access import book as books
+from quotecast.access import key_book as books
 from quotecast.access import storage
-from quotecast.access.book import GRACE_SECONDS, LOOKUPS_PER_MINUTE, POLL_SECONDS, KeyBook
 from quotecast.access.errors import InvalidKey
+from quotecast.access.key_book import GRACE_SECONDS, LOOKUPS_PER_MINUTE, POLL_SECONDS, KeyBook
 from quotecast.access.keys import Scope
 from quotecast.access.plans import UNLIMITED, Plan
 from quotecast.database import migrations

@@ -25,7 +25,7 @@ def _import_http() -> Any:
     return importlib.import_module("quotecast.mcp.http")
 
 
-class Door:
+class McpApp:
     """ASGI application of `/mcp`; it works while `run` does.
 
     `service` is the application that tools read from, and `load` returns the module that needs the SDK.

@@ -15,10 +15,11 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import InvalidStatus, WebSocketException
 from websockets.typing import Subprotocol
 
-from quotecast.bus import relay_wire, wire
+from quotecast.bus import remote_wire as relay_wire
+from quotecast.bus import wire
 from quotecast.bus.answers import snapshot_of
 from quotecast.bus.base import Document, Message, Snapshot
-from quotecast.bus.relay_wire import Answer, Question
+from quotecast.bus.remote_wire import Answer, Question
 from quotecast.bus.subscription import SILENCE_SECONDS
 from quotecast.errors import BusError, UnreadableState
 from quotecast.market.feeds import Feed
@@ -162,7 +163,7 @@ class _Line:
             self._messages.put_nowait((message, len(data)))
 
 
-class RelayBus:
+class RemoteBus:
     """A BusReader on the bus of the origin at `url`; that protocol says what each call guarantees.
 
     `url` is the origin's address, such as wss://quotes.example.com. Questions need an open `listen`.

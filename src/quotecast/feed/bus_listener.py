@@ -30,7 +30,7 @@ CHECK_SECONDS: Final = 1.0
 log = structlog.get_logger()
 
 
-class Relay:
+class BusListener:
     """Applies the bus to `mirrors` and `documents`; `clock` is monotonic, `wall_clock` Unix time.
 
     `on_message` gets every message first.

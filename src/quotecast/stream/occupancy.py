@@ -10,11 +10,11 @@ from quotecast.stream.capacity import FILES_FORWARDED, SPARE_CONNECTIONS, Capaci
 RETRY_SECONDS: Final = 5
 
 
-class Room:
+class Occupancy:
     """The connections of one worker, by kind.
 
     A connection is silent until its first bytes say whether it is a feed or HTTP. When open files run short,
-    the room closes the oldest silent connection to make room for a newer one. It never closes feeds and HTTP.
+    the worker closes the oldest silent connection for a newer one. It never closes feeds and HTTP.
     """
 
     def __init__(self, capacity: Capacity | None = None) -> None:
@@ -22,7 +22,7 @@ class Room:
         self.http = 0
         #: Refused handshakes by reason.
         self.refused: Counter[str] = Counter()
-        #: Connections that the room refused or closed, by kind.
+        #: Connections that the worker refused or closed, by kind.
         self.turned_away: Counter[str] = Counter()
         self._feeds: set[asyncio.Transport] = set()
         self._silent: dict[asyncio.Transport, None] = {}
