@@ -28,9 +28,9 @@ QUOTE: Wire = {
 }
 INFO: Wire = {"provider": "test"}
 HEAD: Wire = {"feed": "stocks", "epoch": EPOCH, "seq": 2}
-#: Messages of version 1, without the fields that it omits when empty.
+#: Messages of version 1, of release 0.1.0, without the fields that it omits when empty.
 MESSAGES: list[Wire] = [
-    HEAD | {"type": "batch", "changes": [{"quote": QUOTE | {"price": 101.0}}]},
+    HEAD | {"type": "batch", "changes": [{"quote": QUOTE | {"price": 101.0}, "key": "AAPL"}]},
     HEAD | {"type": "beat", "info": INFO},
     {"type": "document", "feed": "stocks", "name": "news", "digest": "d"},
 ]

@@ -156,7 +156,8 @@ _BARS: Final = FeedBars(
     symbol="gram-altin",
     example=examples.DOVIZ_BARS,
     about=(
-        "Returns the newest `limit` bars, or all if there are fewer. Days, weeks and months are Istanbul's.\n\n"
+        "Returns the newest `limit` bars, or all if there are fewer. Days, weeks and months are "
+        "Istanbul's.\n\n"
         "The service makes these bars from its own quotes: they are of selling prices, begin when it first "
         "ran, and have no volume. Minutes without a change have no bar. The last bar's close is the current "
         "price."
