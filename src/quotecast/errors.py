@@ -53,7 +53,7 @@ class UnknownParameter(InvalidValue):
     remedy = "correct the name"
 
     def __init__(self, name: str, meant: str) -> None:
-        super().__init__(name, f"No such parameter; did you mean {meant}?")
+        super().__init__(name, f"There is no such parameter; did you mean {meant}?")
 
 
 class InvalidRows(InvalidValue):

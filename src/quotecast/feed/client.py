@@ -180,7 +180,7 @@ class ClientSession:
             if name in self._refusals:
                 raise CommandError(self._refusals[name], 403)  # noqa: TRY301 - answered here
             if name not in self.feeds:
-                raise CommandError(f"this service has no provider for the feed {name}", 404)  # noqa: TRY301 - answered here
+                raise CommandError(f"This service has no provider for the feed {name}", 404)  # noqa: TRY301 - answered here
             return self.feeds[name].obey(command_of(asked) if isinstance(asked, Query) else asked)
         except CommandError as refusal:
             return [self._refuse(refusal, request, self._label(name))]

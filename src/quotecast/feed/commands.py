@@ -98,10 +98,10 @@ def decode(message: str | bytes, encoding: Encoding) -> Command:
     """Returns a client's command. Raises CommandError."""
     packed = isinstance(message, bytes)
     if packed and encoding.notation != "msgpack":
-        raise CommandError("commands are JSON in text messages")
+        raise CommandError("Commands must be JSON in text messages")
     size = len(message) if isinstance(message, bytes) else len(message.encode("utf-8", "surrogatepass"))
     if size > MAX_MESSAGE_BYTES:
-        raise CommandError(f"at most {MAX_MESSAGE_BYTES} bytes per message")
+        raise CommandError(f"A message may have at most {MAX_MESSAGE_BYTES} bytes")
     try:
         if isinstance(message, bytes):
             command = _packed_commands.decode(message)
@@ -155,7 +155,7 @@ def names_of(symbols: str | None) -> list[str] | Literal["all"]:
 def command_of(query: Query) -> Command:
     """Returns the subscription that an address asks for. Raises CommandError."""
     if query.unknown is not None:
-        raise CommandError(f"{query.unknown}: No such parameter; did you mean {query.meant}?")
+        raise CommandError(f"{query.unknown}: There is no such parameter; did you mean {query.meant}?")
     return Command(
         "subscribe",
         names_of(query.symbols),
@@ -183,10 +183,10 @@ def require_fields(given: list[str] | str, known: tuple[str, ...]) -> tuple[str,
     if isinstance(given, str):
         return None
     if not given:
-        raise CommandError("fields: needs a name, or all")
+        raise CommandError("fields: Must name a field, or be all")
     unknown = next((name for name in given if name not in known), None)
     if unknown is not None:
-        raise CommandError(f'fields: unknown "{unknown[:64]}"; known are {", ".join(known)}')
+        raise CommandError(f'fields: There is no "{unknown[:64]}"; there are {", ".join(known)}')
     return tuple(name for name in known if name in given)
 
 
@@ -237,4 +237,4 @@ def require_interval(interval: int | None, present: int) -> int:
 
 
 def _interval_rule() -> str:
-    return f"interval is one of {', '.join(map(str, INTERVALS))} milliseconds"
+    return f"interval: Must be one of {', '.join(map(str, INTERVALS))} milliseconds"

@@ -65,7 +65,7 @@ class GridSession(ClientSession):
                 self.close_code = CloseCode.NO_DATA
                 return []
             if len(symbols) > self._limits.symbols:
-                raise CommandError(f"at most {self._limits.symbols} symbols per connection")  # noqa: TRY301 - answered here
+                raise CommandError(f"A connection may have at most {self._limits.symbols} symbols")  # noqa: TRY301 - answered here
             cleared = session.obey(Command("unsubscribe", "all"))
             return [*cleared, *session.obey(Command("subscribe", symbols))]
         except CommandError as refusal:
@@ -75,7 +75,7 @@ class GridSession(ClientSession):
 def _symbols_of(message: str | bytes) -> list[str] | str | None:
     """Returns the symbols of a message, or `all`; None if it names none. Raises CommandError."""
     if isinstance(message, bytes) or len(message) > MAX_MESSAGE_BYTES:
-        raise CommandError("messages are JSON in text")
+        raise CommandError("Messages must be JSON in text")
     try:
         params = _decode(message).params
     except (msgspec.DecodeError, RecursionError, UnicodeError):

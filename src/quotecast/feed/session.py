@@ -69,7 +69,7 @@ class FeedSession:
 
     def _subscribe(self, command: Command) -> list[Frame]:
         if command == Command("subscribe", id=command.id, snapshot=command.snapshot, feed=command.feed):
-            raise CommandError("subscribe needs symbols, a list or all")
+            raise CommandError("subscribe must have `symbols`: a list, or all")
         self._require_data(command)
         subscription = self.subscription
         interval = require_interval(command.interval, self.interval)
@@ -77,7 +77,7 @@ class FeedSession:
         form = self._form(command)
         bars_since = None if command.bars_since is None else require_time(command.bars_since)
         if bars_since is not None and form.bars is None:
-            raise CommandError("barsSince needs bars")
+            raise CommandError("barsSince must come with `bars`")
         added, rejected = self._resolve(command.symbols)
         wanted = self._union(added)
         self.interval = interval
@@ -99,7 +99,7 @@ class FeedSession:
         among_feeds = self.subscription.form.label is not UNSET
         if not self.mirror.loaded and (names or (among_feeds and command.since is not None)):
             code = 503 if among_feeds else 400
-            raise CommandError("the feed has no data yet", code)
+            raise CommandError("The feed has no data yet", code)
 
     def _require_rights(self, command: Command, interval: int) -> None:
         """Raises CommandError for a command beyond the bounds of this connection."""
@@ -111,7 +111,7 @@ class FeedSession:
         if command.bars not in {None, "none"} and not limits.bars:
             raise CommandError(limits.refusal("has no bars"), 403)
         if isinstance(command.symbols, str) and limits.only:
-            raise CommandError("this API key is for named symbols: subscribe to names", 403)
+            raise CommandError("This API key is limited to certain symbols; subscribe to them by name", 403)
         if isinstance(command.symbols, str) and limits.is_narrow:
             most = f"has at most {limits.symbols} symbols per socket, so not all"
             raise CommandError(limits.refusal(most), 403)
@@ -209,9 +209,9 @@ class FeedSession:
     def _unsubscribe(self, command: Command) -> list[Frame]:
         subscription = self.subscription
         if command.symbols is None:
-            raise CommandError("unsubscribe needs symbols, a list or all")
+            raise CommandError("unsubscribe must have `symbols`: a list, or all")
         if isinstance(command.symbols, list) and subscription.wanted is None:
-            raise CommandError("already subscribed to all symbols; unsubscribe from `all` first")
+            raise CommandError("All symbols are subscribed already; unsubscribe from `all` first")
         # The client must hear of symbols that left a group before the set changes.
         opening = subscription.advance()
         if isinstance(command.symbols, str) or subscription.wanted is None:
@@ -230,7 +230,7 @@ class FeedSession:
             return None, []
         most = NAMES_PER_SYMBOL * self._limits.symbols
         if len(symbols or ()) > most:
-            raise CommandError(f"at most {most} names per command")
+            raise CommandError(f"A command may have at most {most} names")
         names = symbols or []
         if ":" in "".join(names):
             named = self.mirror.keys_named(name for name in names if ":" not in name)
@@ -262,7 +262,7 @@ class FeedSession:
         if limits.is_narrow and len(self.mirror.keys_of(joined)) > limits.symbols:
             raise CommandError(limits.refusal(f"has at most {limits.symbols} symbols per socket"), 403)
         if len(joined) > limits.symbols:
-            raise CommandError(f"at most {limits.symbols} symbols per connection")
+            raise CommandError(f"A connection may have at most {limits.symbols} symbols")
         return joined
 
     def _acknowledgement(self, request: Id, rejected: Sequence[Rejected] = ()) -> Frame:

@@ -150,7 +150,9 @@ def read_arguments(kind: type[A], given: Mapping[str, Any]) -> A:
     """Returns the checked arguments. Raises Refused with the name of the wrong one."""
     names = [field.name for field in fields(kind)]
     if unknown := sorted({*given} - {*names}):
-        raise Refused(f"{unknown[0]}: No such argument; there are: {', '.join(names) or 'none'}", 422)
+        raise Refused(
+            f"{unknown[0]}: There is no such argument; there are: {', '.join(names) or 'none'}", 422
+        )
     if not _is_encodable(given):
         raise Refused("The arguments hold half of a character (a lone surrogate)", 422)
     try:

@@ -168,7 +168,7 @@ async def test_a_service_that_is_not_there_is_one_line() -> None:
 
 
 async def test_a_refused_feed_is_one_line() -> None:
-    error = {"type": "error", "code": 404, "detail": "this service has no provider for the feed market"}
+    error = {"type": "error", "code": 404, "detail": "This service has no provider for the feed market"}
     async with MisbehavingFeed([error]) as feed:
         code, _, err = await run(feed.url, "--seconds", "60")
     assert (code, len(err.splitlines())) == (1, 1)

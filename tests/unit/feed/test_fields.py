@@ -55,9 +55,9 @@ def test_all_fields_are_the_default(mirror: Mirror, fields: str) -> None:
 @pytest.mark.parametrize(
     ("fields", "detail"),
     [
-        ("price,prize", f'fields: unknown "prize"; known are {", ".join(moving_fields(Feed.STOCKS))}'),
-        ("name", f'fields: unknown "name"; known are {", ".join(moving_fields(Feed.STOCKS))}'),
-        ("", "fields: needs a name, or all"),
+        ("price,prize", f'fields: There is no "prize"; there are {", ".join(moving_fields(Feed.STOCKS))}'),
+        ("name", f'fields: There is no "name"; there are {", ".join(moving_fields(Feed.STOCKS))}'),
+        ("", "fields: Must name a field, or be all"),
     ],
 )
 def test_a_field_that_does_not_move_is_an_error(mirror: Mirror, fields: str, detail: str) -> None:

@@ -243,5 +243,5 @@ def test_a_list_that_is_too_long_costs_no_look_up(mirror: Mirror, monkeypatch: p
     monkeypatch.setattr(mirror, "find", looked_up.append)
     for action in ("subscribe", "unsubscribe"):
         (frame,) = answers_to(session, action=action, symbols=["A", "B", "C", "D", "E"])
-        assert (frame["type"], frame["detail"]) == ("error", "at most 4 names per command")
+        assert (frame["type"], frame["detail"]) == ("error", "A command may have at most 4 names")
     assert looked_up == []

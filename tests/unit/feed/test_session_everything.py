@@ -44,7 +44,7 @@ def test_in_a_command_a_list_names_symbols(symbols: Any, subscribed: Any) -> Non
         ({"action": "subscribe", "symbols": "AAPL"}, "symbols: Must be a list of symbols, or all"),
         ({"action": "subscribe", "symbols": 3}, "symbols: Must be a list of symbols, or all"),
         ({"action": "subscribe", "fields": 3}, "fields: Must be a list of fields, or all"),
-        ({"action": "subscribe", "fields": []}, "fields: needs a name, or all"),
+        ({"action": "subscribe", "fields": []}, "fields: Must name a field, or be all"),
         ({"action": "dance"}, "action: Must be one of subscribe, unsubscribe, list, ping"),
         ({"action": "ping", "id": None, "since": 3}, "since: Must be text, not a whole number"),
         ({}, "action: Missing"),

@@ -70,7 +70,7 @@ def test_no_interval_is_offered_that_a_feed_refuses() -> None:
         (Quotes, {"symbols": []}, "symbols: Must have at least 1 item"),
         (Quotes, {"symbols": ["A"] * 51}, "symbols: Must have at most 50 items"),
         (Quotes, {"symbols": ["A" * 33]}, "symbols[0]: Must have at most 32 characters"),
-        (Quotes, {"symbol": "AAPL"}, "symbol: No such argument; there are: symbols, feed"),
+        (Quotes, {"symbol": "AAPL"}, "symbol: There is no such argument; there are: symbols, feed"),
         (Quotes, {"symbols": ["A"], "feed": "bonds"}, "feed: Must be one of stocks, crypto, doviz"),
         (Bars, {"symbol": "A", "limit": 201}, "limit: Must be at most 200"),
         (Quotes, {"symbols": "[nope"}, "symbols: Must be a list, not text"),
@@ -78,7 +78,7 @@ def test_no_interval_is_offered_that_a_feed_refuses() -> None:
         (Bars, {"symbol": "A", "limit": 3.5}, "limit: Must be a whole number, not a decimal number"),
         (Bars, {"symbol": "A", "limit": "9"}, "limit: Must be a whole number, not text"),
         (Quotes, {"symbols": ["\ud800"]}, "The arguments hold half of a character (a lone surrogate)"),
-        (Arguments, {"feed": "stocks"}, "feed: No such argument; there are: none"),
+        (Arguments, {"feed": "stocks"}, "feed: There is no such argument; there are: none"),
     ],
 )
 def test_a_wrong_argument_is_named_with_what_is_right(

@@ -36,7 +36,7 @@ def refused(answer: httpx.Response) -> tuple[str, str]:
 async def test_a_name_like_a_known_one_is_an_error(
     service: BarService, path: str, name: str, meant: str
 ) -> None:
-    assert refused(await service.get(path)) == (name, f"No such parameter; did you mean {meant}?")
+    assert refused(await service.get(path)) == (name, f"There is no such parameter; did you mean {meant}?")
 
 
 @pytest.mark.parametrize(
