@@ -46,16 +46,16 @@ _NO_STORE: Final = (b"cache-control", b"no-store")
 class Middleware:
     """ASGI application around the routed one; every HTTP answer leaves through it.
 
-    - The edge echoes an `X-Request-ID` that is short and harmless, or makes one; routes find it in its state.
+    - It echoes an `X-Request-ID` that is short and harmless, or makes one; routes find it in its state.
     - Browsers may read public answers from `cors_origins`. Answers of paths that begin with one of `private`
       are for `account_origins`, with `local_accounts` also for pages of the browser's own machine, and no
       cache stores them.
-    - The edge calls `observers` for every request; `clock` counts seconds from any origin.
+    - It calls `observers` for every request; `clock` counts seconds from any origin.
     - It answers preflights on every path itself; they reach neither routes nor limits.
     - It routes HEAD as GET and answers without the body; `Allow` names HEAD wherever it names GET.
     - A body has `body_seconds` to arrive. After that the request is answered 408; a truncated body is 400.
     - An answer waits for the rest of the body, or closes the connection.
-    - The edge answers 400 to a request that a proxy may understand differently, and closes its
+    - It answers 400 to a request that a proxy may understand differently, and closes its
       connection.
     - It answers 404 to a path that no resource can have, before routing; repeated slashes count as one.
     - It refuses a WebSocket from an origin outside `websocket_origins` with 403. Clients that are no browsers

@@ -148,7 +148,7 @@ def replayable() -> list[Parameter]:
 
 
 def answer(value: Any, status: int = 200, *more: Header) -> Answer:
-    """Returns a JSON answer for one client, perhaps with more headers; the edge adds `no-store`.
+    """Returns a JSON answer for one client, perhaps with more headers; the middleware adds `no-store`.
 
     Compression is safe: the answer contains no secret that an attacker could guess by length (BREACH).
     """

@@ -83,7 +83,7 @@ def build_app(
 
     Without `admin` it has no routes for operators.
 
-    No route answers HEAD: the edge in front turns HEAD into GET.
+    No route answers HEAD: the middleware in front turns HEAD into GET.
     """
     handlers: list[Any] = [*routers, *([operators.ROUTER] if admin else []), *extra_handlers]
     documents = _documents(*handlers)
