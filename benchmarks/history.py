@@ -22,7 +22,7 @@ from quotecast.bus.base import FeedInfo
 from quotecast.feed.past import apply_message, mirror_at
 from quotecast.history.folder import Folder
 from quotecast.history.playback import Playback, span_of
-from quotecast.history.recorder import Recorder
+from quotecast.history.recorder import SegmentRecorder
 from quotecast.history.segments import SUFFIX, segment_name
 from quotecast.ingest.ledger import Ledger
 from quotecast.market.feeds import Feed
@@ -48,7 +48,7 @@ class _Time:
 async def record(place: Path, feed: Feed, rate: float, updates: int) -> int:
     """Records a simulated feed, a block each second; returns the number of updates."""
     clock = _Time()
-    recorder = Recorder(place, clock=lambda: clock.now)
+    recorder = SegmentRecorder(place, clock=lambda: clock.now)
     side, ledger = recorder.feeds[feed], Ledger(feed)
     ledger.bars.use(feed.spec.always_open)
     provider = SimulatorProvider(

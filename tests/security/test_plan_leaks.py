@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from quotecast.access.plans import DOORS, FEEDS, Door, FeedName, Plan
-from quotecast.api.route_table import Table
+from quotecast.api.route_table import RouteTable
 from quotecast.feed.documents import Documents
 from quotecast.market.feeds import Feed
 from support.made.documents import article, asset, assets_of, news_of
@@ -100,7 +100,7 @@ async def test_the_hunt_finds_the_poison_without_a_plan(accounts_url: str) -> No
 POISONED_CLOSE: Final = "6666.66"
 
 
-def table() -> Table:
+def table() -> RouteTable:
     return app_of(parts(mirrors())).state.table  # type: ignore[no-any-return]  # an attribute of a state
 
 

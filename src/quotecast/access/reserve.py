@@ -11,7 +11,7 @@ from typing import Any, Final, Self, TypeVar
 
 import msgspec
 
-from quotecast.access.usage_storage import Batch
+from quotecast.access.usage_storage import UsageBatch
 from quotecast.redis.client import connect
 
 #: Seconds after its last write for which a worker counts as alive.
@@ -22,7 +22,7 @@ KEEP_SECONDS: Final = 7 * 86_400
 BUDGET_SECONDS: Final = 0.5
 
 _encode: Final = msgspec.msgpack.Encoder().encode
-_decode: Final = msgspec.msgpack.Decoder(list[Batch]).decode
+_decode: Final = msgspec.msgpack.Decoder(list[UsageBatch]).decode
 
 T = TypeVar("T")
 
@@ -44,7 +44,7 @@ class Reserve:
     async def __aexit__(self, *_: object) -> None:
         await self._client.aclose()
 
-    async def store(self, worker: str, batches: list[Batch], *, alive: bool = True) -> None:
+    async def store(self, worker: str, batches: list[UsageBatch], *, alive: bool = True) -> None:
         """Replaces a worker's counts. Without `alive` another worker takes them over at once."""
         if alive:
             await _within_budget(self._client.set(self._lease(worker), 1, ex=self._lease_seconds))
@@ -57,7 +57,7 @@ class Reserve:
         """Removes a worker's counts."""
         await _within_budget(self._client.hdel(self._name, worker))
 
-    async def orphans(self, worker: str) -> dict[str, list[Batch]]:
+    async def orphans(self, worker: str) -> dict[str, list[UsageBatch]]:
         """Returns the counts of other workers that died, by name."""
         found = {}
         for raw in await _within_budget(self._client.hkeys(self._name)):

@@ -22,7 +22,7 @@ import structlog
 from quotecast.access import usage_storage
 from quotecast.access.reserve import Reserve
 from quotecast.access.usage import Usage
-from quotecast.access.usage_storage import KEEP_DAYS, Batch, Used, merged
+from quotecast.access.usage_storage import KEEP_DAYS, UsageBatch, Used, merged
 from quotecast.database.database import Database
 from quotecast.errors import DatabaseAway
 from quotecast.observe.outages import OutageLog
@@ -64,7 +64,7 @@ class RollUp:
         self._day = self._today()
         self._number = 0
         #: The batch that PostgreSQL may or may not have; it never changes.
-        self._sent: Batch | None = None
+        self._sent: UsageBatch | None = None
         self._pending: list[Used] = []
         self._is_reserved = False
         self._look_at = 0.0
@@ -123,10 +123,10 @@ class RollUp:
             await self._add(self._sent)
             self._sent = None
 
-    def _next(self) -> Batch:
-        return Batch(self._worker, self._number + 1, self._pending)
+    def _next(self) -> UsageBatch:
+        return UsageBatch(self._worker, self._number + 1, self._pending)
 
-    async def _add(self, batch: Batch) -> None:
+    async def _add(self, batch: UsageBatch) -> None:
         await self._database.session(partial(usage_storage.add, batch=batch))
 
     async def _delete_old(self) -> None:
@@ -161,7 +161,7 @@ class RollUp:
         except Exception as error:  # noqa: BLE001 - the next look finds them
             log.debug("no look at copies of usage in Redis", error=str(error))
 
-    async def _take_over(self, orphans: Mapping[str, list[Batch]]) -> None:
+    async def _take_over(self, orphans: Mapping[str, list[UsageBatch]]) -> None:
         """Adds the counts of one dead worker; the next roll-up goes on, so that it is not late itself."""
         for name, batches in [*orphans.items()][:1]:
             for batch in batches:

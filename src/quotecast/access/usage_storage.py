@@ -24,7 +24,7 @@ class Used(Struct, frozen=True):
     counts: Taken
 
 
-class Batch(Struct, frozen=True):
+class UsageBatch(Struct, frozen=True):
     """Rows that a worker adds in one transaction; the numbers of a worker's batches rise."""
 
     worker: str
@@ -64,7 +64,7 @@ _DELETE_WORKERS: Final = (
 )
 
 
-async def add(connection: Any, batch: Batch) -> None:
+async def add(connection: Any, batch: UsageBatch) -> None:
     """Adds a batch once: a repeated one adds nothing. Rows of keys that were deleted go with them."""
     counts = [row.counts for row in batch.rows]
     await connection.execute(

@@ -82,7 +82,7 @@ _SOCKETS: Final = {
 _UNKNOWN_SOCKET: Final = _socket(None)
 
 
-class Table:
+class RouteTable:
     """The declared routes of an application, found by a request's method and path.
 
     Raises ImproperlyConfiguredException for a route that declares no feed, and for a misspelt declaration.

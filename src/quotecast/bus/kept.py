@@ -28,7 +28,7 @@ _MAX_BYTES: Final = 256 << 20
 _LEVEL: Final = 1
 
 
-class Block(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class KeptBlock(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Messages in the order of their publication, then the feed's state and documents after them, if any."""
 
     messages: Sequence[Batch | Beat] = ()
@@ -40,7 +40,7 @@ class Released(NamedTuple):
     """A block that is old enough, and its id; None for one that no known version wrote."""
 
     id: str
-    block: Block | None
+    block: KeptBlock | None
 
 
 class Kept(NamedTuple):
@@ -53,7 +53,7 @@ class Kept(NamedTuple):
 class KeptWriter(Protocol):
     """The side of a feed's leader."""
 
-    async def keep(self, feed: Feed, owner: str, block: Block, delay_seconds: int) -> Kept | None:
+    async def keep(self, feed: Feed, owner: str, block: KeptBlock, delay_seconds: int) -> Kept | None:
         """Keeps a block as long as readers with this delay need it; returns None without the feed's lease.
 
         Raises BusError.
@@ -86,7 +86,7 @@ class RedisKept:
         """Closes every connection."""
         await self._redis.aclose()
 
-    async def keep(self, feed: Feed, owner: str, block: Block, delay_seconds: int) -> Kept | None:
+    async def keep(self, feed: Feed, owner: str, block: KeptBlock, delay_seconds: int) -> Kept | None:
         """See KeptWriter."""
         data = await asyncio.to_thread(encode, block)
         args: list[str | bytes | int] = [
@@ -112,15 +112,15 @@ class RedisKept:
 
 
 _encoder: Final = msgspec.msgpack.Encoder()
-_decoder: Final = msgspec.msgpack.Decoder(Block)
+_decoder: Final = msgspec.msgpack.Decoder(KeptBlock)
 
 
-def encode(block: Block) -> bytes:
+def encode(block: KeptBlock) -> bytes:
     """Returns a block as MessagePack, compressed."""
     return zstandard.ZstdCompressor(level=_LEVEL).compress(_encoder.encode(block))
 
 
-def decode(data: bytes) -> Block | None:
+def decode(data: bytes) -> KeptBlock | None:
     """Returns a block; None if no known version wrote it."""
     try:
         if zstandard.frame_content_size(data) > _MAX_BYTES:

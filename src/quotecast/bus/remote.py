@@ -19,7 +19,7 @@ from quotecast.bus import remote_wire as relay_wire
 from quotecast.bus import wire
 from quotecast.bus.answers import snapshot_of
 from quotecast.bus.base import Document, Message, Snapshot
-from quotecast.bus.remote_wire import Answer, Question
+from quotecast.bus.remote_wire import Question, RemoteAnswer
 from quotecast.bus.subscription import SILENCE_SECONDS
 from quotecast.errors import BusError, UnreadableState
 from quotecast.market.feeds import Feed
@@ -72,14 +72,14 @@ class _Line:
         self._socket = socket
         self._sending = asyncio.Lock()
         #: Those who wait for an answer, in the order of their questions; cancelled if nobody waits any more.
-        self._asked: deque[asyncio.Future[Answer]] = deque()
+        self._asked: deque[asyncio.Future[RemoteAnswer]] = deque()
         self._messages: asyncio.Queue[tuple[Message, int] | BusError] = asyncio.Queue()
         self._waiting_bytes = 0
 
-    async def ask(self, question: Question) -> Answer:
+    async def ask(self, question: Question) -> RemoteAnswer:
         """Returns the origin's answer. Raises BusError, and UnreadableState as the origin does."""
         loop = asyncio.get_running_loop()
-        waiting: asyncio.Future[Answer] = loop.create_future()
+        waiting: asyncio.Future[RemoteAnswer] = loop.create_future()
         try:
             async with self._sending:
                 await self._send(question, waiting)
@@ -123,7 +123,7 @@ class _Line:
         """Ends the connection at once: a frozen origin answers no close frame."""
         self._socket.transport.abort()
 
-    async def _send(self, question: Question, waiting: asyncio.Future[Answer]) -> None:
+    async def _send(self, question: Question, waiting: asyncio.Future[RemoteAnswer]) -> None:
         self._asked.append(waiting)
         try:
             async with asyncio.timeout(SILENT_SECONDS):
@@ -136,7 +136,7 @@ class _Line:
             self.abort()
             raise
 
-    async def _wait(self, waiting: asyncio.Future[Answer], asked_at: float) -> Answer:
+    async def _wait(self, waiting: asyncio.Future[RemoteAnswer], asked_at: float) -> RemoteAnswer:
         """Waits as long as bytes come, such as those of a large state over a slow line."""
         now = asked_at
         while not waiting.done():
@@ -155,7 +155,7 @@ class _Line:
         except UnreadableState:
             # If it was a batch, the reader notices the gap in numbers.
             return
-        if isinstance(message, Answer):
+        if isinstance(message, RemoteAnswer):
             if self._asked and not (waiting := self._asked.popleft()).done():
                 waiting.set_result(message)
         elif message is not None and self._waiting_bytes < MAX_WAITING_BYTES:
@@ -249,7 +249,7 @@ class RemoteBus:
             raise BusError(f"origin {self._url}: {_text(error)}") from error
         return cast("_Socket", socket)
 
-    async def _ask(self, question: Question) -> Answer:
+    async def _ask(self, question: Question) -> RemoteAnswer:
         if self._line is None:
             raise BusError("the origin is not connected")
         return await self._line.ask(question)

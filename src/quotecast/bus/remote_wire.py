@@ -42,7 +42,7 @@ class Question(Struct, frozen=True, kw_only=True, omit_defaults=True):
     digest: str = ""
 
 
-class Answer(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="answer"):
+class RemoteAnswer(Struct, frozen=True, kw_only=True, omit_defaults=True, tag="answer"):
     """The answer to a question; an error if the origin's bus failed."""
 
     #: None before the feed's first epoch.
@@ -60,16 +60,18 @@ class _Tagged(Struct):
 
 
 _tag_decoder: Final = msgspec.msgpack.Decoder(_Tagged)
-_message_decoder: Final[msgspec.msgpack.Decoder[Message | Answer]] = msgspec.msgpack.Decoder(Message | Answer)
+_message_decoder: Final[msgspec.msgpack.Decoder[Message | RemoteAnswer]] = msgspec.msgpack.Decoder(
+    Message | RemoteAnswer
+)
 _question_decoder: Final = msgspec.msgpack.Decoder(Question)
 
 
-def decode(data: bytes) -> Message | Answer | None:
+def decode(data: bytes) -> Message | RemoteAnswer | None:
     """Returns what the origin sent, None for an unknown kind. Raises UnreadableState."""
     try:
         return _message_decoder.decode(data)
     except msgspec.ValidationError as error:
-        return Answer(error=str(error), unreadable=True) if _is_answer(data) else None
+        return RemoteAnswer(error=str(error), unreadable=True) if _is_answer(data) else None
     except (ValueError, RecursionError) as error:
         raise UnreadableState(f"unreadable data from the origin: {error}") from None
 

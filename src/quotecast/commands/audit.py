@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
-from quotecast.commands.auditing.report import Limits, Report, broken
+from quotecast.commands.auditing.report import AuditLimits, AuditReport, broken
 from quotecast.commands.auditing.text import lines_of
 from quotecast.commands.auditing.upstream import audit_vendor, providers_of
 from quotecast.errors import SettingsError
@@ -37,21 +37,21 @@ def run(settings: Settings, arguments: Namespace) -> int:
     return 1 if report.broken else 0
 
 
-def _limits(arguments: Namespace) -> Limits:
+def _limits(arguments: Namespace) -> AuditLimits:
     given = {name: getattr(arguments, name) for name in _LIMITS if getattr(arguments, name) is not None}
     for name, value in given.items():
         # Written so that NaN, which compares with nothing, is refused too.
         if not value >= 0:
             raise SettingsError(f"--{name.replace('_', '-')}: at least 0")
-    return Limits(**given)
+    return AuditLimits(**given)
 
 
-def _audit_upstream(settings: Settings, arguments: Namespace) -> Report:
+def _audit_upstream(settings: Settings, arguments: Namespace) -> AuditReport:
     providers = providers_of(arguments.vendor, settings)
     return audit_vendor(arguments.vendor, providers, arguments.seconds, _say)
 
 
-def _audit_service(arguments: Namespace) -> Report:
+def _audit_service(arguments: Namespace) -> AuditReport:
     try:
         session: Any = importlib.import_module("quotecast.commands.auditing.session")
         addresses: Any = importlib.import_module("quotecast.commands.auditing.service")
@@ -60,11 +60,11 @@ def _audit_service(arguments: Namespace) -> Report:
             raise
         raise SettingsError("audit of a feed needs its extra: pip install 'quotecast[watch]'") from None
     address = addresses.read_address(arguments.url, arguments.rest)
-    report: Report = session.audit(address, arguments.seconds, arguments.check_every, _say)
+    report: AuditReport = session.audit(address, arguments.seconds, arguments.check_every, _say)
     return report
 
 
-def _write(report: Report, *, as_json: bool) -> None:
+def _write(report: AuditReport, *, as_json: bool) -> None:
     text = msgspec.json.encode(report).decode() if as_json else "\n".join(lines_of(report))
     sys.stdout.write(f"{text}\n")
 

@@ -26,25 +26,25 @@ MAX_ENCODED: int = 16
 Keys = frozenset[str] | None
 
 
-class Part(NamedTuple):
+class BarsPart(NamedTuple):
     """The content of one frame: encoded bars, and the marker of a closing if they are final."""
 
     data: list[bytes]
     closed: Closed | None = None
 
 
-def closed_parts(book: BarBook, style: BarStyle, closings: Iterable[Closing], keys: Keys) -> list[Part]:
+def closed_parts(book: BarBook, style: BarStyle, closings: Iterable[Closing], keys: Keys) -> list[BarsPart]:
     """Returns the final bars of each closing that has any of the interval, the oldest first."""
     return [_closed(book, style, closing, keys) for closing in closings if style.interval in closing.bars]
 
 
-def progress_part(book: BarBook, style: BarStyle, entries: Iterable[QuoteEntry]) -> Part:
+def progress_part(book: BarBook, style: BarStyle, entries: Iterable[QuoteEntry]) -> BarsPart:
     """Returns the bars in progress of some symbols."""
-    return Part([encoded for entry in entries if (encoded := _in_progress(book, style, entry))])
+    return BarsPart([encoded for entry in entries if (encoded := _in_progress(book, style, entry))])
 
 
 def bar_frames(
-    form: Form, parts: Sequence[Part], before: Place, after: Place, reason: Reason | None = None
+    form: Form, parts: Sequence[BarsPart], before: Place, after: Place, reason: Reason | None = None
 ) -> list[Frame]:
     """Returns the frames of some parts: the last one has the cursor `after`, the first one the reason."""
     encoding, style = form.encoding, form.bars
@@ -68,12 +68,12 @@ def bar_frames(
     return written
 
 
-def _closed(book: BarBook, style: BarStyle, closing: Closing, keys: Keys) -> Part:
+def _closed(book: BarBook, style: BarStyle, closing: Closing, keys: Keys) -> BarsPart:
     bars = closing.bars[style.interval]
     encoded = _encoded_finals(book, style, closing.through)
     chosen = bars if keys is None else bars.keys() & keys
     data = [encoded.get(key) or _encode(encoded, style, key, bars[key]) for key in sorted(chosen)]
-    return Part(data, Closed(bar_time(datetime.fromtimestamp(closing.through, UTC)), len(data)))
+    return BarsPart(data, Closed(bar_time(datetime.fromtimestamp(closing.through, UTC)), len(data)))
 
 
 def _encoded_finals(book: BarBook, style: BarStyle, through: int) -> dict[str, bytes]:

@@ -25,7 +25,7 @@ MAX_STORED_BYTES: Final = 65_535
 _json: Final = msgspec.json.Encoder()
 
 
-class Event(Frame):
+class SseEvent(Frame):
     """Lines of an event stream, and their bytes as a part of a gzip stream; each is one HTTP chunk.
 
     A part ends at a byte's boundary and depends on no other part, so that the streams of all clients share
@@ -73,21 +73,21 @@ def stored(data: bytes) -> bytes:
     return b"".join(struct.pack("<BHH", 0, len(part), len(part) ^ 0xFFFF) + part for part in parts)
 
 
-def retry_line(milliseconds: int) -> Event:
+def retry_line(milliseconds: int) -> SseEvent:
     """Returns the line that sets the delay of a client's reconnections."""
-    return Event(b"retry: %d\n" % milliseconds)
+    return SseEvent(b"retry: %d\n" % milliseconds)
 
 
-def _event(frame: Struct) -> Event:
+def _event(frame: Struct) -> SseEvent:
     cursor, retry = cursor_of(frame), retry_of(frame)
     lines = [] if retry is None else [b"retry: %d\n" % retry]
     if cursor:
         lines.append(b"id: %b\n" % cursor.encode())
-    return Event(b"".join([*lines, b"data: ", _json.encode(frame), b"\n\n"]))
+    return SseEvent(b"".join([*lines, b"data: ", _json.encode(frame), b"\n\n"]))
 
 
-def _comment(frame: Struct) -> Event:
-    return Event(b": %b\n" % _json.encode(frame))
+def _comment(frame: Struct) -> SseEvent:
+    return SseEvent(b": %b\n" % _json.encode(frame))
 
 
 #: The encoding of event streams; it is no subprotocol of WebSockets.

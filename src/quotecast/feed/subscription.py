@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from quotecast.feed import frames
-from quotecast.feed.bar_frames import Part, bar_frames, closed_parts, progress_part
+from quotecast.feed.bar_frames import BarsPart, bar_frames, closed_parts, progress_part
 from quotecast.feed.bar_styles import BarStyle
 from quotecast.feed.bars import KnownClosing
 from quotecast.feed.entry import QuoteEntry
@@ -156,7 +156,7 @@ class Subscription:
             parts.append(progress)
         return bar_frames(self.form, parts, old, after)
 
-    def _closed_parts(self, style: BarStyle, closings: Iterable[KnownClosing]) -> list[Part]:
+    def _closed_parts(self, style: BarStyle, closings: Iterable[KnownClosing]) -> list[BarsPart]:
         keys = None if self.wanted is None else self.keys
         return closed_parts(self.mirror.bars, style, (known.closing for known in closings), keys)
 

@@ -28,7 +28,7 @@ Row = tuple[float, str, int, str, Quote | None]
 _PLACE: Final = ("published", "epoch", "seq", "removed")
 
 
-class Writer(Protocol):
+class ExportWriter(Protocol):
     """Writes rows in one format."""
 
     def write(self, rows: Sequence[Row]) -> None:
@@ -53,7 +53,7 @@ def rows_of(playback: Playback, start: float, end: float) -> Iterator[Row]:
                     yield (*place, key, None)
 
 
-def open_writer(form: Format, feed: Feed, file: BinaryIO) -> Writer:
+def open_writer(form: Format, feed: Feed, file: BinaryIO) -> ExportWriter:
     """Returns the writer of a format. Raises HistoryError if it needs a package that is not installed."""
     return _WRITERS[form](feed, file)
 
@@ -121,7 +121,7 @@ class _Parquet:
         self._writer.close()
 
 
-_WRITERS: Final[dict[Format, Callable[[Feed, BinaryIO], Writer]]] = {
+_WRITERS: Final[dict[Format, Callable[[Feed, BinaryIO], ExportWriter]]] = {
     "parquet": _Parquet,
     "csv": _Csv,
     "ndjson": _Lines,

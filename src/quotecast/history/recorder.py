@@ -39,7 +39,7 @@ class FeedRecorder:
     `clock` is Unix time.
     """
 
-    def __init__(self, recorder: "Recorder", feed: Feed, clock: Callable[[], float]) -> None:
+    def __init__(self, recorder: "SegmentRecorder", feed: Feed, clock: Callable[[], float]) -> None:
         self.feed = feed
         #: Batches that found no place in the queue, and batches that the thread could not write.
         self._dropped = self._unwritten = 0
@@ -130,7 +130,7 @@ def _without_old_closings(snapshot: Snapshot) -> Snapshot:
 _Item = tuple[FeedRecorder, float, Batch | Beat | Snapshot, int]
 
 
-class Recorder:
+class SegmentRecorder:
     """The thread that writes segments below `folder`; `finished` gets the manifest of each finished one."""
 
     def __init__(

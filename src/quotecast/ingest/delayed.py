@@ -13,7 +13,7 @@ from typing import Final
 from msgspec import structs
 
 from quotecast.bus.base import Beat, BusWriter, Document, DocumentChanged, FeedInfo, Message, Snapshot
-from quotecast.bus.kept import Block, KeptReader, Released
+from quotecast.bus.kept import KeptBlock, KeptReader, Released
 from quotecast.errors import UnreadableState
 from quotecast.ingest import lease
 from quotecast.ingest.follow import Follower
@@ -124,7 +124,7 @@ class DelayedFeed:
             return None
         return Beat(feed=self._feed, epoch=state.epoch, seq=state.seq, info=self._late(state.info))
 
-    def _after(self, state: Followed | None, block: Block) -> Followed | None:
+    def _after(self, state: Followed | None, block: KeptBlock) -> Followed | None:
         """Returns the state after a block."""
         self._take_documents(block)
         if block.state is not None:
@@ -139,7 +139,7 @@ class DelayedFeed:
                     state.take(message)
         return state
 
-    def _take_documents(self, block: Block) -> list[str]:
+    def _take_documents(self, block: KeptBlock) -> list[str]:
         """Takes a block's documents; returns the names of those that changed."""
         changed = [each for each in block.documents if self._documents.get(each.name) != each]
         self._documents.update((each.name, each) for each in changed)

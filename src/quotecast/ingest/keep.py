@@ -10,7 +10,7 @@ from typing import Final
 from msgspec import structs
 
 from quotecast.bus.base import ASSETS, NEWS, Batch, Beat, BusReader, Document, Snapshot
-from quotecast.bus.kept import Block, KeptWriter
+from quotecast.bus.kept import KeptBlock, KeptWriter
 from quotecast.errors import BusError, UnreadableState
 from quotecast.market.feeds import Feed
 from quotecast.observe.outages import OutageLog
@@ -51,7 +51,7 @@ class FeedKeeper:
         self._sleep = sleep
         #: Messages of the block in the making, and blocks that end with a state.
         self._messages: list[Batch | Beat] = []
-        self._ended: deque[Block] = deque()
+        self._ended: deque[KeptBlock] = deque()
         self._waiting = 0
         self._state_at = float("-inf")
         #: Whether a block of this step is lost, so that readers need a state.
@@ -91,7 +91,7 @@ class FeedKeeper:
 
     async def step(self) -> None:
         """Keeps what waits. Never raises."""
-        blocks = [*self._ended, Block(messages=self._messages)]
+        blocks = [*self._ended, KeptBlock(messages=self._messages)]
         self._ended.clear()
         self._messages = []
         self._waiting = 0
@@ -111,10 +111,10 @@ class FeedKeeper:
         self._state_at = self._clock() + STATE_SECONDS
         # Readers keep the closings of the batches; half an hour of them in each state would double its size.
         state = structs.replace(snapshot, closings=snapshot.closings[-1:])
-        self._ended.append(Block(messages=self._messages, state=state))
+        self._ended.append(KeptBlock(messages=self._messages, state=state))
         self._messages = []
 
-    async def _keep(self, block: Block) -> None:
+    async def _keep(self, block: KeptBlock) -> None:
         try:
             if block.state is not None:
                 block = structs.replace(block, documents=await self._documents())

@@ -21,7 +21,7 @@ from quotecast.bus.redis import RedisBus
 from quotecast.bus.remote import RemoteBus
 from quotecast.errors import BusError, SettingsError
 from quotecast.garbage import freeze_after
-from quotecast.history.recorder import Recorder
+from quotecast.history.recorder import SegmentRecorder
 from quotecast.history.writer import BarWriter, write_bars
 from quotecast.ingest import delaying, lease, recording, sources
 from quotecast.ingest.alerts import alerts_of_feeds, write_events
@@ -105,7 +105,7 @@ async def _serve(settings: Settings) -> None:
             )
 
 
-def _sinks_of(recorder: Recorder | None, delayed: Delaying, feed: Feed) -> list[Sink]:
+def _sinks_of(recorder: SegmentRecorder | None, delayed: Delaying, feed: Feed) -> list[Sink]:
     """Returns what takes the messages that a feed has published."""
     sinks: list[Sink] = [delayed.keepers[feed]] if feed in delayed.keepers else []
     return [recorder.feeds[feed], *sinks] if recorder else sinks

@@ -9,7 +9,7 @@ from prometheus_client import Metric
 
 from quotecast.history.bucket import Bucket
 from quotecast.history.folder import Folder
-from quotecast.history.recorder import Recorder
+from quotecast.history.recorder import SegmentRecorder
 from quotecast.history.retention import delete_expired
 from quotecast.history.upload import Uploader
 from quotecast.market.feeds import Feed
@@ -18,7 +18,7 @@ from quotecast.settings.model import Settings, history_bucket, history_folder, h
 
 
 @contextlib.asynccontextmanager
-async def recording(settings: Settings) -> AsyncIterator[Recorder | None]:
+async def recording(settings: Settings) -> AsyncIterator[SegmentRecorder | None]:
     """Gives a running recorder that deletes what is past its retention; None if history is off."""
     seconds, path = history_seconds(settings), history_folder(settings)
     if not seconds:
@@ -29,9 +29,9 @@ async def recording(settings: Settings) -> AsyncIterator[Recorder | None]:
         delete_expired(Folder(path), Feed, time.time() - seconds)
 
     await asyncio.to_thread(expire)
-    recorder = Recorder(path, finished=expire)
+    recorder = SegmentRecorder(path, finished=expire)
     bucket = history_bucket(settings)
-    threads: list[Recorder | Uploader] = [recorder]
+    threads: list[SegmentRecorder | Uploader] = [recorder]
     if bucket:
         threads.append(Uploader(Folder(path), Bucket(bucket), seconds))
     for thread in threads:
@@ -43,7 +43,7 @@ async def recording(settings: Settings) -> AsyncIterator[Recorder | None]:
             await asyncio.to_thread(thread.stop)
 
 
-def families(recorder: Recorder | None) -> Iterator[Metric]:
+def families(recorder: SegmentRecorder | None) -> Iterator[Metric]:
     """Yields the metrics of a recorder; none without one."""
     if recorder is None:
         return

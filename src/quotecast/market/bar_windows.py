@@ -37,7 +37,7 @@ _SESSION_DAYS: Final[dict[Interval, int]] = {
 _YEARS: Final = 20
 
 
-class Window(Struct, frozen=True):
+class BarWindow(Struct, frozen=True):
     """The bars that open in [start, end): those of the dates from `first` to before `following`."""
 
     first: date
@@ -46,27 +46,27 @@ class Window(Struct, frozen=True):
     end: datetime
 
 
-def window_at(interval: Interval, calendar: Calendar, moment: datetime) -> Window:
+def window_at(interval: Interval, calendar: Calendar, moment: datetime) -> BarWindow:
     """Returns the window that contains an aware moment."""
     window = _window_of(interval, calendar, next(calendar.until(moment)).date)
     return window if moment < window.end else next_window(interval, calendar, window)
 
 
-def next_window(interval: Interval, calendar: Calendar, window: Window) -> Window:
+def next_window(interval: Interval, calendar: Calendar, window: BarWindow) -> BarWindow:
     """Returns the window that begins where this one ends."""
     return _window_of(interval, calendar, window.following)
 
 
-def window_before(interval: Interval, calendar: Calendar, window: Window) -> Window:
+def window_before(interval: Interval, calendar: Calendar, window: BarWindow) -> BarWindow:
     """Returns the window that ends where this one begins."""
     return _window_of(interval, calendar, window.first - timedelta(days=1))
 
 
-def _window_of(interval: Interval, calendar: Calendar, day: date) -> Window:
+def _window_of(interval: Interval, calendar: Calendar, day: date) -> BarWindow:
     first, following = _dates(interval, calendar, day)
     # Midnight of a trading day: there opens a bar of each interval of a day or longer.
     start, end = (calendar.first_from(each).midnight for each in (first, following))
-    return Window(first, following, start, end)
+    return BarWindow(first, following, start, end)
 
 
 def _dates(interval: Interval, calendar: Calendar, day: date) -> tuple[date, date]:

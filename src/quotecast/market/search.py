@@ -19,14 +19,14 @@ MAX_SCANNED: Final = 1000
 weight_of: Final[Callable[[Listing], float]] = attrgetter("weight")
 
 
-class Query(Struct, frozen=True):
+class SearchQuery(Struct, frozen=True):
     """A folded query: its distinct words, the longest first, and all of it without blanks and punctuation."""
 
     words: tuple[str, ...]
     joined: str
 
     @classmethod
-    def of(cls, text: str) -> "Query":
+    def of(cls, text: str) -> "SearchQuery":
         """Returns the query of a text."""
         parts = parts_of(fold(text))
         distinct = list(dict.fromkeys(parts))[:MAX_WORDS]
@@ -76,23 +76,23 @@ class Index:
         """Returns the best-known listings."""
         return self._listings[:count]
 
-    def exact_symbol(self, query: Query) -> Collection[int]:
+    def exact_symbol(self, query: SearchQuery) -> Collection[int]:
         """Finds listings with the query for a symbol: `btc usdt` is `BTC/USDT`."""
         return self._symbols.having(query.joined)
 
-    def symbol_beginning(self, query: Query) -> Collection[int]:
+    def symbol_beginning(self, query: SearchQuery) -> Collection[int]:
         """Finds listings with a symbol, or a part of one, that begins with the query."""
         return self._symbol_parts.beginning(query.joined)
 
-    def whole_words(self, query: Query) -> Collection[int]:
+    def whole_words(self, query: SearchQuery) -> Collection[int]:
         """Finds listings that have each word, or the query as one word."""
         return self._all(query, self._words.having) | self._words.having(query.joined)
 
-    def word_beginnings(self, query: Query) -> Collection[int]:
+    def word_beginnings(self, query: SearchQuery) -> Collection[int]:
         """Finds listings that have a word that begins with each word, or with the query as one word."""
         return self._all(query, self._words.beginning) | self._words.beginning(query.joined)
 
-    def word_parts(self, query: Query) -> Collection[int]:
+    def word_parts(self, query: SearchQuery) -> Collection[int]:
         """Finds listings whose texts contain each word."""
         first, *others = query.words
         found: list[int] = []
@@ -106,11 +106,11 @@ class Index:
             at = self._whole.find(first, self._starts[number] + len(self._texts[number]))
         return found
 
-    def mistyped(self, query: Query) -> Collection[int]:
+    def mistyped(self, query: SearchQuery) -> Collection[int]:
         """Finds listings like `word_beginnings`, with at most one typing mistake in each longer word."""
         return self._all(query, lambda word: self._words.beginning(word) or self._words.near(word))
 
-    def _all(self, query: Query, matching: Callable[[str], frozenset[int]]) -> frozenset[int]:
+    def _all(self, query: SearchQuery, matching: Callable[[str], frozenset[int]]) -> frozenset[int]:
         found: frozenset[int] | None = None
         for word in query.words:
             found = matching(word) if found is None else found & matching(word)
@@ -119,7 +119,7 @@ class Index:
         return found or frozenset()
 
 
-Rank = Callable[[Index, Query], Collection[int]]
+Rank = Callable[[Index, SearchQuery], Collection[int]]
 _RANKS: Final[Sequence[Rank]] = (
     Index.exact_symbol,
     Index.symbol_beginning,
@@ -138,7 +138,7 @@ def search(indexes: Sequence[Index], text: str, limit: int) -> list[SearchResult
     if not text.strip():
         first = (each for index in indexes for each in index.first(limit))
         return [each.result for each in sorted(first, key=weight_of)[:limit]]
-    query = Query.of(text)
+    query = SearchQuery.of(text)
     if not query.words:
         return []
     found: list[Listing] = []
@@ -151,7 +151,7 @@ def search(indexes: Sequence[Index], text: str, limit: int) -> list[SearchResult
 
 
 def _ranked(
-    indexes: Sequence[Index], rank: Rank, query: Query, limit: int, seen: Sequence[set[int]]
+    indexes: Sequence[Index], rank: Rank, query: SearchQuery, limit: int, seen: Sequence[set[int]]
 ) -> list[Listing]:
     """Returns the matches of one rank in order, at most `limit` of each index, and adds them to `seen`."""
     found: list[Listing] = []

@@ -12,7 +12,7 @@ from typing import Any, Final
 import structlog
 
 from quotecast.asgi import App
-from quotecast.mcp.calls import Calls
+from quotecast.mcp.calls import ToolCalls
 from quotecast.settings.model import Settings
 
 #: Seconds that one request may take; a tool call ends sooner.
@@ -39,7 +39,7 @@ class McpApp:
         load: Callable[[], Any] = _import_http,
         seconds: float = REQUEST_SECONDS,
     ) -> None:
-        self.calls = Calls()
+        self.calls = ToolCalls()
         self._settings = settings
         self._service = service
         self._load = load

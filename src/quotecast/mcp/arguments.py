@@ -9,7 +9,7 @@ from msgspec.structs import fields
 
 from quotecast.complaints import choices_of, complaint
 from quotecast.market.feeds import feed_named
-from quotecast.mcp.asking import Refused
+from quotecast.mcp.asking import ToolRefused
 from quotecast.mcp.results import MAX_ROWS
 
 MAX_SYMBOLS: Final = 50
@@ -147,21 +147,21 @@ A = TypeVar("A", bound=Arguments)
 
 
 def read_arguments(kind: type[A], given: Mapping[str, Any]) -> A:
-    """Returns the checked arguments. Raises Refused with the name of the wrong one."""
+    """Returns the checked arguments. Raises ToolRefused with the name of the wrong one."""
     names = [field.name for field in fields(kind)]
     if unknown := sorted({*given} - {*names}):
-        raise Refused(
+        raise ToolRefused(
             f"{unknown[0]}: There is no such argument; there are: {', '.join(names) or 'none'}", 422
         )
     if not _is_encodable(given):
-        raise Refused("The arguments hold half of a character (a lone surrogate)", 422)
+        raise ToolRefused("The arguments hold half of a character (a lone surrogate)", 422)
     try:
         return msgspec.convert(_as_meant(kind, given), type=kind)
     except msgspec.ValidationError as error:
         name = complaint(str(error)).field.partition("[")[0]
         choices = next((choices_of(field.type) for field in fields(kind) if field.name == name), [])
         found = complaint(str(error), choices)
-        raise Refused(f"{found.field}: {found.message}", 422) from None
+        raise ToolRefused(f"{found.field}: {found.message}", 422) from None
 
 
 def _as_meant(kind: type[Arguments], given: Mapping[str, Any]) -> dict[str, Any]:

@@ -20,14 +20,14 @@ CALL_SECONDS: Final = 20.0
 _PAUSES: Final = (0.1, 0.4, 1.0, 2.0, 4.0)
 
 
-class Answer(Struct, frozen=True):
+class ToolAnswer(Struct, frozen=True):
     """A successful answer: decoded JSON, and the headers by lower-case name."""
 
     data: Any
     headers: Mapping[str, str]
 
 
-class Refused(Exception):
+class ToolRefused(Exception):
     """The service refused a read or failed; the message is for the model and its user.
 
     `proposal` says what an unknown symbol may mean.
@@ -52,16 +52,16 @@ class Asking:
     def __init__(self, client: httpx.AsyncClient) -> None:
         self._client = client
 
-    async def read(self, path: str, **query: str | int | None) -> Answer:
-        """Returns a route's answer; None leaves a parameter out. Raises Refused."""
+    async def read(self, path: str, **query: str | int | None) -> ToolAnswer:
+        """Returns a route's answer; None leaves a parameter out. Raises ToolRefused."""
         given = {name: value for name, value in query.items() if value is not None}
         response = await self._get(path, given)
         if not response.is_success:
             problem = _problem_of(response)
             proposals = [each.message for each in problem.errors if problem.code == "symbol_not_found"]
             proposal = proposals[0] if proposals else None
-            raise Refused(_message(response, problem), response.status_code, proposal)
-        return Answer(msgspec.json.decode(response.content), response.headers)
+            raise ToolRefused(_message(response, problem), response.status_code, proposal)
+        return ToolAnswer(msgspec.json.decode(response.content), response.headers)
 
     async def _get(self, path: str, query: Mapping[str, str | int]) -> httpx.Response:
         for pause in _PAUSES:
@@ -72,7 +72,7 @@ class Asking:
         try:
             return await self._client.get(path, params=query)
         except httpx.TransportError:
-            raise Refused(f"quotecast does not answer at {self._client.base_url}", 503) from None
+            raise ToolRefused(f"quotecast does not answer at {self._client.base_url}", 503) from None
 
 
 def path_of(*segments: str) -> str:

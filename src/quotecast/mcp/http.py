@@ -16,7 +16,7 @@ from quotecast.asgi import App, Message, Scope, Send, code_of_status, content_le
 from quotecast.errors import Problem
 from quotecast.market.codec import encode_json
 from quotecast.mcp.asking import CALL_SECONDS, Asking
-from quotecast.mcp.calls import Calls
+from quotecast.mcp.calls import ToolCalls
 from quotecast.mcp.protocol import Context, make_server
 from quotecast.settings.model import Settings
 
@@ -39,7 +39,7 @@ _INHERITED: Final = (b"authorization", b"x-api-key", b"x-forwarded-for")
 
 
 @contextlib.asynccontextmanager
-async def open_http(settings: Settings, calls: Calls, service: App) -> AsyncIterator[App]:
+async def open_http(settings: Settings, calls: ToolCalls, service: App) -> AsyncIterator[App]:
     """Gives the application behind `/mcp`; its tools read from the application `service`.
 
     A read has the address and the token of the MCP request, so limits count for the client.

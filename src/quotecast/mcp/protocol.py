@@ -17,8 +17,8 @@ from mcp.shared.exceptions import MCPError
 
 from quotecast.mcp import resources
 from quotecast.mcp.arguments import schema_of
-from quotecast.mcp.asking import Asking, Refused
-from quotecast.mcp.calls import Calls
+from quotecast.mcp.asking import Asking, ToolRefused
+from quotecast.mcp.calls import ToolCalls
 from quotecast.mcp.results import Result, summary
 from quotecast.mcp.tools import Tool, listed_tools
 
@@ -40,7 +40,7 @@ Opens = Callable[[Context], AbstractAsyncContextManager[Asking]]
 HasToken = Callable[[Context], bool]
 
 
-def make_server(calls: Calls, open_asking: Opens, has_token: HasToken) -> Server[Any]:
+def make_server(calls: ToolCalls, open_asking: Opens, has_token: HasToken) -> Server[Any]:
     """Returns the server; it holds no state between requests."""
 
     async def list_tools(context: Context, _: Params) -> types.ListToolsResult:
@@ -51,7 +51,7 @@ def make_server(calls: Calls, open_asking: Opens, has_token: HasToken) -> Server
         try:
             async with open_asking(context) as asking:
                 return _answered(await calls.run(params.name, params.arguments or {}, asking))
-        except Refused as error:
+        except ToolRefused as error:
             return types.CallToolResult(content=[types.TextContent(text=str(error))], is_error=True)
 
     async def read(context: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
@@ -59,7 +59,7 @@ def make_server(calls: Calls, open_asking: Opens, has_token: HasToken) -> Server
         try:
             async with open_asking(context) as asking:
                 text = await calls.read(uri, asking)
-        except Refused as error:
+        except ToolRefused as error:
             raise MCPError(types.INVALID_PARAMS, str(error)) from error
         return types.ReadResourceResult(
             contents=[types.TextResourceContents(uri=uri, mime_type=resources.JSON, text=text)]

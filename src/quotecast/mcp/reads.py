@@ -7,8 +7,8 @@ from urllib.parse import unquote
 from msgspec.structs import replace
 
 from quotecast.mcp import arguments as given
-from quotecast.mcp.asking import Answer, Asking, Refused, path_of
-from quotecast.mcp.results import Record, Row, Table, record, table
+from quotecast.mcp.asking import Asking, ToolAnswer, ToolRefused, path_of
+from quotecast.mcp.results import Row, TextRecord, TextTable, record, table
 
 _MARKET: Final = {"stocks": "market", "crypto": "crypto", "doviz": "doviz"}
 #: The longest range of the newest bars of stocks, by interval.
@@ -18,16 +18,16 @@ _LONGEST: Final = "5Y"
 _MOST_PROPOSALS: Final = 3
 
 
-async def search(asking: Asking, wanted: given.Search) -> Table:
+async def search(asking: Asking, wanted: given.Search) -> TextTable:
     """Returns the instruments that match."""
     answer = await asking.read(path_of("search"), q=wanted.query, limit=wanted.limit)
     return table(answer.data, answer)
 
 
-async def quotes(asking: Asking, wanted: given.Quotes) -> Table:
+async def quotes(asking: Asking, wanted: given.Quotes) -> TextTable:
     """Returns the quotes of some symbols of one feed, and what the first unknown ones may mean.
 
-    Raises Refused with that where all are unknown.
+    Raises ToolRefused with that where all are unknown.
     """
     found = await _quotes(asking, wanted)
     if found.missing and not found.total:
@@ -37,12 +37,12 @@ async def quotes(asking: Asking, wanted: given.Quotes) -> Table:
     for name in found.missing[:_MOST_PROPOSALS]:
         try:
             await quote(asking, wanted.feed, name)
-        except Refused as refusal:
+        except ToolRefused as refusal:
             proposals |= {name: refusal.proposal} if refusal.proposal else {}
     return replace(found, proposals=proposals) if proposals else found
 
 
-async def _quotes(asking: Asking, wanted: given.Quotes) -> Table:
+async def _quotes(asking: Asking, wanted: given.Quotes) -> TextTable:
     if wanted.feed == "stocks":
         answer = await asking.read(path_of("market", "quotes"), symbols=_listed(wanted.symbols))
         missing = [unquote(name) for name in answer.headers.get("x-missing-symbols", "").split(",") if name]
@@ -54,13 +54,13 @@ async def _quotes(asking: Asking, wanted: given.Quotes) -> Table:
     return table((by_key[key] for key in keys if key in by_key), answer, missing=missing)
 
 
-async def quote(asking: Asking, feed: str, symbol: str) -> Record:
+async def quote(asking: Asking, feed: str, symbol: str) -> TextRecord:
     """Returns the quote of one symbol."""
     answer = await asking.read(path_of(_MARKET[feed], "quotes", symbol))
     return record(answer.data)
 
 
-async def bars(asking: Asking, wanted: given.Bars) -> Table:
+async def bars(asking: Asking, wanted: given.Bars) -> TextTable:
     """Returns bars in ascending order: the first from `start` on, or the newest."""
     newest = wanted.start is None
     query: dict[str, Any] = {
@@ -79,7 +79,7 @@ async def bars(asking: Asking, wanted: given.Bars) -> Table:
     return table(rows, answer, more="x-next-page" in answer.headers)
 
 
-async def movers(asking: Asking, wanted: given.Movers) -> Table:
+async def movers(asking: Asking, wanted: given.Movers) -> TextTable:
     """Returns gainers, then losers, each with its ranking."""
     answer = await asking.read(path_of("market", "movers"))
     ranked = ((ranking, answer.data[name]) for name, ranking in (("gainers", "gainer"), ("losers", "loser")))
@@ -87,14 +87,14 @@ async def movers(asking: Asking, wanted: given.Movers) -> Table:
     return table(rows, answer)
 
 
-async def heatmap(asking: Asking, wanted: given.Heatmap) -> Table:
+async def heatmap(asking: Asking, wanted: given.Heatmap) -> TextTable:
     """Returns the sectors, each with its largest stocks."""
     answer = await asking.read(path_of("market", "heatmap"))
     rows = ({**sector, "stocks": _largest(sector, wanted.stocks)} for sector in answer.data["sectors"])
     return table(rows, answer)
 
 
-async def company(asking: Asking, wanted: given.Company) -> Record:
+async def company(asking: Asking, wanted: given.Company) -> TextRecord:
     """Returns a company's key figures, or one part of them."""
     answer = await asking.read(path_of("financials", "company", wanted.symbol, wanted.part))
     if wanted.part == "overview":
@@ -102,7 +102,7 @@ async def company(asking: Asking, wanted: given.Company) -> Record:
     return record(answer.data if isinstance(answer.data, dict) else {wanted.part: answer.data})
 
 
-async def earnings_calendar(asking: Asking, wanted: given.EarningsCalendar) -> Table:
+async def earnings_calendar(asking: Asking, wanted: given.EarningsCalendar) -> TextTable:
     """Returns the reports of some days, the earliest first."""
     days = {"from": wanted.start, "to": wanted.end}
     answer = await asking.read(path_of("financials", "earnings-calendar"), **days)
@@ -111,38 +111,38 @@ async def earnings_calendar(asking: Asking, wanted: given.EarningsCalendar) -> T
     return table(rows, answer, most=wanted.limit)
 
 
-async def news(asking: Asking, wanted: given.News) -> Table:
+async def news(asking: Asking, wanted: given.News) -> TextTable:
     """Returns articles, the newest first."""
     symbols = _listed(wanted.symbols) or None
     answer = await asking.read(path_of("market", "news"), symbols=symbols, limit=wanted.limit)
     return table(_without(answer.data, "images"), answer)
 
 
-async def feed_state(asking: Asking, _: given.Arguments) -> Record:
+async def feed_state(asking: Asking, _: given.Arguments) -> TextRecord:
     """Returns the state of the feeds and of the market."""
     answer = await asking.read(path_of("market", "status"))
     return record(answer.data)
 
 
-async def portfolio(asking: Asking, wanted: given.Portfolio) -> Table:
+async def portfolio(asking: Asking, wanted: given.Portfolio) -> TextTable:
     """Returns the user's holdings with their values."""
     answer = await asking.read(path_of("portfolio", "holdings"), include="quote", currency=wanted.currency)
     return table(answer.data, answer)
 
 
-async def watchlists(asking: Asking, _: given.Arguments) -> Table:
+async def watchlists(asking: Asking, _: given.Arguments) -> TextTable:
     """Returns the names of the user's lists."""
     answer = await asking.read(path_of("watchlists"))
     return table(answer.data, answer)
 
 
-async def watchlist(asking: Asking, wanted: given.Watchlist) -> Table:
+async def watchlist(asking: Asking, wanted: given.Watchlist) -> TextTable:
     """Returns one of the user's lists with quotes."""
     answer = await asking.read(path_of("watchlist"), include="quote", list=wanted.list)
     return table(answer.data, answer)
 
 
-async def symbols(asking: Asking, feed: str) -> Answer:
+async def symbols(asking: Asking, feed: str) -> ToolAnswer:
     """Returns the symbols of crypto or doviz."""
     return await asking.read(path_of(feed, "symbols"))
 

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from quotecast.mcp import reads
 from quotecast.mcp.arguments import Arguments
-from quotecast.mcp.asking import Asking, Refused
+from quotecast.mcp.asking import Asking, ToolRefused
 from quotecast.mcp.results import MAX_BYTES
 
 SCHEME: Final = "quotecast://"
@@ -62,22 +62,22 @@ RESOURCES: Final = (
 
 
 async def read_resource(asking: Asking, uri: str) -> str:
-    """Returns a resource as JSON text. Raises Refused, also for an address without a resource."""
+    """Returns a resource as JSON text. Raises ToolRefused, also for an address without a resource."""
     found = next((each for each in RESOURCES if each.uri == uri), None)
     if found is not None:
         data = await found.read(asking)
     elif uri.startswith(_QUOTES) and uri.isprintable():
         data = await _quote(asking, uri.removeprefix(_QUOTES))
     else:
-        raise Refused(f"There is no resource {uri[:128]!r}", 404)
+        raise ToolRefused(f"There is no resource {uri[:128]!r}", 404)
     text = msgspec.json.encode(data)
     if len(text) > MAX_BYTES:
-        raise Refused(f"The resource has more than {MAX_BYTES // 1024} KB", 413)
+        raise ToolRefused(f"The resource has more than {MAX_BYTES // 1024} KB", 413)
     return text.decode()
 
 
 async def _quote(asking: Asking, place: str) -> Any:
     feed, _, symbol = place.partition("/")
     if feed not in _FEEDS or not symbol:
-        raise Refused(f"A quote's address is {QUOTE}, with a feed of {', '.join(_FEEDS)}", 404)
+        raise ToolRefused(f"A quote's address is {QUOTE}, with a feed of {', '.join(_FEEDS)}", 404)
     return (await reads.quote(asking, feed, unquote(symbol))).record

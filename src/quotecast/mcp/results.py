@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import Meta, Struct
 
-from quotecast.mcp.asking import Answer, Refused
+from quotecast.mcp.asking import ToolAnswer, ToolRefused
 
 #: The maximum number of rows in a result, and of bytes of its JSON: a model's context is small.
 MAX_ROWS: Final = 200
@@ -19,7 +19,7 @@ State = Annotated[
 ]
 
 
-class Table(Struct, frozen=True, kw_only=True):
+class TextTable(Struct, frozen=True, kw_only=True):
     """Rows of a result."""
 
     rows: Annotated[
@@ -33,27 +33,27 @@ class Table(Struct, frozen=True, kw_only=True):
     state: State = None
 
 
-class Record(Struct, frozen=True, kw_only=True):
+class TextRecord(Struct, frozen=True, kw_only=True):
     """One record."""
 
     record: Annotated[Row, Meta(description="The record; see the tool's text for its fields")]
 
 
-Result = Table | Record
+Result = TextTable | TextRecord
 
 
 def table(
     rows: Iterable[Row],
-    answer: Answer,
+    answer: ToolAnswer,
     *,
     most: int = MAX_ROWS,
     more: bool = False,
     missing: Sequence[str] = (),
-) -> Table:
+) -> TextTable:
     """Returns the first `most` rows that fit into MAX_BYTES; `more` says that the service has others."""
     found = list(rows)
     fitting = _fitting(found[: min(most, MAX_ROWS)])
-    return Table(
+    return TextTable(
         rows=fitting,
         total=len(found),
         cut=more or len(fitting) < len(found),
@@ -62,16 +62,16 @@ def table(
     )
 
 
-def record(found: Row) -> Record:
-    """Returns one record. Raises Refused for one beyond MAX_BYTES."""
+def record(found: Row) -> TextRecord:
+    """Returns one record. Raises ToolRefused for one beyond MAX_BYTES."""
     if len(msgspec.json.encode(found)) > MAX_BYTES:
-        raise Refused(f"The record has more than {MAX_BYTES // 1024} KB; ask for a part of it", 413)
-    return Record(record=found)
+        raise ToolRefused(f"The record has more than {MAX_BYTES // 1024} KB; ask for a part of it", 413)
+    return TextRecord(record=found)
 
 
 def summary(result: Result) -> str:
     """Returns one line of text about a result."""
-    if isinstance(result, Record):
+    if isinstance(result, TextRecord):
         return "One record."
     found = len(result.rows)
     text = f"{found} row{'' if found == 1 else 's'}"

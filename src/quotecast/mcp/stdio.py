@@ -10,7 +10,7 @@ import httpx
 from mcp.server.stdio import stdio_server
 
 from quotecast.mcp.asking import CALL_SECONDS, Asking
-from quotecast.mcp.calls import Calls
+from quotecast.mcp.calls import ToolCalls
 from quotecast.mcp.protocol import Context, make_server
 
 
@@ -27,6 +27,6 @@ async def serve(url: str, token: str = "") -> None:
         async def open_asking(_: Context) -> AsyncIterator[Asking]:
             yield asking
 
-        server = make_server(Calls(), open_asking, lambda _: bool(token))
+        server = make_server(ToolCalls(), open_asking, lambda _: bool(token))
         async with stdio_server() as (incoming, outgoing):
             await server.run(incoming, outgoing, server.create_initialization_options())

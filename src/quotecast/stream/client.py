@@ -26,7 +26,7 @@ CLOSE_SECONDS: Final = 3.0
 Transport = Literal["websocket", "sse"]
 
 
-class Socket(Writer, Awaitable[Any], Protocol):
+class ClientSocket(Writer, Awaitable[Any], Protocol):
     """The server's side of a connection; to await it is to wait until it has taken everything."""
 
 
@@ -62,7 +62,7 @@ class Client:
         hubs: Sequence[Hub],
         *,
         end: Callable[[CloseCode], Awaitable[Any]],
-        socket: Socket,
+        socket: ClientSocket,
         meter: Meter | None = None,
     ) -> None:
         self.name = name

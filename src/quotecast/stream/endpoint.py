@@ -22,7 +22,7 @@ from quotecast.feed.grid import GRID, GridSession
 from quotecast.market.feeds import Feed
 from quotecast.stream.client import Client, ConnectionEnded, connection_id
 from quotecast.stream.clients import Clients
-from quotecast.stream.event_stream import EVENT_PATHS, Events
+from quotecast.stream.event_stream import EVENT_PATHS, EventStreams
 from quotecast.stream.feed_hubs import FeedHubs
 from quotecast.stream.outlet import WRITER
 from quotecast.stream.queries import Replay, heartbeat_of, queries_of, replay_of
@@ -65,7 +65,7 @@ class Streams:
         self._heartbeat_ms = heartbeat_ms
         #: All clients, of sockets and of event streams.
         self.clients = Clients(sockets_per_address, address_of)
-        self._events = Events(http, self._hubs, self.clients, heartbeat_ms)
+        self._events = EventStreams(http, self._hubs, self.clients, heartbeat_ms)
         self._relays = relays
         self._replays = replays or Replays(None, per_address=1, per_worker=1, heartbeat_ms=heartbeat_ms)
 

@@ -32,7 +32,7 @@ from quotecast.feed.frames import Limits
 from quotecast.feed.sse import EVENTS, GZIP_HEADER, retry_line, unchunked
 from quotecast.framing import Frame
 from quotecast.market.feeds import Feed
-from quotecast.stream.client import Client, ConnectionEnded, Socket, connection_id
+from quotecast.stream.client import Client, ClientSocket, ConnectionEnded, connection_id
 from quotecast.stream.clients import Clients
 from quotecast.stream.event_socket import EVENTS_PATH
 from quotecast.stream.feed_hubs import FeedHubs
@@ -56,7 +56,7 @@ _GZIP: Final = b"gzip"
 _PARAMETER: Final = re.compile(r"(interval|fields|barsSince|bars|snapshot|heartbeat)\b(?:: )?")
 
 
-class EventWriter(Socket, Protocol):
+class EventWriter(ClientSocket, Protocol):
     """The server's side of an event stream."""
 
     compresses: bool
@@ -66,7 +66,7 @@ class EventWriter(Socket, Protocol):
         ...
 
 
-class Events:
+class EventStreams:
     """Serves event streams; the routes of `http` answer the requests that it refuses."""
 
     def __init__(self, http: App, hubs: FeedHubs, clients: Clients, heartbeat_ms: int) -> None:

@@ -17,7 +17,7 @@ from msgspec import Struct
 from quotecast.bus import remote_wire as relay_wire
 from quotecast.bus import wire
 from quotecast.bus.base import REPORT_SECONDS, Document, Message, StateSource
-from quotecast.bus.remote_wire import Answer, Question
+from quotecast.bus.remote_wire import Question, RemoteAnswer
 from quotecast.errors import BusError, CloseCode, UnreadableState
 from quotecast.framing import Frame
 from quotecast.market.feeds import Feed
@@ -131,24 +131,28 @@ class Relays:
                 return await self._states[question.feed].load()
             answer = await self._reply(question)
         except UnreadableState as error:
-            answer = Answer(error=str(error), unreadable=True)
+            answer = RemoteAnswer(error=str(error), unreadable=True)
         except BusError as error:
-            answer = Answer(error=str(error))
+            answer = RemoteAnswer(error=str(error))
         return _frame(answer)
 
-    async def _reply(self, question: Question) -> Answer:
+    async def _reply(self, question: Question) -> RemoteAnswer:
         feed, name = question.feed, question.name
         match question.call:
             case "digest":
-                return Answer(digest=await self._bus.digest(feed, name))
+                return RemoteAnswer(digest=await self._bus.digest(feed, name))
             case "document":
                 document = await self._bus.document(feed, name)
-                return Answer(digest=document.digest, content=document.content) if document else Answer()
+                return (
+                    RemoteAnswer(digest=document.digest, content=document.content)
+                    if document
+                    else RemoteAnswer()
+                )
             case "report":
                 await self._report(feed)
             case "report_document":
                 await self._report_document(feed, name, question.digest)
-        return Answer()
+        return RemoteAnswer()
 
     async def _report(self, feed: Feed) -> None:
         """Asks the leader for a new epoch if this worker cannot read the feed either.
@@ -196,13 +200,13 @@ class _Shared:
         async with self._turn:
             self._next = None
             stored: Sequence[Any] = await self._bus.stored(self._feed)
-            frame = _frame(Answer(state=tuple(stored) if stored else None))
+            frame = _frame(RemoteAnswer(state=tuple(stored) if stored else None))
             if len(frame) >= MIN_THREADED_BYTES:
                 await asyncio.to_thread(frame.compressed)
             return frame
 
 
-def _frame(answer: Answer) -> Frame:
+def _frame(answer: RemoteAnswer) -> Frame:
     return Frame(wire.encode(answer), binary=True, shared=True)
 
 

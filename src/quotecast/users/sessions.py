@@ -16,7 +16,7 @@ MAX_SESSIONS: Final = 100
 MAX_DEVICE: Final = 200
 
 
-class Session(Struct, frozen=True):
+class UserSession(Struct, frozen=True):
     """One session: the device and network from which it began."""
 
     id: str
@@ -26,7 +26,7 @@ class Session(Struct, frozen=True):
     expires_at: datetime
 
 
-async def begin(account: Account, session: Session) -> None:
+async def begin(account: Account, session: UserSession) -> None:
     """Adds a session; removes expired ones and the oldest beyond the maximum.
 
     Raises WrongCredentials if the user was deleted in the meantime.
@@ -42,10 +42,10 @@ async def begin(account: Account, session: Session) -> None:
         raise WrongCredentials from error
 
 
-async def sessions(account: Account, now: datetime) -> list[Session]:
+async def sessions(account: Account, now: datetime) -> list[UserSession]:
     """Returns the sessions that have not expired, newest first."""
     rows = await account.select(Table, Table.expires_at > now, order_by=Table.id, ascending=False)
-    return [Session(**{name: row[name] for name in Session.__struct_fields__}) for row in rows]
+    return [UserSession(**{name: row[name] for name in UserSession.__struct_fields__}) for row in rows]
 
 
 async def end(account: Account, session_id: str) -> None:

@@ -14,7 +14,7 @@ from quotecast.access import usage_storage
 from quotecast.access.reserve import Reserve
 from quotecast.access.rollup import ROLL_UP_SECONDS, RollUp
 from quotecast.access.usage import Taken, Usage
-from quotecast.access.usage_storage import KEEP_DAYS, Batch, Used
+from quotecast.access.usage_storage import KEEP_DAYS, UsageBatch, Used
 from quotecast.database import migrations
 from quotecast.database.database import Database
 from quotecast.database.tables import ApiKey
@@ -275,9 +275,9 @@ async def test_old_rows_go_at_the_first_roll_up_of_a_day(
     monkeypatch.setattr(usage_storage, "PART", 2)
     key = await stage.key()
     days = [DAY - timedelta(days=KEEP_DAYS + 1 - number) for number in range(5)]
-    old = Batch("x", 1, [Used(key, day, Taken(1, 0, 0, 0, 0)) for day in days])
+    old = UsageBatch("x", 1, [Used(key, day, Taken(1, 0, 0, 0, 0)) for day in days])
     older = [Used(key, DAY - timedelta(days=500 + number), Taken(1, 0, 0, 0, 0)) for number in range(2)]
-    for batch in (old, Batch("x", 2, older)):
+    for batch in (old, UsageBatch("x", 2, older)):
         await stage.database.session(partial(usage_storage.add, batch=batch))
     left = []
     for _ in range(3):

@@ -9,7 +9,7 @@ import redis
 from msgspec.structs import replace
 
 from quotecast.bus.base import Batch, Beat
-from quotecast.bus.kept import Block, RedisKept, Released
+from quotecast.bus.kept import KeptBlock, RedisKept, Released
 from quotecast.bus.redis import RedisBus
 from quotecast.errors import BusError
 from quotecast.market.feeds import Feed
@@ -38,9 +38,9 @@ def client(redis_url: str) -> Iterator[redis.Redis]:
         yield made
 
 
-def block(*numbers: int, state: bool = False) -> Block:
+def block(*numbers: int, state: bool = False) -> KeptBlock:
     batches = [Batch(feed=FEED, epoch=EPOCH, seq=number) for number in numbers]
-    return Block(messages=batches, state=state_of([stock()], seq=numbers[-1]) if state else None)
+    return KeptBlock(messages=batches, state=state_of([stock()], seq=numbers[-1]) if state else None)
 
 
 def seqs(released: Sequence[Released]) -> list[int]:

@@ -8,7 +8,7 @@ import pytest
 
 from quotecast.access import key_text, usage_storage
 from quotecast.access.usage import Taken
-from quotecast.access.usage_storage import Batch, Used
+from quotecast.access.usage_storage import UsageBatch, Used
 from quotecast.database.database import Database
 from quotecast.stream.client import connection_id
 from support.servers.users_command import command
@@ -38,7 +38,7 @@ async def store(url: str, *used: tuple[str, int]) -> None:
     counts = Taken(1843, 12, 90_000, 981_204, 143_002_551)
     rows = [Used(key_id, today() - timedelta(days=days), counts) for key_id, days in used]
     async with Database(url, pool_size=1) as database:
-        await database.session(partial(usage_storage.add, batch=Batch(connection_id(), 1, rows)))
+        await database.session(partial(usage_storage.add, batch=UsageBatch(connection_id(), 1, rows)))
 
 
 async def test_newest_day_comes_first(accounts_url: str) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from quotecast.bus.base import Batch, Beat, Snapshot
 from quotecast.history.folder import Folder
 from quotecast.history.playback import Playback, Played
-from quotecast.history.recorder import Recorder
+from quotecast.history.recorder import SegmentRecorder
 from quotecast.ingest.ledger import Ledger
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import Quote
@@ -39,7 +39,7 @@ class RecordedLeader:
         finished: Callable[[object], None] = lambda _: None,
     ) -> None:
         self.clock = clock or Clock()
-        self.recorder = Recorder(folder, clock=self.clock, max_waiting=max_waiting, finished=finished)
+        self.recorder = SegmentRecorder(folder, clock=self.clock, max_waiting=max_waiting, finished=finished)
         self.feed = feed
         self.published: list[Played] = []
         self.ledger = Ledger(feed)

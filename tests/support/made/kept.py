@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from quotecast.bus import kept
-from quotecast.bus.kept import Block, Kept, Released
+from quotecast.bus.kept import Kept, KeptBlock, Released
 from quotecast.errors import BusError
 from quotecast.market.feeds import Feed
 
@@ -19,7 +19,7 @@ class MemoryKept:
         self.is_full = False
         self._clock = clock
 
-    async def keep(self, feed: Feed, owner: str, block: Block, delay_seconds: int) -> Kept | None:
+    async def keep(self, feed: Feed, owner: str, block: KeptBlock, delay_seconds: int) -> Kept | None:
         """See KeptWriter."""
         del feed, owner
         if self.is_away or self.is_full:

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from quotecast.commands.auditing.report import FeedReport
-from quotecast.commands.auditing.service import Refused, ServiceAudit, read_address
+from quotecast.commands.auditing.report import FeedAuditReport
+from quotecast.commands.auditing.service import AuditRefused, ServiceAudit, read_address
 from quotecast.errors import SettingsError
 from support.made.audit_frames import heartbeat, iso, moment, quote, snapshot, subscribed, update, welcome
 
@@ -24,7 +24,7 @@ class Played:
             self.service.take(json.dumps(frame), moment(seconds))
         return self
 
-    def report(self, seconds: float = 10.0) -> FeedReport:
+    def report(self, seconds: float = 10.0) -> FeedAuditReport:
         return self.service.report(moment(seconds)).feeds["market"]
 
 
@@ -166,7 +166,9 @@ def test_the_socket_of_all_feeds_has_figures_of_each() -> None:
     assert "since=market:" in played.service.url
 
 
-@pytest.mark.parametrize(("code", "error"), [(404, Refused), (422, Refused), (503, ConnectionError)])
+@pytest.mark.parametrize(
+    ("code", "error"), [(404, AuditRefused), (422, AuditRefused), (503, ConnectionError)]
+)
 def test_an_error_ends_the_audit_or_the_connection(code: int, error: type[Exception]) -> None:
     """503 passes; the others are final."""
     with pytest.raises(error, match="no such"):

@@ -11,13 +11,13 @@ from quotecast import __main__
 from quotecast.commands import audit
 from quotecast.commands.auditing.report import (
     AgeReport,
+    AuditLimits,
+    AuditReport,
     BackwardsReport,
     ClockReport,
     Example,
-    FeedReport,
+    FeedAuditReport,
     GapReport,
-    Limits,
-    Report,
     RestReport,
     SilenceReport,
     StateChange,
@@ -31,7 +31,7 @@ from quotecast.settings import loading
 from support.made.audit_frames import iso, moment
 from support.made.market import stock
 
-FEED = FeedReport(
+FEED = FeedAuditReport(
     messages=240,
     quotes=3000,
     messages_per_second=4.0,
@@ -44,17 +44,17 @@ FEED = FeedReport(
     rest=RestReport(120, 0, []),
     states=[StateChange(15.0, "live")],
 )
-GOOD = Report(
+GOOD = AuditReport(
     source="ws://a", seconds=60.0, clock=ClockReport(-2.5, 1.0), reconnects=0, feeds={"market": FEED}
 )
 
 
-def with_feed(**changes: Any) -> Report:
+def with_feed(**changes: Any) -> AuditReport:
     return replace(GOOD, feeds={"market": replace(FEED, **changes)})
 
 
 def test_a_good_feed_breaks_no_threshold() -> None:
-    assert broken(GOOD, Limits()) == []
+    assert broken(GOOD, AuditLimits()) == []
 
 
 @pytest.mark.parametrize(
@@ -73,8 +73,8 @@ def test_a_good_feed_breaks_no_threshold() -> None:
         (with_feed(symbols=0), "", 0),
     ],
 )
-def test_each_threshold_can_break(report: Report, option: str, value: float) -> None:
-    [found] = broken(report, Limits())
+def test_each_threshold_can_break(report: AuditReport, option: str, value: float) -> None:
+    [found] = broken(report, AuditLimits())
     assert (found.option, found.value) == (option, value)
     text = "\n".join(lines_of(replace(report, broken=[found])))
     assert (f"({option})" if option else "no quote came") in text
@@ -84,7 +84,7 @@ def test_each_threshold_can_break(report: Report, option: str, value: float) -> 
 
 def test_a_threshold_may_be_higher() -> None:
     report = replace(with_feed(backwards=BackwardsReport(2, 1)), reconnects=2)
-    assert broken(report, Limits(max_gaps=2, max_backwards=3)) == []
+    assert broken(report, AuditLimits(max_gaps=2, max_backwards=3)) == []
 
 
 def test_the_text_has_every_figure() -> None:

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 from rich.text import Text
 
-from quotecast.commands.watching.board import Board, Row
+from quotecast.commands.watching.board import BoardRow, PriceBoard
 from quotecast.commands.watching.figures import clock_time, number, percent
 from quotecast.commands.watching.names import Found
 from quotecast.commands.watching.session import state_line
@@ -21,8 +21,8 @@ DATE = datetime(2026, 11, 20, 15, 30, tzinfo=UTC)
 ADDRESS = "http://quotes.example.com"
 
 
-def made(*found: Found) -> Board:
-    return Board(found)
+def made(*found: Found) -> PriceBoard:
+    return PriceBoard(found)
 
 
 def found(quote: Any, feed: Any) -> Found:
@@ -37,7 +37,7 @@ ALL = (found(stock(), "market"), found(pair(), "crypto"), found(doviz(), "doviz"
 
 
 def drawn(
-    rows: list[Row], *, width: int = 120, height: int = 30, now: float = 0.0, colours: bool = False
+    rows: list[BoardRow], *, width: int = 120, height: int = 30, now: float = 0.0, colours: bool = False
 ) -> str:
     output = io.StringIO()
     console = Console(

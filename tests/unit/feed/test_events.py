@@ -12,7 +12,7 @@ from quotecast.feed.commands import CommandError, Query
 from quotecast.feed.frames import Limits, Place
 from quotecast.feed.hub import Hub
 from quotecast.feed.mirror import Mark
-from quotecast.feed.sse import EVENTS, GZIP_HEADER, MAX_STORED_BYTES, Event, retry_line, stored, unchunked
+from quotecast.feed.sse import EVENTS, GZIP_HEADER, MAX_STORED_BYTES, SseEvent, retry_line, stored, unchunked
 from quotecast.feed.tiers import Connection
 from quotecast.market.feeds import Feed
 from support.stages.feed_session import made_mirror, move
@@ -69,7 +69,7 @@ def test_stored_blocks_hold_any_length(length: int) -> None:
 
 def test_parts_of_clients_make_whole_gzip_streams() -> None:
     """Each client joins at its own event, and gets small, uncompressed and compressed parts in any order."""
-    events = [Event(b"data: %d\n\n" % size + b"x" * size) for size in (1, 5000, 1023, 100_000, 1024)]
+    events = [SseEvent(b"data: %d\n\n" % size + b"x" * size) for size in (1, 5000, 1023, 100_000, 1024)]
     first = [unchunked(event.compressed()) for event in events]
     later = [unchunked(event.compressed()) for event in events]
     assert sum(map(len, later)) < sum(map(len, first)) / 10
@@ -85,7 +85,7 @@ def test_an_event_is_a_chunk() -> None:
 
 
 def test_compression_is_shared() -> None:
-    event = Event(b"x" * 2000)
+    event = SseEvent(b"x" * 2000)
     assert event.compressed() != event.compressed()
     assert event.compressed() is event.compressed()
 
@@ -113,7 +113,7 @@ def test_equal_streams_share_an_event() -> None:
         hub.join(Connection(session.feeds["market"], reader, lambda _: True))
     move(mirror, "AAPL", 7.0)
     hub.tick(250)
-    assert isinstance(readers[0].events[-1], Event)
+    assert isinstance(readers[0].events[-1], SseEvent)
     assert readers[0].events[-1] is readers[1].events[-1]
 
 

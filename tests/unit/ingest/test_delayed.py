@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import pytest
 
 from quotecast.bus.base import NEWS, Batch, Snapshot
-from quotecast.bus.kept import Block, Kept, Released
+from quotecast.bus.kept import Kept, KeptBlock, Released
 from quotecast.bus.wire import encode_document
 from quotecast.errors import BusError
 from quotecast.ingest.delayed import DelayedFeed
@@ -186,7 +186,7 @@ def test_a_redis_that_hangs_for_the_keeper_alone_gathers_no_states() -> None:
     made = tried = 0
 
     class Hanging:
-        async def keep(self, _feed: Feed, _owner: str, block: Block, _delay_seconds: int) -> Kept | None:
+        async def keep(self, _feed: Feed, _owner: str, block: KeptBlock, _delay_seconds: int) -> Kept | None:
             nonlocal tried
             tried += block.state is not None
             await asyncio.sleep(2)

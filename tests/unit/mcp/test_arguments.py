@@ -6,7 +6,7 @@ import pytest
 
 from quotecast.api.bars.parameters import STOCK_INTERVALS
 from quotecast.mcp.arguments import Arguments, Bars, News, Quotes, read_arguments, schema_of
-from quotecast.mcp.asking import Refused
+from quotecast.mcp.asking import ToolRefused
 from quotecast.mcp.tools import TOOLS, listed_tools
 
 
@@ -84,7 +84,7 @@ def test_no_interval_is_offered_that_a_feed_refuses() -> None:
 def test_a_wrong_argument_is_named_with_what_is_right(
     kind: type[Arguments], given: dict[str, Any], said: str
 ) -> None:
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(ToolRefused) as refused:
         read_arguments(kind, given)
     assert (str(refused.value), refused.value.status) == (said, 422)
 

@@ -8,8 +8,8 @@ import httpx
 import pytest
 
 from quotecast.mcp import asking
-from quotecast.mcp.asking import Asking, Refused
-from quotecast.mcp.calls import Calls
+from quotecast.mcp.asking import Asking, ToolRefused
+from quotecast.mcp.calls import ToolCalls
 
 
 def asking_of(handler: Callable[[httpx.Request], Any]) -> Asking:
@@ -23,7 +23,7 @@ def problem(status: int, **body: Any) -> Callable[[httpx.Request], httpx.Respons
 
 
 async def test_a_result_counts_as_ok() -> None:
-    calls = Calls()
+    calls = ToolCalls()
     result = await calls.run("movers", {}, asking_of(problem(200, gainers=[{"ticker": "A"}], losers=[])))
     assert result.rows == [{"ranking": "gainer", "ticker": "A"}]  # type: ignore[union-attr]  # a table
     assert calls.counts == {("movers", "ok"): 1}
@@ -39,8 +39,8 @@ async def test_the_service_refuses_in_its_own_words() -> None:
         errors=[{"field": "limit", "message": "Must be a whole number from 1 to 1000"}],
         headers={"retry-after": "7"},
     )
-    calls = Calls()
-    with pytest.raises(Refused) as refused:
+    calls = ToolCalls()
+    with pytest.raises(ToolRefused) as refused:
         await calls.run("news", {}, asking_of(answer))
     assert str(refused.value) == (
         "Invalid limit; limit: Must be a whole number from 1 to 1000; try again in 7 s "
@@ -50,17 +50,17 @@ async def test_the_service_refuses_in_its_own_words() -> None:
 
 
 async def test_a_failing_service_is_no_refusal() -> None:
-    calls = Calls()
-    with pytest.raises(Refused, match=r"unreadable answer \(HTTP 502\)"):
+    calls = ToolCalls()
+    with pytest.raises(ToolRefused, match=r"unreadable answer \(HTTP 502\)"):
         await calls.run("news", {}, asking_of(lambda _: httpx.Response(502, text="<html>")))
     assert calls.counts == {("news", "failed"): 1}
 
 
 async def test_a_resource_is_counted_and_bounded_like_a_tool() -> None:
-    calls = Calls()
+    calls = ToolCalls()
     assert await calls.read("quotecast://feeds", asking_of(problem(200, feeds={})))
     for uri in ("quotecast://nothing", "quotecast://quotes/bonds/X", "quotecast://quotes/stocks/\ud800"):
-        with pytest.raises(Refused):
+        with pytest.raises(ToolRefused):
             await calls.read(uri, asking_of(problem(200)))
     assert calls.counts == {("resource", "ok"): 1, ("resource", "refused"): 3}
 
@@ -71,9 +71,9 @@ async def test_wrong_arguments_and_unknown_tools_do_not_reach_the_service() -> N
     def fail(_: httpx.Request) -> httpx.Response:
         pytest.fail("the call reached the service")
 
-    calls = Calls()
+    calls = ToolCalls()
     for name in ("quotes", "drop table"):
-        with pytest.raises(Refused):
+        with pytest.raises(ToolRefused):
             await calls.run(name, {}, asking_of(fail))
     assert calls.counts == {("quotes", "invalid"): 1, ("other", "invalid"): 1}
 
@@ -83,16 +83,16 @@ async def test_a_call_ends_after_its_time() -> None:
         await asyncio.Event().wait()
         raise AssertionError
 
-    calls = Calls(seconds=0.01)
-    with pytest.raises(Refused, match=r"took longer than 0.01 s"):
+    calls = ToolCalls(seconds=0.01)
+    with pytest.raises(ToolRefused, match=r"took longer than 0.01 s"):
         await calls.run("news", {}, asking_of(hang))
     assert calls.counts == {("news", "failed"): 1}
 
 
 async def test_an_unexpected_answer_is_no_crash() -> None:
     """The text has no internal data; the log has the trace."""
-    calls = Calls()
-    with pytest.raises(Refused) as refused:
+    calls = ToolCalls()
+    with pytest.raises(ToolRefused) as refused:
         await calls.run("movers", {}, asking_of(problem(200)))
     assert str(refused.value) == "Internal Server Error"
     assert calls.counts == {("movers", "failed"): 1}
@@ -118,5 +118,5 @@ async def test_an_absent_service_is_named(monkeypatch: pytest.MonkeyPatch) -> No
         raise httpx.ConnectError("refused")
 
     monkeypatch.setattr(asking, "_PAUSES", (0.0, 0.0))
-    with pytest.raises(Refused, match="quotecast does not answer at http://quotecast"):
+    with pytest.raises(ToolRefused, match="quotecast does not answer at http://quotecast"):
         await asking_of(refuse).read("/api/market/status")

@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from quotecast.mcp.asking import Asking
-from quotecast.mcp.calls import Calls
+from quotecast.mcp.calls import ToolCalls
 from quotecast.mcp.resources import read_resource
 from quotecast.mcp.results import summary
 
@@ -30,7 +30,7 @@ class Service:
         return httpx.Response(200, json=self._body, headers=self._headers)
 
     async def call(self, tool: str, **given: Any) -> Any:
-        return await Calls().run(tool, given, self.asking)
+        return await ToolCalls().run(tool, given, self.asking)
 
 
 @pytest.mark.parametrize(

@@ -3,10 +3,10 @@
 import msgspec
 import pytest
 
-from quotecast.mcp.asking import Answer, Refused
+from quotecast.mcp.asking import ToolAnswer, ToolRefused
 from quotecast.mcp.results import MAX_BYTES, MAX_ROWS, record, summary, table
 
-LIVE = Answer(None, {"x-feed-state": "live"})
+LIVE = ToolAnswer(None, {"x-feed-state": "live"})
 
 
 def test_a_small_result_is_whole() -> None:
@@ -34,11 +34,11 @@ def test_a_result_says_that_the_service_has_another_page() -> None:
 
 
 def test_a_result_names_unknown_symbols_and_a_stale_feed() -> None:
-    found = table([{}], Answer(None, {"x-feed-state": "stale"}), missing=["ZZZZ"])
+    found = table([{}], ToolAnswer(None, {"x-feed-state": "stale"}), missing=["ZZZZ"])
     assert summary(found) == "1 row; unknown: ZZZZ; the feed is stale: these are the last known values."
 
 
 def test_a_record_beyond_the_bytes_is_refused() -> None:
     assert record({"text": "x"}).record == {"text": "x"}
-    with pytest.raises(Refused, match="more than 32 KB"):
+    with pytest.raises(ToolRefused, match="more than 32 KB"):
         record({"text": "x" * MAX_BYTES})

@@ -11,7 +11,7 @@ import pytest
 from quotecast.bus import remote_wire as relay_wire
 from quotecast.bus import wire
 from quotecast.bus.base import Batch, Beat
-from quotecast.bus.remote_wire import MAX_QUESTION_BYTES, SUBPROTOCOL, Answer, Question
+from quotecast.bus.remote_wire import MAX_QUESTION_BYTES, SUBPROTOCOL, Question, RemoteAnswer
 from quotecast.errors import BusError
 from quotecast.framing import Frame
 from quotecast.market.feeds import Feed
@@ -217,7 +217,7 @@ async def test_a_failing_bus_is_an_answer() -> None:
     bus.error = BusError("Redis: away")
     line = Line(*[wire.encode(Question(call="state", feed=Feed.STOCKS))] * 2)
     async with Served(made(bus), line):
-        assert line.answers() == [Answer(error="Redis: away")] * 2
+        assert line.answers() == [RemoteAnswer(error="Redis: away")] * 2
 
 
 async def test_a_slow_relay_misses_messages_and_costs_bounded_memory() -> None:

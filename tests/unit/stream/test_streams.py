@@ -13,7 +13,7 @@ from quotecast.bus.base import Batch
 from quotecast.bus.wire import encode_change
 from quotecast.feed.hub import Hub
 from quotecast.feed.mirror import Mirror
-from quotecast.feed.sse import Event
+from quotecast.feed.sse import SseEvent
 from quotecast.framing import Frame
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import StockQuote
@@ -199,6 +199,6 @@ async def test_an_event_stream_does_not_hold_its_snapshot() -> None:
     async with asyncio.timeout(30):
         await server.greeted.wait()
     gc.collect()
-    assert not [each for each in gc.get_objects() if type(each) is Event and b"snapshot" in each.plain]
+    assert not [each for each in gc.get_objects() if type(each) is SseEvent and b"snapshot" in each.plain]
     connection.cancel()
     await asyncio.gather(connection, return_exceptions=True)

@@ -32,7 +32,7 @@ _NUMBER: Final = re.compile(r"[-+]?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 _decode: Final = msgspec.json.Decoder(float_hook=str).decode
 
 
-class Table(NamedTuple):
+class CsvTable(NamedTuple):
     """The columns of an answer's table, and a function that takes its rows from the decoded JSON."""
 
     columns: tuple[str, ...]
@@ -45,12 +45,12 @@ class Table(NamedTuple):
         )
 
 
-def formatted(answer: Answer, form: Format, table: Table) -> Answer:
+def formatted(answer: Answer, form: Format, table: CsvTable) -> Answer:
     """Returns a JSON answer in the requested format, with the same headers and tag."""
     return answer if form == "json" else answer.converted(table.csv_of, CSV)
 
 
-async def formatted_apart(answer: Answer, form: Format, table: Table) -> Answer:
+async def formatted_apart(answer: Answer, form: Format, table: CsvTable) -> Answer:
     """Returns the same; makes tables of thousands of rows in a thread: 10,000 bars take 40 ms."""
     if form == "json" or len(answer.body) < APART_FROM:
         return formatted(answer, form, table)

@@ -6,7 +6,7 @@ from typing import Any, Final
 from msgspec import Struct
 from msgspec.structs import fields
 
-from quotecast.api.answers.csv import Table
+from quotecast.api.answers.csv import CsvTable
 from quotecast.market.bars import Bar
 from quotecast.market.feeds import Feed
 from quotecast.market.movers import Mover
@@ -38,8 +38,8 @@ def _movers(lists: Mapping[str, Any]) -> Iterator[Row]:
     return ({"list": name, **mover} for name in ("gainers", "losers") for mover in lists[name])
 
 
-QUOTES: Final = {feed: Table(_columns(feed.spec.quote), _values) for feed in Feed}
-QUOTE: Final = {feed: Table(_columns(feed.spec.quote), _itself) for feed in Feed}
-BARS: Final = Table(_columns(Bar), _list)
-BARS_BY_SYMBOL: Final = Table(("symbol", *_columns(Bar)), _bars_by_symbol)
-MOVERS: Final = Table(("list", *_columns(Mover)), _movers)
+QUOTES: Final = {feed: CsvTable(_columns(feed.spec.quote), _values) for feed in Feed}
+QUOTE: Final = {feed: CsvTable(_columns(feed.spec.quote), _itself) for feed in Feed}
+BARS: Final = CsvTable(_columns(Bar), _list)
+BARS_BY_SYMBOL: Final = CsvTable(("symbol", *_columns(Bar)), _bars_by_symbol)
+MOVERS: Final = CsvTable(("list", *_columns(Mover)), _movers)

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from quotecast.api.answers.answers import Answer, SharedBody, cached_for, feed_headers
 from quotecast.api.bars.handlers import answered_bars, next_page
 from quotecast.api.bars.market import MAX_AGE, Market, market_of, until_prices_move
-from quotecast.api.bars.pages import Page, time_of
+from quotecast.api.bars.pages import BarPage, time_of
 from quotecast.api.bars.parameters import Paging, count_of
 from quotecast.api.bars.queries import BarQuery
 from quotecast.api.bars.reading import FoundPage, read_bars
@@ -28,7 +28,7 @@ MAX_BATCH_BARS: Final = 10_000
 DEFAULT_BATCH_BARS: Final = 100
 #: Symbols of one request that are read at a time: the upstream's other readers have to get a turn.
 _AT_ONCE: Final = 4
-_NO_BARS: Final = FoundPage(Page([], None, "HIT", 0, past=False, history=False), "own")
+_NO_BARS: Final = FoundPage(BarPage([], None, "HIT", 0, past=False, history=False), "own")
 
 BatchSymbols = Annotated[
     list[str],
@@ -167,7 +167,7 @@ def _earliest_rest(rests: Sequence[BarQuery | None]) -> BarQuery | None:
     return max(some, key=lambda rest: rest.end or 0)
 
 
-def _before(rest: BarQuery | None, page: Page) -> list[Bar]:
+def _before(rest: BarQuery | None, page: BarPage) -> list[Bar]:
     """Returns the bars of a page that the rest does not have again."""
     if rest is None:
         return [*page.bars]

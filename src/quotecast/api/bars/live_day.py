@@ -11,9 +11,9 @@ from msgspec.structs import replace
 
 from quotecast.api.bars.market import Market, calendar_of_venue
 from quotecast.api.bars.own_bars import OwnBars
-from quotecast.api.bars.sources import Part, Upstream
+from quotecast.api.bars.sources import HistoryPart, Upstream
 from quotecast.api.market.services import Services
-from quotecast.market.bar_windows import Window
+from quotecast.market.bar_windows import BarWindow
 from quotecast.market.bars import Bar, Interval, bar_time
 
 
@@ -28,7 +28,7 @@ class LiveDay:
         self._start = _live_from(services, market)
         self._own: Sequence[Bar] | None = None
 
-    async def read(self, interval: Interval, window: Window) -> Part:
+    async def read(self, interval: Interval, window: BarWindow) -> HistoryPart:
         """See Source."""
         part = await self._upstream.read(interval, window)
         if self._start is None or window.end <= self._start:

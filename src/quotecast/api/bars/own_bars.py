@@ -12,14 +12,14 @@ from typing import Final
 import msgspec
 
 from quotecast.api.bars.market import Market
-from quotecast.api.bars.sources import EPOCH, OWN, PAST_POLICY, Part, Source, window_key
+from quotecast.api.bars.sources import EPOCH, OWN, PAST_POLICY, HistoryPart, Source, window_key
 from quotecast.api.market.services import Services
 from quotecast.api.market.stored_bars import series_of
 from quotecast.cache.base import Cached, Policy
 from quotecast.errors import DatabaseAway, UnreadableState, UpstreamError
 from quotecast.feed.mirror import Mirror
 from quotecast.market.aggregate import fold_bars
-from quotecast.market.bar_windows import Window
+from quotecast.market.bar_windows import BarWindow
 from quotecast.market.bars import Bar, Interval, bar_time
 from quotecast.market.own_bars import LIVE_INTERVALS, LiveInterval, OwnBar
 
@@ -56,7 +56,7 @@ class OwnBars:
         self._series = series_of(self._mirror)
         self._market = market
 
-    async def read(self, interval: Interval, window: Window) -> Part:
+    async def read(self, interval: Interval, window: BarWindow) -> HistoryPart:
         """See Source; the bar in progress has every update, so it closes with the current price."""
         series = f"{self._series}:{self._market.symbol}:{_FINER[interval]}.{interval}"
         past = window.end + _WRITTEN_AFTER <= self._market.moment
@@ -68,7 +68,7 @@ class OwnBars:
             window.end,
         )
         found = self._with_recent(_unpack(cached.body), interval, window.start, window.end)
-        return Part(found, cached.status, cached.age_seconds, past, bool(found))
+        return HistoryPart(found, cached.status, cached.age_seconds, past, bool(found))
 
     async def since(self, interval: Interval, start: datetime) -> list[Bar]:
         """Returns the bars of the trading day in progress that open at `start` or later, ascending.
@@ -126,7 +126,7 @@ class OwnAfterPast:
         self._own = own
         self._past = past
 
-    async def read(self, interval: Interval, window: Window) -> Part:
+    async def read(self, interval: Interval, window: BarWindow) -> HistoryPart:
         """See Source."""
         past = await self._past.read(interval, window)
         try:

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from quotecast.api.bars.market import Market
 from quotecast.api.bars.queries import BarQuery, opening_of
-from quotecast.api.bars.sources import EPOCH, TICK, Part, Source
-from quotecast.market.bar_windows import Window, next_window, window_at, window_before
+from quotecast.api.bars.sources import EPOCH, TICK, HistoryPart, Source
+from quotecast.market.bar_windows import BarWindow, next_window, window_at, window_before
 from quotecast.market.bars import Bar, bar_time, opening_of_bar
 
 #: Windows that one page reads at most: a page of years without trades is short or empty, and has a next one.
@@ -21,7 +21,7 @@ RANGE_WINDOWS: Final = 12
 _END_OF_TIME: Final = "~"
 
 
-class Page(Struct, frozen=True):
+class BarPage(Struct, frozen=True):
     """Bars in the query's order, and the query for the page that follows; None after the last one."""
 
     bars: list[Bar]
@@ -34,7 +34,7 @@ class Page(Struct, frozen=True):
     history: bool
 
 
-async def read_page(source: Source, market: Market, query: BarQuery, most: int = MAX_WINDOWS) -> Page:
+async def read_page(source: Source, market: Market, query: BarQuery, most: int = MAX_WINDOWS) -> BarPage:
     """Returns a page of bars. Raises SymbolNotFound, NotOffered, UpstreamError or PastOutOfPlan.
 
     Ascending without a start, the page has the newest bars, and no other page follows.
@@ -44,7 +44,7 @@ async def read_page(source: Source, market: Market, query: BarQuery, most: int =
         return replace(page, bars=page.bars[::-1], rest=None)
     query = _within_reach(market, query)
     found: list[Bar] = []
-    parts: list[Part] = []
+    parts: list[HistoryPart] = []
     rest: BarQuery | None = None
     for window in _windows(market, query):
         if len(parts) == most or len(found) >= query.limit:
@@ -69,9 +69,9 @@ def _within_reach(market: Market, query: BarQuery) -> BarQuery:
     return query
 
 
-def _page(bars: list[Bar], rest: BarQuery | None, parts: list[Part]) -> Page:
+def _page(bars: list[Bar], rest: BarQuery | None, parts: list[HistoryPart]) -> BarPage:
     statuses = {part.status for part in parts}
-    return Page(
+    return BarPage(
         bars,
         rest,
         "STALE" if "STALE" in statuses else "MISS" if "MISS" in statuses else "HIT",
@@ -81,7 +81,7 @@ def _page(bars: list[Bar], rest: BarQuery | None, parts: list[Part]) -> Page:
     )
 
 
-def _is_settled(source: Source, market: Market, query: BarQuery, page: Page) -> bool:
+def _is_settled(source: Source, market: Market, query: BarQuery, page: BarPage) -> bool:
     """Returns whether a page ends before every bar that may still change, in a window that has some of those.
 
     A stale window may lack settled bars.
@@ -93,7 +93,7 @@ def _is_settled(source: Source, market: Market, query: BarQuery, page: Page) -> 
     return datetime.fromtimestamp(end, UTC) + source.settled_after <= market.moment
 
 
-def _windows(market: Market, query: BarQuery) -> Iterator[Window]:
+def _windows(market: Market, query: BarQuery) -> Iterator[BarWindow]:
     """Yields the windows that the query touches, in its order."""
     interval, calendar = query.interval, market.calendar
     end = market.moment + TICK
@@ -119,7 +119,7 @@ def _selected(bars: Sequence[Bar], query: BarQuery) -> list[Bar]:
     return found if query.order == "asc" else found[::-1]
 
 
-def _rest_from_window(query: BarQuery, window: Window) -> BarQuery:
+def _rest_from_window(query: BarQuery, window: BarWindow) -> BarQuery:
     if query.order == "asc":
         return replace(query, start=int(window.start.timestamp()))
     return replace(query, end=int(window.end.timestamp()))

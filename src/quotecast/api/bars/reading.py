@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from quotecast.api.bars.live_day import LiveDay
 from quotecast.api.bars.market import Market
 from quotecast.api.bars.own_bars import OwnAfterPast, OwnBars
-from quotecast.api.bars.pages import MAX_WINDOWS, Page, read_page
+from quotecast.api.bars.pages import MAX_WINDOWS, BarPage, read_page
 from quotecast.api.bars.queries import BarQuery, check_span, opening_of
 from quotecast.api.bars.sources import ORIGIN, OWN, Source, Upstream
 from quotecast.api.market.services import Services
@@ -25,7 +25,7 @@ WITHOUT_BARS: Final = (ProviderMissing, NotOffered, SymbolNotFound, UpstreamErro
 class FoundPage(Struct, frozen=True):
     """A page, and where it comes from."""
 
-    page: Page
+    page: BarPage
     source: str
 
 
@@ -65,7 +65,7 @@ async def own_page(services: Services, market: Market, query: BarQuery, most: in
     return FoundPage(page, OWN) if page.bars else None
 
 
-async def _read(source: Source, market: Market, asked: BarQuery, most: int) -> Page:
+async def _read(source: Source, market: Market, asked: BarQuery, most: int) -> BarPage:
     """Returns a page; where it would be empty, back without a start, that of the newest bars before the gap.
 
     Days tell where those are. No other page follows an empty one: an instrument's first trade is behind it.

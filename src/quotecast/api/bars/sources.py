@@ -12,7 +12,7 @@ from quotecast.api.bars.market import RESTING_SECONDS, Market, tail_with_price
 from quotecast.api.market.services import Services
 from quotecast.cache.base import Cache, Cached, Policy
 from quotecast.errors import ProviderMissing
-from quotecast.market.bar_windows import Window
+from quotecast.market.bar_windows import BarWindow
 from quotecast.market.bars import Bar, Interval, opening_of_bar
 from quotecast.market.calendars import Exchange
 from quotecast.market.codec import encode_json
@@ -52,7 +52,7 @@ EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _decode: Final = msgspec.json.Decoder(list[Bar]).decode
 
 
-class Part(Struct, frozen=True):
+class HistoryPart(Struct, frozen=True):
     """The bars of one window, ascending, and how the cache answered.
 
     `past` bars do not change any more. Without `history` there is at most the bar of the current price.
@@ -73,7 +73,7 @@ class Source(Protocol):
     #: The time after which a bar does not change any more.
     settled_after: timedelta
 
-    async def read(self, interval: Interval, window: Window) -> Part:
+    async def read(self, interval: Interval, window: BarWindow) -> HistoryPart:
         """Returns the bars of a window. Raises SymbolNotFound, NotOffered or UpstreamError."""
         ...
 
@@ -94,7 +94,7 @@ class Upstream:
         self._market = market
         self.name = OWN if market.feed is Feed.DOVIZ else market.provider
 
-    async def read(self, interval: Interval, window: Window) -> Part:
+    async def read(self, interval: Interval, window: BarWindow) -> HistoryPart:
         """See Source; the last bar closes with the current price."""
         market, past = self._market, is_past(window, self._market)
         end = min(window.end, market.moment + TICK)
@@ -113,7 +113,7 @@ class Upstream:
         if opened and window.start <= opened < window.end:
             bars[-1:] = tail_with_price(bars[-1] if bars else None, market, interval, window.start)
             past = False
-        return Part(bars, cached.status, cached.age_seconds, past, history)
+        return HistoryPart(bars, cached.status, cached.age_seconds, past, history)
 
     async def _read(self, symbol: str, interval: Interval, start: datetime, end: datetime) -> Sequence[Bar]:
         history = self._history
@@ -145,12 +145,12 @@ def policy_of(market: Market, interval: Interval) -> Policy:
 PAST_POLICY: Final = Policy(fresh_seconds=PAST_SECONDS, stale_seconds=_PAST_STALE_SECONDS)
 
 
-def is_past(window: Window, market: Market) -> bool:
+def is_past(window: BarWindow, market: Market) -> bool:
     """Returns whether the bars of a window do not change any more."""
     return window.end + SETTLED_AFTER <= market.moment
 
 
-def window_key(source: str, series: str, window: Window, market: Market) -> str:
+def window_key(source: str, series: str, window: BarWindow, market: Market) -> str:
     """Returns the cache key of a window; one of the past is another one on each trading day."""
     day = next(market.calendar.until(market.moment)).date
     age = f"{day:%Y%m%d}" if is_past(window, market) else "now"

@@ -29,7 +29,7 @@ from quotecast.api.market.searching import Searches
 from quotecast.api.market.services import NO_PROVIDER, MarketServices
 from quotecast.api.metrics.metrics import feed_families
 from quotecast.api.middleware.ambiguity import is_ambiguous
-from quotecast.api.route_table import Table
+from quotecast.api.route_table import RouteTable
 from quotecast.api.routes.market import crypto, doviz, events, health, market, search
 from quotecast.api.views.views import Views
 from quotecast.api.worker.account_services import window_of
@@ -190,7 +190,7 @@ class _NoKeys:
         """Does nothing."""
 
 
-def is_local(table: Table, scope: Scope) -> bool:
+def is_local(table: RouteTable, scope: Scope) -> bool:
     """Whether the edge answers a request itself. It has no history and knows no keys."""
     route = table.route_of(scope)
     if route is not None and route.is_stream:

@@ -14,7 +14,7 @@ from quotecast.access.key_book import Holder
 from quotecast.access.key_text import PREFIX, digest, is_ticket, parse
 from quotecast.access.request_state import request_state
 from quotecast.api.market.services import MarketServices
-from quotecast.api.route_table import Route, Table
+from quotecast.api.route_table import Route, RouteTable
 from quotecast.asgi import Headers, Scope, query_values
 
 #: Credentials, and routes of each, that a worker remembers.
@@ -130,7 +130,7 @@ class Admissions:
         return known
 
 
-def credential_of(scope: Scope, table: Table) -> bytes | None:
+def credential_of(scope: Scope, table: RouteTable) -> bytes | None:
     """Returns a request's API key or ticket as it is given; None without one.
 
     A key is in `X-API-Key` or in `Authorization: Bearer`. A ticket is a parameter of a stream's address.

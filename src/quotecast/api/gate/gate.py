@@ -25,7 +25,7 @@ from quotecast.access.usage import REFUSED, Counts, Usage
 from quotecast.api.gate.addresses import Address, networks
 from quotecast.api.gate.admissions import Admission, Admissions, Finder, credential_of, is_stream, text_of
 from quotecast.api.middleware.problems import refuse_request
-from quotecast.api.route_table import Route, Table
+from quotecast.api.route_table import Route, RouteTable
 from quotecast.api.views.views import Views
 from quotecast.asgi import App, Message, Receive, Scope, Send
 from quotecast.errors import InvalidValue, QuotecastError
@@ -71,7 +71,7 @@ class Gate:
     def __init__(
         self,
         app: App,
-        table: Table,
+        table: RouteTable,
         *,
         http: App | None = None,
         finder: Finder,

@@ -15,7 +15,7 @@ from quotecast.api.accounts.logins import LoginWindow
 from quotecast.api.market.names import Names
 from quotecast.api.market.past import Past
 from quotecast.api.market.searching import Searches
-from quotecast.api.market.stored_bars import StoredBars
+from quotecast.api.market.stored_bars import BarStore
 from quotecast.cache.base import Cache
 from quotecast.database.database import Database
 from quotecast.errors import NoData, ProviderMissing
@@ -102,7 +102,7 @@ class Services(MarketServices, frozen=True, kw_only=True):
     #: Admits a read of bars of the past from an upstream, by its name.
     past_reads: Callable[[str], Admission]
     #: Final bars made from our own quotes.
-    stored_bars: StoredBars
+    stored_bars: BarStore
     #: Answers of upstreams to requests.
     cache: Cache
     accounts: Accounts

@@ -8,7 +8,7 @@ from quotecast.feed.mirror import Mirror
 from quotecast.market.own_bars import LiveInterval, OwnBar, series_name
 
 
-class StoredBars(Protocol):
+class BarStore(Protocol):
     """The final bars of all feeds, as far as they are written."""
 
     async def read(

@@ -18,7 +18,7 @@ from quotecast.feed.hub import Hub
 from quotecast.feed.mirror import Mirror
 from quotecast.limits.alone import WindowAlone
 from quotecast.limits.window import Window
-from quotecast.mcp.calls import Calls
+from quotecast.mcp.calls import ToolCalls
 from quotecast.observe.metrics import counter, gauge, histogram
 from quotecast.providers.transport import outcomes
 from quotecast.stream.endpoint import ALL, REPLAY, Streams
@@ -54,7 +54,7 @@ class ApiWorkerParts(WorkerParts, frozen=True, kw_only=True):
     waits: Waits
     #: Calls that remain in each upstream's plan, by name.
     budgets: Mapping[str, int]
-    calls: Calls
+    calls: ToolCalls
 
 
 def feed_families(worker: WorkerParts) -> Iterator[Metric]:
@@ -112,8 +112,8 @@ def _limits(window: Window | WindowAlone) -> Iterator[Metric]:
         "limit_fallback", "1 while this worker limits by itself because Redis does not answer.", counts.alone
     )
     yield counter("limit_fallback_decisions", "Decisions without Redis.", counts.fallbacks)
-    yield counter("limit_calls", "Calls of the limiter's script, failed ones included.", counts.calls)
-    yield counter("limit_failures", "Calls of the limiter's script that failed.", counts.failures)
+    yield counter("limit_calls", "ToolCalls of the limiter's script, failed ones included.", counts.calls)
+    yield counter("limit_failures", "ToolCalls of the limiter's script that failed.", counts.failures)
 
 
 def _connections(occupancy: Occupancy) -> Iterator[Metric]:

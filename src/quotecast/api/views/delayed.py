@@ -17,7 +17,7 @@ from quotecast.api.bars.market import calendar_of_venue
 from quotecast.api.bars.sources import SETTLED_AFTER
 from quotecast.api.market.past import Past
 from quotecast.api.market.services import MarketServices, Services
-from quotecast.api.market.stored_bars import StoredBars, series_of
+from quotecast.api.market.stored_bars import BarStore, series_of
 from quotecast.cache.base import Cache, Cached, Fetch, Policy
 from quotecast.errors import NotOffered
 from quotecast.feed.documents import Documents
@@ -167,14 +167,14 @@ class _LateExtendedHistory(_LateHistory):
 class _LateStoredBars:
     """The stored bars that were final at the time of the delayed market."""
 
-    def __init__(self, services: MarketServices, stored: StoredBars) -> None:
+    def __init__(self, services: MarketServices, stored: BarStore) -> None:
         self._services = services
         self._stored = stored
 
     async def read(
         self, series: str, symbols: Sequence[str], interval: LiveInterval, start: datetime, end: datetime
     ) -> Mapping[str, Sequence[OwnBar]]:
-        """See StoredBars."""
+        """See BarStore."""
         mirror = next((each for each in self._services.mirrors.values() if series_of(each) == series), None)
         if mirror is None:
             return {}

@@ -21,7 +21,7 @@ from quotecast.api.reference import docs, guides
 from quotecast.api.reference.asyncapi import asyncapi_document
 from quotecast.api.reference.docs import ReferencePages
 from quotecast.api.reference.openapi import openapi_document
-from quotecast.api.route_table import Table
+from quotecast.api.route_table import RouteTable
 from quotecast.api.routes.accounts import auth, key_usage, keys, tickets
 from quotecast.api.routes.admin import operations
 from quotecast.api.routes.admin import router as operators
@@ -99,7 +99,7 @@ def build_app(
         logging_config=None,
     )
     require_guards(app)
-    app.state.table = Table(app)
+    app.state.table = RouteTable(app)
     return app
 
 

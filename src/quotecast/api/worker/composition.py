@@ -31,7 +31,7 @@ from quotecast.api.market.searching import Searches
 from quotecast.api.market.services import MarketServices, Services
 from quotecast.api.metrics.metrics import WorkerParts
 from quotecast.api.middleware.middleware import Middleware, Observer
-from quotecast.api.route_table import Table
+from quotecast.api.route_table import RouteTable
 from quotecast.api.views.views import Views
 from quotecast.api.worker.account_services import open_accounts, window_of
 from quotecast.asgi import App
@@ -245,7 +245,7 @@ def history_store(settings: Settings) -> Store | None:
 
 def make_gate(
     app: App,
-    table: Table,
+    table: RouteTable,
     settings: Settings,
     *,
     http: App | None = None,

@@ -12,7 +12,7 @@ from quotecast.commands.auditing.figures import Ages, Agreement
 QUIETEST: Final = 5
 
 
-class Limits(Struct, frozen=True):
+class AuditLimits(Struct, frozen=True):
     """What the figures may be at most; counts are over all feeds, ages and silences of each."""
 
     max_age_p99: float = 5000.0
@@ -90,7 +90,7 @@ class StateChange(Struct, frozen=True, rename="camel"):
     state: str
 
 
-class FeedReport(Struct, frozen=True, rename="camel"):
+class FeedAuditReport(Struct, frozen=True, rename="camel"):
     """The figures of one feed."""
 
     messages: int
@@ -125,7 +125,7 @@ class Broken(Struct, frozen=True, rename="camel"):
     option: str
 
 
-class Report(Struct, frozen=True, kw_only=True, rename="camel"):
+class AuditReport(Struct, frozen=True, kw_only=True, rename="camel"):
     """The report of one audit."""
 
     source: str
@@ -134,16 +134,16 @@ class Report(Struct, frozen=True, kw_only=True, rename="camel"):
     reconnects: int
     unreadable: int = 0
     rest_failures: int = 0
-    feeds: dict[str, FeedReport]
+    feeds: dict[str, FeedAuditReport]
     broken: Sequence[Broken] = ()
 
 
-def broken(report: Report, limits: Limits) -> list[Broken]:
+def broken(report: AuditReport, limits: AuditLimits) -> list[Broken]:
     """Returns the broken thresholds."""
     return [*_of_feeds(report.feeds, limits), *_of_all(report, limits)]
 
 
-def _of_feeds(feeds: dict[str, FeedReport], limits: Limits) -> Iterator[Broken]:
+def _of_feeds(feeds: dict[str, FeedAuditReport], limits: AuditLimits) -> Iterator[Broken]:
     for name, feed in feeds.items():
         if not feed.symbols:
             yield Broken(name, "symbols with a quote", 0, 1, "")
@@ -156,7 +156,7 @@ def _of_feeds(feeds: dict[str, FeedReport], limits: Limits) -> Iterator[Broken]:
             )
 
 
-def _of_all(report: Report, limits: Limits) -> Iterator[Broken]:
+def _of_all(report: AuditReport, limits: AuditLimits) -> Iterator[Broken]:
     feeds = report.feeds.values()
     gaps = report.reconnects + report.unreadable + sum(feed.gaps.total for feed in feeds if feed.gaps)
     backwards = sum(feed.backwards.total for feed in feeds)

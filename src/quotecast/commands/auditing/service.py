@@ -10,11 +10,11 @@ from quotecast.commands.auditing.feed import FeedAudit
 from quotecast.commands.auditing.figures import ClockOffset, Moment
 from quotecast.commands.auditing.report import (
     QUIETEST,
+    AuditReport,
     BackwardsReport,
     ClockReport,
-    FeedReport,
+    FeedAuditReport,
     GapReport,
-    Report,
     SilenceReport,
     StateChange,
     age_report,
@@ -55,7 +55,7 @@ class FeedAddress(NamedTuple):
 _NO_PROVIDER, _NO_DATA = 404, 503
 
 
-class Refused(QuotecastError):
+class AuditRefused(QuotecastError):
     """The service refuses the feed; connecting again does not help."""
 
     code = "refused"
@@ -91,7 +91,7 @@ class ServiceAudit:
         return msgspec.json.encode({"action": "ping", "id": name})
 
     def take(self, message: str | bytes, now: Moment) -> None:
-        """Takes a message. Raises Refused, or ConnectionError if another connection may have the feed."""
+        """Takes a message. Raises AuditRefused, or ConnectionError if another connection may have it."""
         try:
             self._take(msgspec.json.decode(message), now)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
@@ -128,19 +128,19 @@ class ServiceAudit:
         if code == _NO_DATA:
             raise ConnectionError(frame["detail"])
         if code != _NO_PROVIDER or feed not in self.feeds:
-            raise Refused(f"{self.address.base} refuses: {frame['detail']} ({code})")
+            raise AuditRefused(f"{self.address.base} refuses: {frame['detail']} ({code})")
         # Without feeds in the address we ask for all three: a service may have fewer.
         del self.feeds[feed]
         if not self.feeds:
-            raise Refused(f"{self.address.base} refuses: {frame['detail']} ({code})")
+            raise AuditRefused(f"{self.address.base} refuses: {frame['detail']} ({code})")
 
-    def report(self, now: Moment) -> Report:
+    def report(self, now: Moment) -> AuditReport:
         """Returns the report up to now."""
         seconds = now.steady - self._start.steady
         clock = None
         if self.clock.offset is not None and self.clock.round_trip is not None:
             clock = ClockReport(round(self.clock.offset, 1), round(self.clock.round_trip, 1))
-        return Report(
+        return AuditReport(
             source=self.address.resume({}),
             seconds=round(seconds, 3),
             clock=clock,
@@ -151,11 +151,11 @@ class ServiceAudit:
         )
 
 
-def _of_feed(feed: FeedAudit, seconds: float, now: Moment) -> FeedReport:
+def _of_feed(feed: FeedAudit, seconds: float, now: Moment) -> FeedAuditReport:
     quotes = feed.quotes
     quotes.ages.settle()
     feed.agreement.finish()
-    return FeedReport(
+    return FeedAuditReport(
         messages=feed.messages,
         quotes=quotes.count,
         messages_per_second=rate(feed.messages, seconds),

@@ -13,8 +13,8 @@ from websockets.typing import Subprotocol
 
 from quotecast.commands.auditing.feed import FeedAudit
 from quotecast.commands.auditing.figures import Moment, Seen, milliseconds
-from quotecast.commands.auditing.report import Report
-from quotecast.commands.auditing.service import FeedAddress, Refused, ServiceAudit
+from quotecast.commands.auditing.report import AuditReport
+from quotecast.commands.auditing.service import AuditRefused, FeedAddress, ServiceAudit
 from quotecast_client import AsyncClient, Feed
 from quotecast_client import QuotecastError as RestFailed
 from quotecast_client.backoff import Backoff
@@ -35,8 +35,10 @@ def now() -> Moment:
     return Moment(time.monotonic(), time.time())
 
 
-def audit(address: FeedAddress, seconds: float, check_every: float, say: Callable[[str], None]) -> Report:
-    """Watches for some seconds, or until Ctrl-C. Raises Refused if there is nothing to watch."""
+def audit(
+    address: FeedAddress, seconds: float, check_every: float, say: Callable[[str], None]
+) -> AuditReport:
+    """Watches for some seconds, or until Ctrl-C. Raises AuditRefused if there is nothing to watch."""
     service = ServiceAudit(address, now())
     with contextlib.suppress(KeyboardInterrupt):
         asyncio.run(_watch(service, seconds, check_every, say))
@@ -61,7 +63,7 @@ async def _watch(
 
 
 async def _follow(service: ServiceAudit) -> None:
-    """Takes messages for ever, over as many connections as it takes. Raises Refused."""
+    """Takes messages for ever, over as many connections as it takes. Raises AuditRefused."""
     backoff, connections = Backoff(), 0
     while True:
         try:
@@ -80,7 +82,7 @@ async def _follow(service: ServiceAudit) -> None:
             ending = ending_of(error)
             if ending.is_final or not connections:
                 reason = ending.reason or str(error) or type(error).__name__
-                raise Refused(f"Cannot watch {service.address.base}: {reason}") from error
+                raise AuditRefused(f"Cannot watch {service.address.base}: {reason}") from error
             asked, service.retry_after = service.retry_after, None
             await asyncio.sleep(backoff.wait() if asked is None else asked)
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Iterator
 
-from quotecast.commands.auditing.report import Broken, FeedReport, Report
+from quotecast.commands.auditing.report import AuditReport, Broken, FeedAuditReport
 
 _UNKNOWN = "-"
-_ROWS: tuple[tuple[str, Callable[[FeedReport], float | None]], ...] = (
+_ROWS: tuple[tuple[str, Callable[[FeedAuditReport], float | None]], ...] = (
     ("messages", lambda feed: feed.messages),
     ("messages per second", lambda feed: feed.messages_per_second),
     ("quotes", lambda feed: feed.quotes),
@@ -29,7 +29,7 @@ _ROWS: tuple[tuple[str, Callable[[FeedReport], float | None]], ...] = (
 )
 
 
-def lines_of(report: Report) -> Iterator[str]:
+def lines_of(report: AuditReport) -> Iterator[str]:
     """Yields the lines of the report."""
     yield f"{report.source} for {report.seconds:.1f} s"
     if report.clock:
@@ -62,7 +62,7 @@ def lines_of(report: Report) -> Iterator[str]:
         yield "All thresholds hold."
 
 
-def _details(name: str, feed: FeedReport) -> Iterator[str]:
+def _details(name: str, feed: FeedAuditReport) -> Iterator[str]:
     if feed.silences.symbols:
         quiet = ", ".join(f"{symbol} {seconds:.1f} s" for symbol, seconds in feed.silences.symbols.items())
         yield f"{name}: longest without a change: {quiet}"

@@ -9,9 +9,9 @@ from typing import Final
 from quotecast.commands.auditing.figures import Moment, QuoteFigures, Silence
 from quotecast.commands.auditing.report import (
     QUIETEST,
+    AuditReport,
     BackwardsReport,
-    FeedReport,
-    Report,
+    FeedAuditReport,
     SilenceReport,
     age_report,
     rate,
@@ -55,11 +55,11 @@ class UpstreamAudit:
             self._symbols.discard(symbol)
             self.quotes.forget(symbol)
 
-    def report(self, refused: Mapping[str, int], now: Moment) -> FeedReport:
+    def report(self, refused: Mapping[str, int], now: Moment) -> FeedAuditReport:
         """Returns the figures up to now; `refused` are the numbers of refused rows by reason."""
         seconds = now.steady - self._start.steady
         self.quotes.ages.settle()
-        return FeedReport(
+        return FeedAuditReport(
             messages=self.messages,
             quotes=self.quotes.count,
             messages_per_second=rate(self.messages, seconds),
@@ -92,7 +92,7 @@ def providers_of(name: str, settings: Settings) -> list[QuoteProvider]:
 
 def audit_vendor(
     name: str, providers: list[QuoteProvider], seconds: float, say: Callable[[str], None]
-) -> Report:
+) -> AuditReport:
     """Watches for some seconds, or until Ctrl-C."""
     start = _now()
     audits = {provider.feed.spec.name: UpstreamAudit(start) for provider in providers}
@@ -100,7 +100,7 @@ def audit_vendor(
         asyncio.run(_watch(providers, audits, seconds, say))
     refused = {reason: count for (_, reason), count in refusals.totals().items()}
     now = _now()
-    return Report(
+    return AuditReport(
         source=name,
         seconds=round(now.steady - start.steady, 3),
         clock=None,

@@ -8,7 +8,7 @@ from quotecast_client import Feed, QuoteChange
 
 
 @dataclass
-class Row:
+class BoardRow:
     """One symbol.
 
     `direction` is 1 after a rise of the price, -1 after a fall; `moved_at` is the monotonic time of that.
@@ -21,14 +21,14 @@ class Row:
     moved_at: float = float("-inf")
 
 
-class Board:
+class PriceBoard:
     """Rows in the order of the command line; symbols that join a group later follow."""
 
     def __init__(self, found: Iterable[Found]) -> None:
-        self._rows = {(each.feed, each.symbol): Row(*each) for each in found}
+        self._rows = {(each.feed, each.symbol): BoardRow(*each) for each in found}
 
     @property
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[BoardRow]:
         """The rows, from the top; the copy lets another thread change the board meanwhile."""
         return list(self._rows.values())
 
@@ -38,7 +38,7 @@ class Board:
         if change.removed:
             return self._rows.pop(place, None) is not None
         quote: Quote = {**change.quote}
-        row = self._rows.setdefault(place, Row(change.feed, change.symbol, {}))
+        row = self._rows.setdefault(place, BoardRow(change.feed, change.symbol, {}))
         if quote == row.quote:
             return False
         before, price = row.quote.get("price"), quote["price"]

@@ -13,7 +13,7 @@ from rich.live import Live
 from rich.text import Text
 
 from quotecast.commands.json_lines import json_lines
-from quotecast.commands.watching.board import Board, Row
+from quotecast.commands.watching.board import BoardRow, PriceBoard
 from quotecast.commands.watching.figures import UNKNOWN, number, percent
 from quotecast.commands.watching.names import complaint, look_up
 from quotecast.commands.watching.table import FLASH_SECONDS, View, table
@@ -25,7 +25,7 @@ _STATUS_SECONDS: Final = 15.0
 class Following:
     """Moves a board by a stream; `changed` is set at each change, and at the end."""
 
-    def __init__(self, client: Client, stream: Stream, board: Board) -> None:
+    def __init__(self, client: Client, stream: Stream, board: PriceBoard) -> None:
         self.stream = stream
         self.board = board
         self.changed = threading.Event()
@@ -104,7 +104,7 @@ def _show(
     found, unknown = look_up(client, symbols)
     if unknown:
         return _fail(complaint(client, unknown))
-    board = Board(found)
+    board = PriceBoard(found)
     console = Console(highlight=False)
     write = _write_json if as_json else _write
     if once and (as_json or not console.is_terminal):
@@ -118,7 +118,7 @@ def _show(
     return 0
 
 
-def _show_once(console: Console, client: Client, board: Board, address: str) -> None:
+def _show_once(console: Console, client: Client, board: PriceBoard, address: str) -> None:
     status = client.status()
     names = {"market": "stocks"}
     states = {row.feed: status["feeds"][names.get(row.feed, row.feed)]["state"] for row in board.rows}
@@ -150,15 +150,15 @@ def _picture(console: Console, following: Following, address: str) -> Renderable
     return table(following.board.rows, view, state)
 
 
-def _write_lines(board: Board, stream: Stream, write: Callable[[Iterable[Row]], None]) -> None:
+def _write_lines(board: PriceBoard, stream: Stream, write: Callable[[Iterable[BoardRow]], None]) -> None:
     """Writes the present quotes, then a line for each change."""
     write(board.rows)
     for change in stream:
         if board.take(change, 0.0) and not change.removed:
-            write([Row(change.feed, change.symbol, {**change.quote})])
+            write([BoardRow(change.feed, change.symbol, {**change.quote})])
 
 
-def _write(rows: Iterable[Row]) -> None:
+def _write(rows: Iterable[BoardRow]) -> None:
     for row in rows:
         quote = row.quote
         cells = (
@@ -172,7 +172,7 @@ def _write(rows: Iterable[Row]) -> None:
     sys.stdout.flush()
 
 
-def _write_json(rows: Iterable[Row]) -> None:
+def _write_json(rows: Iterable[BoardRow]) -> None:
     sys.stdout.writelines(f"{line}\n" for line in json_lines(row.quote for row in rows))
     sys.stdout.flush()
 

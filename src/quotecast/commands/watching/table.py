@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from quotecast.commands.watching.board import Row
+from quotecast.commands.watching.board import BoardRow
 from quotecast.commands.watching.figures import clock_time, number, percent
 
 #: Seconds for which a price that moved is highlighted.
@@ -35,14 +35,14 @@ class View(NamedTuple):
 
 class _Column(NamedTuple):
     title: str
-    cell: Callable[[Row, View], Text]
+    cell: Callable[[BoardRow, View], Text]
 
 
 #: A column with its cells.
 _Filled = tuple[_Column, list[Text]]
 
 
-def table(rows: Sequence[Row], view: View, state: Text) -> RenderableType:
+def table(rows: Sequence[BoardRow], view: View, state: Text) -> RenderableType:
     """Returns the rows that the screen has room for, and a line on the state of the feeds.
 
     A price is never cut: a narrow terminal has fewer columns instead.
@@ -66,7 +66,7 @@ def table(rows: Sequence[Row], view: View, state: Text) -> RenderableType:
     return Group(made, Text(f"and {hidden} more" if hidden else "", "dim"), state)
 
 
-def _columns(rows: Sequence[Row]) -> list[_Column]:
+def _columns(rows: Sequence[BoardRow]) -> list[_Column]:
     columns = [
         _Column("Symbol", lambda row, _: Text(row.symbol, "bold")),
         _Column("Name", lambda row, _: Text(_short(row.quote.get("name") or ""))),
@@ -98,27 +98,27 @@ def _width(column: _Column, cells: Sequence[Text]) -> int:
     return max(len(column.title), *(cell.cell_len for cell in cells), 0)
 
 
-def _price(row: Row, view: View) -> Text:
+def _price(row: BoardRow, view: View) -> Text:
     text = number(row.quote.get("price"))
     if view.now - row.moved_at < FLASH_SECONDS:
         return Text(text, f"bold reverse {_COLOURS[row.direction]}")
     return Text(text, "bold")
 
 
-def _side(names: tuple[str, str]) -> Callable[[Row, View], Text]:
+def _side(names: tuple[str, str]) -> Callable[[BoardRow, View], Text]:
     """Returns the cell of the first of two fields that a quote has."""
 
-    def cell(row: Row, _: View) -> Text:
+    def cell(row: BoardRow, _: View) -> Text:
         return Text(number(next((row.quote[name] for name in names if name in row.quote), None)))
 
     return cell
 
 
-def _time(row: Row, view: View) -> Text:
+def _time(row: BoardRow, view: View) -> Text:
     return Text(clock_time(row.quote.get("timestamp"), view.date, view.date.tzinfo), "dim")
 
 
-def _coloured(row: Row, text: str) -> Text:
+def _coloured(row: BoardRow, text: str) -> Text:
     change = row.quote.get("change") or 0
     return Text(text, _COLOURS[(change > 0) - (change < 0)])
 

@@ -22,7 +22,7 @@ class Instrument(Struct, frozen=True):
         return f"{self.base}/{self.quote}"
 
 
-class Recorder(Protocol):
+class MessageRecorder(Protocol):
     """Writes a recording."""
 
     def write_message(self, message: bytes) -> None:
@@ -34,11 +34,11 @@ class Recorder(Protocol):
         ...
 
 
-_recorder: ContextVar[Recorder | None] = ContextVar("recorder", default=None)
+_recorder: ContextVar[MessageRecorder | None] = ContextVar("recorder", default=None)
 
 
 @contextmanager
-def recording(recorder: Recorder) -> Iterator[None]:
+def recording(recorder: MessageRecorder) -> Iterator[None]:
     """Passes on the listings and WebSocket messages of all tasks that start inside `with`."""
     token = _recorder.set(recorder)
     try:

@@ -14,7 +14,7 @@ from quotecast.market.bars import bar_time
 from quotecast.market.feeds import Feed
 from quotecast.market.own_bars import LiveInterval, OwnBar
 from quotecast.mcp.asking import Asking
-from quotecast.mcp.calls import Calls
+from quotecast.mcp.calls import ToolCalls
 from quotecast.simulation.market.bars import SimulatorHistory
 from quotecast.simulation.market.venues import hours_of, quoters
 from support.made.factories import client_to
@@ -153,7 +153,7 @@ class Ways:
                 "interval": interval,
                 "limit": 200,
             }
-            found: Any = await Calls().run("bars", given, Asking(client))
+            found: Any = await ToolCalls().run("bars", given, Asking(client))
         return rows_of(found.rows)
 
 

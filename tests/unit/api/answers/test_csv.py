@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quotecast.api.answers.csv import Table, write_csv
+from quotecast.api.answers.csv import CsvTable, write_csv
 
-TABLE = Table(("a", "b"), lambda rows: rows)
+TABLE = CsvTable(("a", "b"), lambda rows: rows)
 
 
 def test_lines_end_with_crlf_and_cells_have_quotes_where_needed() -> None:

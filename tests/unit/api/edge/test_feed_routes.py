@@ -8,7 +8,7 @@ import pytest
 from litestar import Litestar
 
 from quotecast.api.edge.main import ROUTERS, is_local
-from quotecast.api.route_table import Table
+from quotecast.api.route_table import RouteTable
 from quotecast.api.worker.app import ROUTERS as ALL_ROUTERS
 from quotecast.api.worker.private import handlers_of
 
@@ -42,8 +42,8 @@ def paths(routers: tuple[Any, ...]) -> Iterator[str]:
 
 
 @cache
-def table() -> Table:
-    return Table(Litestar([*ROUTERS], openapi_config=None))
+def table() -> RouteTable:
+    return RouteTable(Litestar([*ROUTERS], openapi_config=None))
 
 
 def is_here(path: str, query: bytes = b"", method: str = "GET", **headers: bytes) -> bool:

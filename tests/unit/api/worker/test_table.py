@@ -7,14 +7,14 @@ from litestar import Litestar, Router, get
 from litestar.exceptions import ImproperlyConfiguredException
 from litestar.params import FromPath, FromQuery
 
-from quotecast.api.route_table import EVERY, Route, Table
+from quotecast.api.route_table import EVERY, Route, RouteTable
 from quotecast.api.worker.app import build_app
 from quotecast.market.feeds import Feed
 from support.made.factories import app_of, empty_mirrors, services
 
 
-def table_of(*handlers: Any) -> Table:
-    return Table(Litestar([*handlers], openapi_config=None))
+def table_of(*handlers: Any) -> RouteTable:
+    return RouteTable(Litestar([*handlers], openapi_config=None))
 
 
 def asked(path: str, method: str = "GET", query: bytes = b"") -> dict[str, Any]:
@@ -99,7 +99,7 @@ def test_a_route_is_found_as_the_router_finds_it(method: str, path: str, *, is_f
     ],
 )
 def test_symbols_of_a_request_stand_where_its_route_says(path: str, query: bytes, symbols: list[str]) -> None:
-    table: Table = app_of(services(empty_mirrors())).state.table
+    table: RouteTable = app_of(services(empty_mirrors())).state.table
     assert [*table.symbols_of(asked(path, query=query))] == symbols
 
 

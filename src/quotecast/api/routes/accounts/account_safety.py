@@ -184,7 +184,7 @@ async def end_session(request: HttpRequest, session_id: FromPath[str]) -> None:
     await with_account(request, lambda account: sessions.end(account, session_id), writing=True)
 
 
-def _shown(session: sessions.Session, account: Account) -> SessionShown:
+def _shown(session: sessions.UserSession, account: Account) -> SessionShown:
     return SessionShown(
         id=session.id,
         device=session.device,

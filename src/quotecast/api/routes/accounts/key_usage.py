@@ -10,7 +10,7 @@ from msgspec.structs import fields
 from quotecast.access.key_usage import UsageRow, usage_of_account
 from quotecast.access.storage import KEY
 from quotecast.api.answers.answers import Answer
-from quotecast.api.answers.csv import Format, Table, formatted_apart
+from quotecast.api.answers.csv import CsvTable, Format, formatted_apart
 from quotecast.api.gate.identity import require_token, with_account
 from quotecast.api.market.services import HttpRequest, services_of
 from quotecast.api.reference.account_operations import (
@@ -46,7 +46,7 @@ _SHOWN: Final = UsageRow(
     quotes=981_204,
     bytes=143_002_551,
 )
-_TABLE: Final = Table(tuple(field.encode_name for field in fields(UsageRow)), lambda rows: rows)
+_TABLE: Final = CsvTable(tuple(field.encode_name for field in fields(UsageRow)), lambda rows: rows)
 
 
 @get(

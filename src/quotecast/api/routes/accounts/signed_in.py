@@ -49,7 +49,7 @@ async def begin_session(request: HttpRequest, account: Account) -> Session:
     """Adds a session of the account's user, and returns its token. Raises WrongCredentials."""
     services = services_of(request)
     tokens, now = services.accounts.tokens, datetime.fromtimestamp(services.clock(), UTC)
-    session = sessions.Session(
+    session = sessions.UserSession(
         id=new_id(services.clock),
         device=device_name(request.scope),
         address=network_of(services.accounts.address_of(request.scope)),

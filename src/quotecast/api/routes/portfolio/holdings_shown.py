@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 from msgspec.structs import asdict, replace
 
-from quotecast.api.answers.csv import Table
+from quotecast.api.answers.csv import CsvTable
 from quotecast.api.routes.lookup import Mirrors, first_with
 from quotecast.market import codec, money
 from quotecast.market.conversion import Rate, factor, rates_between, rates_of, round_amount
@@ -122,7 +122,7 @@ def _rows(holdings: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
 
 
 #: Without the rates, of which a holding may have several.
-TABLE: Final = Table(
+TABLE: Final = CsvTable(
     (
         *(name for name in HoldingShown.__struct_fields__ if name not in {"rates", "converted"}),
         "converted_currency",

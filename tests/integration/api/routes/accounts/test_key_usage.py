@@ -9,7 +9,7 @@ import pytest_asyncio
 
 from quotecast.access import usage_storage
 from quotecast.access.usage import Taken
-from quotecast.access.usage_storage import Batch, Used
+from quotecast.access.usage_storage import UsageBatch, Used
 from quotecast.stream.client import connection_id
 from support.stages.account_service import AccountService, User, account_service
 
@@ -37,7 +37,7 @@ async def key_of(user: User, name: str = "Ticker") -> str:
 
 async def store(service: AccountService, *rows: Used) -> None:
     """Adds rows as a worker of their own does."""
-    batch = Batch(connection_id(), 1, [*rows])
+    batch = UsageBatch(connection_id(), 1, [*rows])
     await service.accounts.database.session(partial(usage_storage.add, batch=batch))
 
 
