@@ -20,6 +20,13 @@ def profile_status(service: Service, token: str) -> int:
     return service.get(PROFILE, headers={"Authorization": f"Bearer {token}"}).status_code
 
 
+def log_in_elsewhere(service: Service, email: str) -> str:
+    """Returns the token of another device of the user."""
+    body = {"email": email, "password": "correct horse battery"}
+    token: str = service.post("/api/auth/login", json=body).json()["token"]
+    return token
+
+
 def test_a_tab_of_the_dialog_sends_nothing(page: Page) -> None:
     """A tab changes the form only; the first request is the registration."""
     asked: list[str] = []
@@ -43,17 +50,35 @@ def test_a_tab_of_the_dialog_sends_nothing(page: Page) -> None:
 
 @both_browsers
 def test_logging_out_ends_the_session_in_every_window(page: Page, service: Service) -> None:
-    """Logging out in one window logs the other windows out, and the service rejects the token."""
-    register(page, address(page.context.browser, "leaving"))
+    """Logging out in one window logs the other windows out, and the service rejects the token.
+
+    The session of another device lasts.
+    """
+    email = address(page.context.browser, "leaving")
+    register(page, email)
+    elsewhere = log_in_elsewhere(service, email)
     other = page.context.new_page()
     other.goto(service.url)
     other.get_by_role("button", name="Log out").wait_for()
     token = page.evaluate(TOKEN)
     assert profile_status(service, token) == 200
-    with page.expect_response(lambda response: response.request.method == "PATCH"):
+    with page.expect_response(lambda response: response.request.method == "DELETE"):
         page.get_by_role("button", name="Log out").click()
     expect(other.get_by_role("banner").get_by_role("button", name="Log in")).to_be_visible()
     assert profile_status(service, token) == 401
+    assert profile_status(service, elsewhere) == 200
+
+
+def test_logging_out_everywhere_ends_the_sessions_of_other_devices(page: Page, service: Service) -> None:
+    """The button is beside the list of sessions."""
+    email = address(page.context.browser, "everywhere")
+    register(page, email)
+    elsewhere = log_in_elsewhere(service, email)
+    page.get_by_role("button", name=re.compile("Account of")).click()
+    with page.expect_response(lambda response: response.request.method == "PATCH"):
+        page.get_by_role("dialog").get_by_role("button", name="Log out everywhere").click()
+    expect(page.get_by_role("banner").get_by_role("button", name="Log in")).to_be_visible()
+    assert profile_status(service, elsewhere) == 401
 
 
 def test_the_dialog_holds_no_password_of_the_user_before(page: Page) -> None:

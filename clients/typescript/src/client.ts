@@ -160,9 +160,7 @@ export class Client {
 
   /** Ends the session, so that its token is void at once. */
   async logout(): Promise<void> {
-    const sessions = await this.call("GET /api/auth/sessions");
-    const current = sessions.find(({ current }) => current);
-    if (current) await this.call("DELETE /api/auth/sessions/{session_id}", { path: { session_id: current.id } });
+    await this.call("DELETE /api/auth/sessions/{session_id}", { path: { session_id: "current" } });
     this.token = null;
   }
 

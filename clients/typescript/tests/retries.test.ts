@@ -111,15 +111,7 @@ test("a login's token goes with later requests, and a logout makes it void", asy
   const user = { id: "1", name: "A", email: "a@example.com" };
   const { routes, client } = open(context, {
     "/api/auth/login": [{ body: { token: "t", user } }],
-    "/api/auth/sessions": [
-      {
-        body: [
-          { id: "s1", current: false },
-          { id: "s2", current: true },
-        ],
-      },
-    ],
-    "/api/auth/sessions/s2": [{ body: null }],
+    "/api/auth/sessions/current": [{ body: null }],
   });
   await client.login("a@example.com", "secret");
   assert.equal(client.token, "t");
@@ -129,8 +121,7 @@ test("a login's token goes with later requests, and a logout makes it void", asy
     routes.requests.map(({ method, path, headers }) => [method, path, headers.get("Authorization")]),
     [
       ["POST", "/api/auth/login", null],
-      ["GET", "/api/auth/sessions", "Bearer t"],
-      ["DELETE", "/api/auth/sessions/s2", "Bearer t"],
+      ["DELETE", "/api/auth/sessions/current", "Bearer t"],
     ],
   );
 });

@@ -60,10 +60,11 @@ PART: Final = 1000
 class Account:
     """One user in one transaction; it adds the user's id to every query.
 
-    Conditions join that id by AND. Rows are mappings. `session` is the id of the request's session.
+    Conditions join that id by AND. Rows are mappings. `session` is the id of the request's session; a login
+    has none yet.
     """
 
-    def __init__(self, run: Run, user: UserRow, session: str | None = None) -> None:
+    def __init__(self, run: Run, user: UserRow, session: str = "") -> None:
         self._run = run
         self.user = user
         self.session = session

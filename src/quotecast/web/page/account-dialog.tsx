@@ -1,6 +1,7 @@
 import { useEffect, useRef } from "preact/hooks";
 
 import type { SessionShown } from "quotecast-client";
+import { logOutEverywhere } from "./account.ts";
 import { Form } from "./account-form.tsx";
 import { accountIsOpen } from "./account-state.ts";
 import { ApiKeys } from "./api-keys/section.tsx";
@@ -91,6 +92,9 @@ function Sessions() {
           </ul>
         )}
       </AnswerView>
+      <button type="button" onClick={logOutEverywhere}>
+        {say("logOutEverywhere")}
+      </button>
     </section>
   );
 }

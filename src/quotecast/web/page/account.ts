@@ -13,9 +13,17 @@ export function logIn(entered: Session, isNew: boolean): void {
 
 /** Logs out in every window of this browser; the service makes the token void. */
 export function logOut(): void {
-  rest
-    .call("PATCH /api/auth/profile", { body: { end_sessions: true } })
-    .catch((error) => showError(error, "stillValid"));
+  leave(rest.call("DELETE /api/auth/sessions/{session_id}", { path: { session_id: "current" } }));
+}
+
+/** Logs out in every browser and program of the user. */
+export function logOutEverywhere(): void {
+  leave(rest.call("PATCH /api/auth/profile", { body: { end_sessions: true } }));
+}
+
+/** Forgets the session at once, while the service is told to end it. */
+function leave(ended: Promise<unknown>): void {
+  ended.catch((error) => showError(error, "stillValid"));
   // Alerts of this user must not reach the next one.
   void import("./alerts/device.ts").then(({ forgetDevice }) => forgetDevice());
   session.value = null;

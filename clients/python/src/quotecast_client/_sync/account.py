@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from quotecast_client.calls import Call, path, without_none
-from quotecast_client.rest_types import Profile, Session, SessionShown
+from quotecast_client.calls import Call, without_none
+from quotecast_client.rest_types import Profile, Session
 
 if TYPE_CHECKING:
     from typing import Any
@@ -35,9 +35,7 @@ class Account:
 
     def logout(self) -> None:
         """Ends the session of the token, which is void from then on."""
-        for session in self._http.send(Call[list[SessionShown]]("GET", "/api/auth/sessions")):
-            if session["current"]:
-                self._http.send(Call[None]("DELETE", path("/api/auth/sessions/{}", session["id"])))
+        self._http.send(Call[None]("DELETE", "/api/auth/sessions/current"))
         self._http.token = None
 
     def profile(self) -> Profile:

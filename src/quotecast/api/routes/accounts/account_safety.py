@@ -31,6 +31,9 @@ from quotecast.market import codec
 from quotecast.users import rules, sessions
 from quotecast.users.account import Account
 
+#: In place of an id: the session of the request.
+CURRENT: Final = "current"
+
 _CURRENT: Final = Meta(
     description="Your present password", extra_json_schema={"minLength": 1, "maxLength": rules.MAX_PASSWORD}
 )
@@ -178,10 +181,14 @@ async def list_sessions(request: HttpRequest) -> Answer:
     responses=none_left("Ended", others={404: not_found("Session")}),
 )
 async def end_session(request: HttpRequest, session_id: FromPath[str]) -> None:
-    """Its token is void at once. The session of this request may end too: that logs out."""
-    if not ID_PATTERN.fullmatch(session_id):
+    """Its token is void at once. `current` is the session of this request: that logs out."""
+    if session_id != CURRENT and not ID_PATTERN.fullmatch(session_id):
         raise NotFound("Session")
-    await with_account(request, lambda account: sessions.end(account, session_id), writing=True)
+
+    async def end(account: Account) -> None:
+        await sessions.end(account, account.session if session_id == CURRENT else session_id)
+
+    await with_account(request, end, writing=True)
 
 
 def _shown(session: sessions.UserSession, account: Account) -> SessionShown:

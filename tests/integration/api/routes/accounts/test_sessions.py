@@ -143,6 +143,15 @@ async def test_sessions_of_others_are_not_found(service: AccountService) -> None
     assert [each["id"] for each in await listed(other)] != [own["id"]]
 
 
+async def test_the_session_of_the_request_ends_by_its_name(service: AccountService) -> None:
+    """`current` needs no list first; other sessions of the user last."""
+    user = await service.register()
+    other = await log_in(service, user)
+    assert (await other.delete(f"{SESSIONS}/current")).status_code == 204
+    assert is_void(await other.get(PROFILE))
+    assert [each["current"] for each in await listed(user)] == [True]
+
+
 async def test_a_session_of_another_user_makes_no_token_valid(service: AccountService) -> None:
     """Neither does one that never was."""
     user, other = await service.register(), await service.register("other@example.com")
