@@ -6,10 +6,22 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, Response, expect
 
 from support.made.web_files import AXE, RUN_AXE
-from support.servers.opened_page import address, log_in, open_page, register, wait_for_price
+from support.servers.opened_page import address, log_in, open_page, register, wait_for_layout, wait_for_price
 from support.servers.service import Service
 
 pytestmark = pytest.mark.browser
+
+
+#: Fills the storage of the page to its last character.
+FILL_STORAGE = """() => {
+    let filler = "";
+    for (let size = 2 ** 23; size >= 1; size /= 2) {
+        try {
+            localStorage.setItem("filler", filler + "x".repeat(size));
+            filler += "x".repeat(size);
+        } catch {}
+    }
+}"""
 
 
 def tabs(page: Page) -> Locator:
@@ -102,3 +114,32 @@ def test_the_frame_is_accessible(browser: Browser, service: Service, language: s
             page.locator("[data-kind=movers] h2").dblclick()
             assert [each["id"] for each in page.evaluate(RUN_AXE)] == []
             page.keyboard.press("Escape")
+
+
+def test_a_layout_whose_save_fails_is_stored_here_and_saved_later(
+    browser: Browser, page: Page, service: Service
+) -> None:
+    """The status line says so; a reload keeps the change; the account has it once the service answers."""
+    register(page, address(browser, "unsaved"))
+    page.get_by_text("Layout saved").wait_for()
+    saves = "**/api/terminal/layout"
+    page.route(saves, lambda route: route.abort() if route.request.method == "PUT" else route.continue_())
+    page.get_by_role("button", name="Close News").click()
+    expect(page.get_by_text("Layout not saved yet")).to_be_visible()
+    page.reload()
+    wait_for_price(page)
+    expect(page.locator("[data-kind=news]")).to_have_count(0)
+    expect(page.get_by_text("Layout not saved yet")).to_be_visible()
+    page.unroute(saves)
+    wait_for_layout(page, service, lambda layout: '"chart"' in layout and '"news"' not in layout)
+    expect(page.get_by_text("Layout not saved yet")).to_have_count(0)
+
+
+def test_a_full_storage_is_said(page: Page) -> None:
+    """Without an account a change is lost with the window, so the status line says that nothing stores it."""
+    page.evaluate(FILL_STORAGE)
+    page.get_by_role("button", name="Close News").click()
+    expect(page.get_by_text("Changes are not stored")).to_be_visible()
+    page.evaluate("localStorage.removeItem('filler')")
+    page.get_by_role("button", name="Close Movers").click()
+    expect(page.get_by_text("Changes are not stored")).to_have_count(0)

@@ -1,10 +1,10 @@
-import { signal } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
 
-import { ApiError } from "quotecast-client";
+import { ApiError, Backoff } from "quotecast-client";
 import { notice } from "./notices.tsx";
 import { rest } from "./service.ts";
 import { session } from "./session.ts";
-import { sharedSignal } from "./stored.ts";
+import { isRecord, isText, sharedSignal } from "./stored.ts";
 import { say } from "./words.ts";
 import { FIRST_LAYOUT, type Layout, mergeLayouts, parseLayout } from "./workspaces.ts";
 
@@ -18,6 +18,19 @@ const ofBrowser = (): Layout => parseLayout(own.value) ?? FIRST_LAYOUT;
 
 /** The workspaces of this window. */
 export const layout = signal<Layout>(ofBrowser());
+interface Unsaved {
+  readonly user: string;
+  readonly layout: unknown;
+}
+const isUnsaved = (value: unknown): value is Unsaved | null =>
+  isRecord(value) && isText(value.user) && parseLayout(value.layout) !== null;
+
+/** The last change that an account does not have yet: it outlives the page. */
+const unsaved = sharedSignal<Unsaved | null>("layout-unsaved", null, isUnsaved);
+const failures = signal(0);
+const backoff = new Backoff();
+/** Whether the account lacks the last change, because a save failed. */
+export const isNotSaved = computed(() => failures.value > 0 && unsaved.value?.user === session.value?.user.id);
 /** Time of the last save to the account (Unix milliseconds, this machine's clock); 0 for never. */
 export const savedAt = signal(0);
 
@@ -36,8 +49,10 @@ function idsOf({ workspaces }: Layout): ReadonlySet<string> {
 export function putLayout(next: Layout): void {
   layout.value = next;
   clearTimeout(timer);
-  if (session.value) timer = setTimeout(() => void storeNext(), SAVE_AFTER_MS);
-  else {
+  if (session.value) {
+    unsaved.value = { user: session.value.user.id, layout: next };
+    storeIn(SAVE_AFTER_MS);
+  } else {
     mergeWith(ofBrowser());
     own.value = layout.value;
   }
@@ -63,14 +78,28 @@ export async function loadLayout(): Promise<void> {
   const saved = await rest.call("GET /api/terminal/layout");
   version = saved.version;
   const found = parseLayout(saved.layout);
-  if (found) show(found);
+  const lost = unsaved.value?.user === session.value?.user.id ? parseLayout(unsaved.value?.layout) : null;
+  if (lost) {
+    // A save failed until the page was closed: what only the account has stays, too.
+    layout.value = found ? mergeLayouts(lost, found, new Set()) : lost;
+    known = idsOf(layout.value);
+    await storeNext();
+  } else if (found) show(found);
   else await storeNext();
 }
 
-/** Saves the layout after the running save; a failed save is repeated with the next change. */
+function storeIn(milliseconds: number): void {
+  clearTimeout(timer);
+  timer = setTimeout(() => void storeNext(), milliseconds);
+}
+
+/** Saves the layout after the running save; a failed save is repeated, ever more seldom, until one succeeds. */
 function storeNext(): Promise<unknown> {
   saving = saving.then(store).catch((error) => {
+    if (!session.value) return;
+    failures.value += 1;
     if (error instanceof ApiError && error.status === TOO_LARGE) notice.value = say("layoutTooLarge");
+    else storeIn(backoff.wait());
   });
   return saving;
 }
@@ -95,4 +124,8 @@ async function put(): Promise<void> {
   version = saved.version;
   known = idsOf(sent);
   savedAt.value = Date.now();
+  failures.value = 0;
+  backoff.reset();
+  // Another window, or a change during the save, may have left a newer one.
+  if (JSON.stringify(unsaved.value?.layout) === JSON.stringify(sent)) unsaved.value = null;
 }

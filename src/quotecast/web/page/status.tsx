@@ -2,10 +2,11 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { FeedName, MarketStatus } from "quotecast-client";
 import { Banner } from "./banner.tsx";
 import { age, dayAndTime, milliseconds } from "./formats.ts";
-import { savedAt } from "./layout-store.ts";
+import { isNotSaved, savedAt } from "./layout-store.ts";
 import { FEEDS } from "./live.ts";
 import { type FeedView, outageOf } from "./outages.ts";
 import { feedStates, limit, live, rest, useAnswer } from "./service.ts";
+import { isStorageFull } from "./stored.ts";
 import { say, type Word } from "./words.ts";
 
 const [EVERY_MS, STATUS_EVERY_MS, SAVED_FOR_MS] = [500, 30_000, 3000];
@@ -24,7 +25,7 @@ export function Status() {
   const now = useNow();
   const answer = useAnswer(() => rest.call("GET /api/market/status"), "status", { everyMs: STATUS_EVERY_MS });
   const left = limit.value;
-  const saved = now - savedAt.value < SAVED_FOR_MS;
+  const saved = savedState(now);
   return (
     <footer class="status" aria-label={say("feed", { feed: "" })}>
       <Banner outage={outageOf(FEEDS.map(viewOf))} />
@@ -34,12 +35,19 @@ export function Status() {
       <span class="grow" />
       {saved && (
         <span class="saved" role="status">
-          {say("layoutSaved")}
+          {say(saved)}
         </span>
       )}
       {left && <span class="left">{say("requestsLeft", { remaining: left.remaining, limit: left.limit })}</span>}
     </footer>
   );
+}
+
+/** Returns the word for the state of the last change to the layout; null for nothing to say. */
+function savedState(now: number): Word | null {
+  if (isNotSaved.value) return "layoutUnsaved";
+  if (isStorageFull.value) return "notStored";
+  return now - savedAt.value < SAVED_FOR_MS ? "layoutSaved" : null;
 }
 
 function viewOf(name: FeedName): FeedView {

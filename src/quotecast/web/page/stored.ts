@@ -26,13 +26,16 @@ function load<T>(name: string, fallback: T, isValid: Guard<T>): T {
   }
 }
 
-/** Stores a value under a name, in browsers that store anything (private windows may not). */
+/** Whether the last change was not stored: the storage is full, or this browser stores nothing. */
+export const isStorageFull = signal(false);
+
 function save(name: string, value: unknown): void {
   try {
     if (value === null) localStorage.removeItem(PREFIX + name);
     else localStorage.setItem(PREFIX + name, JSON.stringify(value));
+    isStorageFull.value = false;
   } catch {
-    return;
+    isStorageFull.value = true;
   }
 }
 
