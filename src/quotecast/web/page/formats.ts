@@ -14,17 +14,21 @@ function format(name: string, options: Intl.NumberFormatOptions): Intl.NumberFor
   return format;
 }
 
+/** Decimals that show some significant digits of a value below one; Intl allows 20. */
+const decimals = (value: number, digits: number) =>
+  Math.min(20, Math.max(0, digits - 1 - Math.floor(Math.log10(Math.abs(value) || 1))));
+
 /** A price with at least two decimals, more where it is small. */
 export function price(value: number | null | undefined): string {
   if (value === null || value === undefined) return UNKNOWN;
-  const most = Math.abs(value) >= 100 ? 2 : Math.abs(value) >= 1 ? 4 : 8;
+  const most = Math.abs(value) >= 100 ? 2 : Math.abs(value) >= 1 ? 4 : Math.max(8, decimals(value, 4));
   return format(`price ${most}`, { minimumFractionDigits: 2, maximumFractionDigits: most }).format(value);
 }
 
 /** A change in price or value, with its sign. */
 export function difference(value: number | null | undefined): string {
   if (value === null || value === undefined) return UNKNOWN;
-  const most = Math.abs(value) >= 1 || value === 0 ? 2 : 4;
+  const most = Math.abs(value) >= 1 || value === 0 ? 2 : Math.max(4, decimals(value, 2));
   const options = { minimumFractionDigits: 2, maximumFractionDigits: most, signDisplay: "exceptZero" } as const;
   return format(`difference ${most}`, options).format(value);
 }
@@ -50,6 +54,12 @@ export function compact(value: number | string | null | undefined): string {
 /** A number with up to four decimals. */
 export function plain(value: number | null | undefined): string {
   return value === null || value === undefined ? UNKNOWN : format("plain", { maximumFractionDigits: 4 }).format(value);
+}
+
+/** A number of shares or coins, never rounded: an account stores eight decimals. */
+export function quantity(value: number | null | undefined): string {
+  if (value === null || value === undefined) return UNKNOWN;
+  return format("quantity", { maximumFractionDigits: 8 }).format(value);
 }
 
 export function time(iso: string): string {

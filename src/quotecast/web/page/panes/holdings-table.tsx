@@ -1,7 +1,7 @@
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
 import type { HoldingShown } from "quotecast-client";
-import { difference, percent, plain, price, tone } from "../formats.ts";
+import { difference, percent, price, quantity, tone } from "../formats.ts";
 import { type Instrument, instrumentOf } from "../instruments.ts";
 import { select } from "../selection.ts";
 import { say } from "../words.ts";
@@ -107,7 +107,7 @@ function GroupRow({ position, isOpen, onToggle }: GroupProps) {
           {isOpen ? "▾" : "▸"} {lots.length}
         </button>
       </th>
-      <td>{plain(shares)}</td>
+      <td>{quantity(shares)}</td>
       <td class={LESS.averageCost}>{price(averageCost)}</td>
       <td class={LESS.price}>{price(worth.price)}</td>
       <td>
@@ -139,7 +139,7 @@ function LotRow({ lot: { holding, worth }, inside, onEdit, onRemove }: LotProps)
       <th scope="row">
         {inside ? <span class="bought">{holding.bought_at}</span> : <Name row={row} ticker={ticker} />}
       </th>
-      <td>{plain(holding.shares)}</td>
+      <td>{quantity(holding.shares)}</td>
       <td class={LESS.averageCost}>{price(holding.avg_cost)}</td>
       <td class={LESS.price}>{price(worth.price)}</td>
       <td>

@@ -3,7 +3,7 @@ import { afterEach, test } from "node:test";
 
 import "./fake-browser.ts";
 
-import { age, compact, difference, percent, price } from "../formats.ts";
+import { age, compact, difference, percent, price, quantity } from "../formats.ts";
 import { language, say } from "../words.ts";
 
 afterEach(() => {
@@ -13,6 +13,15 @@ afterEach(() => {
 test("a price has two decimals, more where it is small, and a dash where there is none", () => {
   const prices = [1234.567, 99.12345, 0.123456789, 5, 0, null, undefined];
   assert.deepEqual(prices.map(price), ["1,234.57", "99.1235", "0.12345679", "5.00", "0.00", "–", "–"]);
+});
+
+test("no price or change that is not zero reads as zero", () => {
+  assert.deepEqual([0.00001234567, 0.0000000012345].map(price), ["0.00001235", "0.000000001235"]);
+  assert.deepEqual([0.00000066, -0.0000123].map(difference), ["+0.00000066", "-0.000012"]);
+});
+
+test("quantities have all their decimals, and no more than an account stores", () => {
+  assert.deepEqual([0.00012345, 0.1 + 0.2, 1500, null].map(quantity), ["0.00012345", "0.3", "1,500", "–"]);
 });
 
 test("changes have their sign, and none at zero", () => {
