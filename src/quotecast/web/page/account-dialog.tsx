@@ -5,6 +5,7 @@ import { logOutEverywhere } from "./account.ts";
 import { Form } from "./account-form.tsx";
 import { accountIsOpen } from "./account-state.ts";
 import { ApiKeys } from "./api-keys/section.tsx";
+import { deviceOf } from "./devices.ts";
 import { moment } from "./formats.ts";
 import { AnswerView } from "./pane.tsx";
 import { rest, showError, useAnswer } from "./service.ts";
@@ -100,7 +101,9 @@ function Sessions() {
 }
 
 function Row({ id, device, address, created_at, current, onEnd }: SessionShown & { readonly onEnd: () => void }) {
-  const name = device || say("unknownDevice");
+  const { browser, system } = deviceOf(device);
+  const known = browser && system ? say("deviceOn", { browser, system }) : device;
+  const name = known || say("unknownDevice");
   const end = () =>
     rest
       .call("DELETE /api/auth/sessions/{session_id}", { path: { session_id: id } })
@@ -109,7 +112,7 @@ function Row({ id, device, address, created_at, current, onEnd }: SessionShown &
   return (
     <li>
       <span>
-        <b title={name}>{name}</b>
+        <b title={device}>{name}</b>
         <small>
           {[
             say("sessionBegan", { time: moment(created_at) }),
