@@ -17,12 +17,6 @@ QUOTES = "/api/market/quotes?symbols=AAPL"
 
 
 @pytest.fixture
-async def service(accounts_url: str) -> AsyncIterator[AccountService]:
-    async with account_service(accounts_url) as service:
-        yield service
-
-
-@pytest.fixture
 async def limited(accounts_url: str) -> AsyncIterator[AccountService]:
     async with account_service(accounts_url, limited=True) as service:
         yield service

@@ -1,13 +1,11 @@
 """Change of the password and deletion of the account, over a real PostgreSQL."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from typing import Any
 
 import asyncpg
 import httpx
 import pytest
-import pytest_asyncio
 
 from quotecast.api.accounts.logins import PER_CLIENT, WINDOW_SECONDS
 from quotecast.database.database import DEADLINE_SECONDS
@@ -31,22 +29,6 @@ MANY_EVENTS = """
     )
     INSERT INTO alert_deliveries (event_id, user_id, channel) SELECT id, $1, 'webhook' FROM events
 """
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest_asyncio.fixture
-async def service(accounts_url: str, clock: Clock) -> AsyncIterator[AccountService]:
-    async with account_service(accounts_url, clock=clock) as service:
-        yield service
-
-
-@pytest_asyncio.fixture
-async def user(service: AccountService) -> User:
-    return await service.register()
 
 
 async def log_in(service: AccountService, user: User, password: str, **headers: str) -> httpx.Response:

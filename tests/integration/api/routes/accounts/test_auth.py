@@ -2,7 +2,6 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
 from typing import Any
 
 import asyncpg
@@ -17,12 +16,6 @@ REGISTER = "/api/auth/register"
 LOGIN = "/api/auth/login"
 PROFILE = "/api/auth/profile"
 AYSE = {"name": "Ayşe", "email": "ayse@example.com", "password": PASSWORD}
-
-
-@pytest.fixture
-async def service(accounts_url: str) -> AsyncIterator[AccountService]:
-    async with account_service(accounts_url) as service:
-        yield service
 
 
 async def log_in(service: AccountService, email: str, password: str = PASSWORD) -> httpx.Response:

@@ -8,7 +8,7 @@ from typing import Any, Final
 import httpx
 import pytest
 
-from support.stages.account_service import PASSWORD, AccountService, User, account_service
+from support.stages.account_service import PASSWORD, AccountService, User
 
 REGISTER = "/api/auth/register"
 LOGIN = "/api/auth/login"
@@ -70,12 +70,6 @@ MORE = [
     '"big":' + "9" * 5000 + ',"huge":1e999999',
     '"Name":"Mehmet","NAME":7,"":null,"\\u0000":"\\u0000"',
 ]
-
-
-@pytest.fixture
-async def service(accounts_url: str) -> AsyncIterator[AccountService]:
-    async with account_service(accounts_url) as service:
-        yield service
 
 
 @pytest.fixture

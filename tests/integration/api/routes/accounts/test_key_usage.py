@@ -1,32 +1,19 @@
 """The usage of a user's API keys over HTTP, on a real PostgreSQL."""
 
-from collections.abc import AsyncIterator
 from datetime import date, timedelta
 from functools import partial
 
 import pytest
-import pytest_asyncio
 
 from quotecast.access import usage_storage
 from quotecast.access.usage import Taken
 from quotecast.access.usage_storage import UsageBatch, Used
 from quotecast.stream.client import connection_id
-from support.stages.account_service import AccountService, User, account_service
+from support.stages.account_service import AccountService, User
 
 USAGE = "/api/keys/usage"
 TODAY = date(2026, 11, 20)
 UNKNOWN = "0" * 24
-
-
-@pytest_asyncio.fixture
-async def service(accounts_url: str) -> AsyncIterator[AccountService]:
-    async with account_service(accounts_url) as service:
-        yield service
-
-
-@pytest_asyncio.fixture
-async def user(service: AccountService) -> User:
-    return await service.register()
 
 
 async def key_of(user: User, name: str = "Ticker") -> str:

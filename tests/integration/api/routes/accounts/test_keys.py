@@ -4,14 +4,12 @@ import asyncio
 import io
 import logging
 import sys
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import asyncpg
 import httpx
 import pytest
-import pytest_asyncio
 import structlog
 
 from quotecast.access import key_text, storage
@@ -20,7 +18,7 @@ from quotecast.access.keys import Key
 from quotecast.api.routes.accounts.keys import KeySecret
 from quotecast.observe.logs import configure_logs
 from support.made.factories import NOW
-from support.stages.account_service import PASSWORD, AccountService, User, account_service, count_rows
+from support.stages.account_service import PASSWORD, AccountService, User, count_rows
 
 KEYS = "/api/keys"
 #: Fields of every answer.
@@ -48,17 +46,6 @@ class Clock:
 @pytest.fixture
 def clock() -> Clock:
     return Clock()
-
-
-@pytest_asyncio.fixture
-async def service(accounts_url: str, clock: Clock) -> AsyncIterator[AccountService]:
-    async with account_service(accounts_url, clock=clock) as service:
-        yield service
-
-
-@pytest_asyncio.fixture
-async def user(service: AccountService) -> User:
-    return await service.register()
 
 
 async def make(user: User, name: str = "Ticker", **more: object) -> dict[str, Any]:

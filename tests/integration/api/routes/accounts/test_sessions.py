@@ -19,11 +19,6 @@ PROFILE = "/api/auth/profile"
 WEEK = 7 * 86_400
 
 
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
 @pytest_asyncio.fixture
 async def service(accounts_url: str, clock: Clock) -> AsyncIterator[AccountService]:
     async with account_service(accounts_url, clock=clock, limited=True) as service:

@@ -33,11 +33,6 @@ async def rows(accounts_url: str) -> AsyncIterator[AlertRows]:
     await rows.close()
 
 
-@pytest.fixture
-async def user(service: AccountService) -> User:
-    return await service.register()
-
-
 async def ids_of(user: User, query: str = "") -> tuple[list[int], int]:
     response = await user.get(EVENTS + query)
     assert response.status_code == 200, response.text

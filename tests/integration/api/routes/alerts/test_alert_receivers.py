@@ -37,11 +37,6 @@ async def rows(accounts_url: str) -> AsyncIterator[AlertRows]:
     await rows.close()
 
 
-@pytest.fixture
-async def user(service: AccountService) -> User:
-    return await service.register()
-
-
 async def set_webhook(user: User, url: str = "https://example.com/hook") -> dict[str, Any]:
     response = await user.ask("PUT", WEBHOOK, json={"url": url})
     assert response.status_code == 200, response.text

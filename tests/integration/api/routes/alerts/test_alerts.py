@@ -23,11 +23,6 @@ async def service(accounts_url: str) -> AsyncIterator[AccountService]:
         yield service
 
 
-@pytest_asyncio.fixture
-async def user(service: AccountService) -> User:
-    return await service.register()
-
-
 async def added(user: User, body: Any = ABOVE) -> dict[str, Any]:
     response = await user.post(ALERTS, body)
     assert response.status_code == 201, response.text

@@ -11,11 +11,6 @@ from support.stages.caching import Clock
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
 async def upstream() -> FakeFinancials:
     return FakeFinancials()
 

@@ -23,11 +23,6 @@ HOURS = {
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
 async def upstream() -> FakeFinancials:
     return FakeFinancials()
 

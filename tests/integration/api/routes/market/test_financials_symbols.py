@@ -27,11 +27,6 @@ EMPTY = {
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
 async def upstream() -> FakeFinancials:
     return FakeFinancials()
 

@@ -1,24 +1,11 @@
 """Changes of a holding, over a real PostgreSQL."""
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-import pytest_asyncio
 
 from support.made.holdings import BOUGHT, HOLDINGS
-from support.stages.account_service import AccountService, User, account_service
-
-
-@pytest_asyncio.fixture
-async def service(accounts_url: str) -> AsyncIterator[AccountService]:
-    async with account_service(accounts_url) as service:
-        yield service
-
-
-@pytest_asyncio.fixture
-async def user(service: AccountService) -> User:
-    return await service.register()
+from support.stages.account_service import AccountService, User
 
 
 async def change(user: User, holding: str, body: Any) -> Any:

@@ -2,14 +2,12 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
 import httpx
 import pytest
-import pytest_asyncio
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -17,22 +15,6 @@ from support.made.factories import NOW, empty_mirrors
 from support.made.holdings import BOUGHT, HOLDINGS, send
 from support.stages.account_service import AccountService, User, account_service
 from support.stages.caching import Clock
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest_asyncio.fixture
-async def service(accounts_url: str, clock: Clock) -> AsyncIterator[AccountService]:
-    async with account_service(accounts_url, clock=clock) as service:
-        yield service
-
-
-@pytest_asyncio.fixture
-async def user(service: AccountService) -> User:
-    return await service.register()
 
 
 def exactly(response: httpx.Response) -> Any:

@@ -1,30 +1,17 @@
 """Export and import of holdings, over a real PostgreSQL."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx
 import pytest
-import pytest_asyncio
 
 from support.made.holdings import BOUGHT, HOLDINGS
-from support.stages.account_service import AccountService, User, account_service
+from support.stages.account_service import AccountService, User
 
 EXPORT, IMPORT = "/api/portfolio/export", "/api/portfolio/import"
 HEADER = "ticker,shares,avg_cost,bought_at,currency\r\n"
 FILE = HEADER + "AAPL,2,90.5,2026-03-02,USD\r\nbtc-usdt,0.00000001,0,2026-01-31,TRY\r\n"
-
-
-@pytest_asyncio.fixture
-async def service(accounts_url: str) -> AsyncIterator[AccountService]:
-    async with account_service(accounts_url) as service:
-        yield service
-
-
-@pytest_asyncio.fixture
-async def user(service: AccountService) -> User:
-    return await service.register()
 
 
 async def load(user: User, body: str | bytes, path: str = IMPORT, **headers: str) -> httpx.Response:

@@ -2,30 +2,12 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
 
 import pytest
-import pytest_asyncio
 
 from support.made.holdings import BOUGHT, HOLDINGS, send
-from support.stages.account_service import AccountService, User, account_service
+from support.stages.account_service import User
 from support.stages.caching import Clock
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest_asyncio.fixture
-async def service(accounts_url: str, clock: Clock) -> AsyncIterator[AccountService]:
-    async with account_service(accounts_url, clock=clock) as service:
-        yield service
-
-
-@pytest_asyncio.fixture
-async def user(service: AccountService) -> User:
-    return await service.register()
 
 
 async def test_a_repetition_adds_nothing(user: User) -> None:

@@ -39,11 +39,6 @@ def history() -> History:
     return History()
 
 
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
 @pytest_asyncio.fixture
 async def service(
     accounts_url: str, stored: Stored, history: History, clock: Clock
@@ -60,11 +55,6 @@ async def service(
         history={Feed.STOCKS: {"test": history}},
     ) as service:
         yield service
-
-
-@pytest_asyncio.fixture
-async def user(service: AccountService) -> User:
-    return await service.register()
 
 
 def write(stored: Stored, feed: Feed, symbol: str, closes: Mapping[str, float]) -> None:

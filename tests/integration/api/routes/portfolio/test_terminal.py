@@ -2,15 +2,13 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-import pytest_asyncio
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from support.stages.account_service import AccountService, User, account_service
+from support.stages.account_service import AccountService, User
 
 LAYOUT = "/api/terminal/layout"
 SAVED = "2026-11-20T15:30:00.000Z"
@@ -20,17 +18,6 @@ values = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
     max_leaves=20,
 )
-
-
-@pytest_asyncio.fixture
-async def service(accounts_url: str) -> AsyncIterator[AccountService]:
-    async with account_service(accounts_url) as service:
-        yield service
-
-
-@pytest_asyncio.fixture
-async def user(service: AccountService) -> User:
-    return await service.register()
 
 
 async def put(user: User, body: str | bytes) -> Any:

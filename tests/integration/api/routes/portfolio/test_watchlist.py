@@ -1,10 +1,8 @@
 """The watchlist, over a real PostgreSQL."""
 
 import asyncio
-from collections.abc import AsyncIterator
 
 import pytest
-import pytest_asyncio
 
 from quotecast.feed.mirror import Mirror
 from quotecast.market.feeds import Feed
@@ -13,17 +11,6 @@ from support.made.market import pair, stock
 from support.stages.account_service import AccountService, User, account_service
 
 WATCHLIST = "/api/watchlist"
-
-
-@pytest_asyncio.fixture
-async def service(accounts_url: str) -> AsyncIterator[AccountService]:
-    async with account_service(accounts_url) as service:
-        yield service
-
-
-@pytest_asyncio.fixture
-async def user(service: AccountService) -> User:
-    return await service.register()
 
 
 async def listed(user: User) -> list[tuple[str, str, int]]:

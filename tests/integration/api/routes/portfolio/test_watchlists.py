@@ -1,11 +1,9 @@
 """Named watchlists and their order, over a real PostgreSQL."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-import pytest_asyncio
 
 from quotecast.feed.mirror import Mirror
 from quotecast.market.feeds import Feed
@@ -15,17 +13,6 @@ from support.stages.account_service import AccountService, User, account_service
 LISTS = "/api/watchlists"
 WATCHLIST = "/api/watchlist"
 METALS = {"name": "Metals", "symbols": [{"ticker": "GRAM-altin", "type": "doviz"}]}
-
-
-@pytest_asyncio.fixture
-async def service(accounts_url: str) -> AsyncIterator[AccountService]:
-    async with account_service(accounts_url) as service:
-        yield service
-
-
-@pytest_asyncio.fixture
-async def user(service: AccountService) -> User:
-    return await service.register()
 
 
 async def add(user: User, name: str, *tickers: str) -> str:
