@@ -2,15 +2,16 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
+from typing import Final
 
 from msgspec import Struct
 from prometheus_client import Metric
 
+from quotecast.access.usage import Usage
 from quotecast.api.accounts.alert_waits import Waits
 from quotecast.api.accounts.key_access import KeyAccess
 from quotecast.api.accounts.logins import LoginWindow
 from quotecast.api.limits.requests import Requests
-from quotecast.api.metrics import account_metrics, key_metrics
 from quotecast.cache.redis import RedisCache
 from quotecast.database.database import Database
 from quotecast.feed.bus_listener import BusListener
@@ -26,6 +27,8 @@ from quotecast.stream.handshakes import REASONS
 from quotecast.stream.occupancy import Occupancy
 from quotecast.stream.relays import Relays
 
+#: Keys with metrics of their own: those with the most requests.
+BUSIEST: Final = 20
 _STATES = ("live", "stale", "down")
 
 
@@ -74,8 +77,8 @@ def families(worker: ApiWorkerParts) -> Iterator[Metric]:
     """Yields all metrics of a worker with accounts and upstreams."""
     yield from feed_families(worker)
     yield from _cache(worker.cache)
-    yield from account_metrics.families(worker.database, worker.logins)
-    yield from key_metrics.families(len(worker.keys.book), worker.keys.usage)
+    yield from account_families(worker.database, worker.logins)
+    yield from key_families(len(worker.keys.book), worker.keys.usage)
     yield from _waits(worker.waits)
     yield from outcomes.families(worker.budgets)
     yield from worker.calls.families()
@@ -282,3 +285,81 @@ def _cache(cache: RedisCache) -> Iterator[Metric]:
     yield counter("cache_fetches", "Upstream calls, failed ones included.", counts.fetches)
     yield counter("cache_fetch_failures", "Upstream calls that failed.", counts.failures)
     yield counter("cache_absences", "Periods without Redis.", counts.absences)
+
+
+def key_families(known: int, usage: Usage) -> Iterator[Metric]:
+    """Yields the metrics of keys. Labels name a key by its id, never by its text."""
+    busiest = usage.busiest(BUSIEST)
+    yield gauge("api_keys_known", "API keys that this worker knows without asking PostgreSQL.", known)
+    yield counter(
+        "key_requests",
+        f"Requests of the {BUSIEST} API keys with the most since the start; a handshake is one.",
+        {(key_id,): requests for key_id, (requests, _) in busiest.items()},
+        ["key"],
+    )
+    yield gauge(
+        "key_sockets",
+        "Open WebSockets and event streams of these API keys.",
+        {(key_id,): sockets for key_id, (_, sockets) in busiest.items()},
+        ["key"],
+    )
+    yield counter(
+        "key_refusals",
+        "Refused requests with an API key, by status; 401: invalid, 403: plan or scope, 429: limit.",
+        {(str(status),): count for status, count in usage.refusals.items()},
+        ["code"],
+    )
+
+
+def account_families(database: Database, logins: LoginWindow) -> Iterator[Metric]:
+    """Yields the metrics of connections, transactions and logins."""
+    yield from _database_connections(database)
+    yield from _database_transactions(database)
+    yield counter(
+        "logins",
+        "Logins by outcome; `limited`: an account or an address had too many attempts; `unavailable`: the "
+        "accounts were away or busy.",
+        {(outcome,): count for outcome, count in logins.outcomes.items()},
+        ["outcome"],
+    )
+
+
+def _database_connections(database: Database) -> Iterator[Metric]:
+    counts = database.statistics()
+    states = {("idle",): counts["idle"], ("used",): counts["connections"] - counts["idle"]}
+    yield gauge("database_connections", "Connections to PostgreSQL.", states, ["state"])
+    yield gauge("database_connections_limit", "Most connections at once.", counts["limit"])
+    yield gauge(
+        "database_transactions", "Transactions that run or wait for a connection.", counts["transactions"]
+    )
+    yield counter(
+        "database_connects",
+        "Connections that were opened, or failed to open.",
+        {(outcome,): count for outcome, count in database.measurements.connects.items()},
+        ["outcome"],
+    )
+    yield histogram(
+        "database_wait_seconds",
+        "Time that a transaction waited for a connection, a new one included.",
+        {(): database.measurements.waits},
+    )
+
+
+def _database_transactions(database: Database) -> Iterator[Metric]:
+    yield histogram(
+        "database_transaction_duration_seconds",
+        "Time of a transaction with its wait for a connection; `away`: no answer in time, or an outage.",
+        {(outcome,): times for outcome, times in database.measurements.transactions.items()},
+        ["outcome"],
+    )
+    yield histogram(
+        "database_statement_duration_seconds",
+        "Time from a statement to its rows or its error.",
+        {(): database.measurements.statements},
+    )
+    yield counter(
+        "database_errors",
+        "Errors of PostgreSQL and of its connections, by kind.",
+        {(kind,): count for kind, count in database.measurements.errors.items()},
+        ["kind"],
+    )
