@@ -64,41 +64,12 @@ from quotecast.stream.relays import Relays
 from quotecast.stream.replay import Replays
 from quotecast.users.tokens import Claims
 
+#: Returns `ok`; raises if a store does not answer.
 Check = Callable[[], Awaitable[str]]
+#: Seconds for which the result of a check is shared.
 REMEMBERED_SECONDS: Final = 2.0
+#: Seconds in which PostgreSQL has to take a connection, and to answer on it.
 CONNECT_SECONDS: Final = 0.9
-
-
-def cached_check(check: Check, clock: Callable[[], float] = time.monotonic) -> Check:
-    """Calls the check at most once in REMEMBERED_SECONDS; concurrent callers share one call."""
-    asked: asyncio.Future[str] | None = None
-    asked_at = 0.0
-
-    async def ask() -> str:
-        nonlocal asked, asked_at
-        if asked is None or clock() - asked_at > REMEMBERED_SECONDS:
-            asked, asked_at = asyncio.ensure_future(check()), clock()
-            # The callers get the failure; reading it here silences asyncio when none of them waits any more.
-            asked.add_done_callback(lambda done: done.cancelled() or done.exception())
-        return await asyncio.shield(asked)
-
-    return ask
-
-
-def postgres_check(database_url: str) -> Check:
-    """Returns a check that runs a statement: PgBouncer accepts clients even while PostgreSQL is away."""
-
-    async def check() -> str:
-        connection = await asyncpg.connect(database_url, timeout=CONNECT_SECONDS)
-        try:
-            await connection.execute("SELECT 1", timeout=CONNECT_SECONDS)
-        finally:
-            await connection.close(timeout=CONNECT_SECONDS)
-        return "ok"
-
-    return check
-
-
 #: Reads of bars of the past per upstream and minute, over all workers; the present ones do not count.
 PAST_READS: Final = 120
 
@@ -302,6 +273,36 @@ def _checks(bus: RedisBus, settings: Settings) -> dict[str, Check]:
         "redis": cached_check(bus.check),
         "postgres": cached_check(postgres_check(settings.database_url)),
     }
+
+
+def cached_check(check: Check, clock: Callable[[], float] = time.monotonic) -> Check:
+    """Calls the check at most once in REMEMBERED_SECONDS; concurrent callers share one call."""
+    asked: asyncio.Future[str] | None = None
+    asked_at = 0.0
+
+    async def ask() -> str:
+        nonlocal asked, asked_at
+        if asked is None or clock() - asked_at > REMEMBERED_SECONDS:
+            asked, asked_at = asyncio.ensure_future(check()), clock()
+            # The callers get the failure; reading it here silences asyncio when none of them waits any more.
+            asked.add_done_callback(lambda done: done.cancelled() or done.exception())
+        return await asyncio.shield(asked)
+
+    return ask
+
+
+def postgres_check(database_url: str) -> Check:
+    """Returns a check that runs a statement: PgBouncer accepts clients even while PostgreSQL is away."""
+
+    async def check() -> str:
+        connection = await asyncpg.connect(database_url, timeout=CONNECT_SECONDS)
+        try:
+            await connection.execute("SELECT 1", timeout=CONNECT_SECONDS)
+        finally:
+            await connection.close(timeout=CONNECT_SECONDS)
+        return "ok"
+
+    return check
 
 
 def limits_of(settings: Settings) -> dict[str, int]:
