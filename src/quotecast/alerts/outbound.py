@@ -243,7 +243,12 @@ def _words_of(error: Exception) -> str:
 
 
 class Resolver:
-    """Resolves names in at most `threads` threads."""
+    """Resolves names in at most `threads` threads of its own.
+
+    A name server of an attacker may never answer. The event loop's own look-ups share a few threads, which
+    slow names would fill, so that upstreams could not reconnect. These threads are daemons: a stop does not
+    wait.
+    """
 
     def __init__(self, threads: int = MAX_THREADS) -> None:
         self._free = asyncio.Semaphore(threads)

@@ -166,7 +166,10 @@ def _with_lifetime(stored: CacheEntry | UpstreamFailure | None, seconds: float) 
 
 
 class RecentStates:
-    """An LRU map from keys to states, of at most `max_bytes` in all."""
+    """An LRU map from keys to states, of at most `max_bytes` in all.
+
+    It is one worker's own memory, which serves readers without a round trip to Redis.
+    """
 
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes

@@ -301,7 +301,11 @@ class FeedPublisher:
 
 
 class Spacing:
-    """Seconds from one batch of a feed to the next; the caller passes the times, of a monotonic clock."""
+    """Seconds from one batch of a feed to the next; the caller passes the times, of a monotonic clock.
+
+    A change after a quiet period goes out at once. While changes keep coming, the spacing doubles up to a
+    bound, so that workers receive fewer and larger batches.
+    """
 
     def __init__(self, bound_seconds: float) -> None:
         self._bound = bound_seconds

@@ -87,7 +87,10 @@ def _has_token(context: Context) -> bool:
 
 
 def allowed_hosts(settings: Settings) -> list[str]:
-    """Returns the values of `Host` that are answered: the named hosts, in development also local ones."""
+    """Returns the values of `Host` that are answered: the named hosts, in development also local ones.
+
+    Other names would let a page reach the service by DNS rebinding.
+    """
     names = [*settings.mcp_hosts]
     if settings.mode == "development":
         names += _LOCAL
@@ -114,7 +117,7 @@ def _with_ports(names: list[str]) -> Iterator[str]:
 
 
 def with_own_refusals(app: App) -> App:
-    """Returns the application with refusals of our own."""
+    """Returns the application with the SDK's refusals in the format of the API's errors."""
 
     async def serve(scope: Scope, receive: Any, send: Send) -> None:
         await app(scope, receive, _refusing(send, request_state(scope).request_id))

@@ -102,7 +102,11 @@ class Outlet(asyncio.Protocol):
 
 
 def direct_socket(transport: asyncio.Transport) -> socket.socket:
-    """Returns a socket on the transport's own descriptor; detach it when the connection is lost."""
+    """Returns a socket on the transport's own descriptor; detach it when the connection is lost.
+
+    By it a frame goes to the kernel in one call; ADR 11 has the figures. The transport still owns the
+    descriptor, sends what the kernel does not take at once, and handles errors.
+    """
     own = transport.get_extra_info("socket")
     return socket.socket(own.family, own.type, own.proto, fileno=own.fileno())
 

@@ -65,6 +65,7 @@ def _with_handlers(router: Router, handlers: list[object]) -> Router:
     return Router(router.path, route_handlers=handlers, tags=router.tags, opt=router.opt)  # type: ignore[arg-type]
 
 
+#: The routes that an edge answers from its own copy of the feeds; it forwards all others to the origin.
 ROUTERS: Final = (
     _with_handlers(market.ROUTER, [*market.FEED_HANDLERS]),
     _with_handlers(crypto.ROUTER, [*crypto.FEED_HANDLERS]),

@@ -1,4 +1,7 @@
-"""Reads GenelPara, within its limit of a thousand requests a day and address."""
+"""Reads GenelPara, within its limit of a thousand requests a day and address.
+
+Source of the format: GenelPara, `json/?list=…`.
+"""
 
 import re
 from collections.abc import Mapping

@@ -1,4 +1,7 @@
-"""Reads Truncgil, from the first of its versions that answers."""
+"""Reads Truncgil, from the first of its versions that answers.
+
+Source of the format: Truncgil Finans, `v3/today.json`, `v4/today.json` and `api/today.json` (version 5).
+"""
 
 import re
 from collections.abc import Iterable, Mapping

@@ -70,6 +70,7 @@ def _group(name: str, symbol: str, *endpoints: str) -> dict[str, Any]:
     }
 
 
+# Format: docs.openbb.co/workspace/developers/json-specs/apps-json-reference. The grid is 40 wide.
 APPS: Final[list[dict[str, Any]]] = [
     {
         "name": "quotecast",

@@ -105,7 +105,10 @@ def _check_names(command: Command) -> None:
 
 
 def signature_of(timestamp: str, secret: str) -> str:
-    """Returns the signature of a command. Raises ValueError for a secret that is not Base64."""
+    """Returns the signature of a command. Raises ValueError for a secret that is not Base64.
+
+    Source: Coinbase Exchange documentation, "WebSocket authentication".
+    """
     signed = f"{timestamp}GET/users/self/verify".encode("utf-8", "replace")
     return b64encode(hmac.digest(b64decode(secret, validate=True), signed, sha256)).decode()
 
