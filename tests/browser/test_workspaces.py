@@ -2,16 +2,27 @@
 
 import json
 
+import httpx
 import pytest
 from playwright.sync_api import Browser, Locator, Page, Response, expect
 
 from support.made.web_files import AXE, RUN_AXE
-from support.servers.opened_page import address, log_in, open_page, register, wait_for_layout, wait_for_price
+from support.servers.opened_page import (
+    LAYOUT,
+    address,
+    log_in,
+    open_page,
+    register,
+    wait_for_layout,
+    wait_for_price,
+)
 from support.servers.service import Service
 
 pytestmark = pytest.mark.browser
 
 
+SAVES = f"**{LAYOUT}"
+TOKEN = "JSON.parse(localStorage.getItem('quotecast.session')).token"
 #: Fills the storage of the page to its last character.
 FILL_STORAGE = """() => {
     let filler = "";
@@ -122,17 +133,36 @@ def test_a_layout_whose_save_fails_is_stored_here_and_saved_later(
     """The status line says so; a reload keeps the change; the account has it once the service answers."""
     register(page, address(browser, "unsaved"))
     page.get_by_text("Layout saved").wait_for()
-    saves = "**/api/terminal/layout"
-    page.route(saves, lambda route: route.abort() if route.request.method == "PUT" else route.continue_())
+    page.route(SAVES, lambda route: route.abort() if route.request.method == "PUT" else route.continue_())
     page.get_by_role("button", name="Close News").click()
     expect(page.get_by_text("Layout not saved yet")).to_be_visible()
     page.reload()
     wait_for_price(page)
     expect(page.locator("[data-kind=news]")).to_have_count(0)
     expect(page.get_by_text("Layout not saved yet")).to_be_visible()
-    page.unroute(saves)
+    page.unroute(SAVES)
     wait_for_layout(page, service, lambda layout: '"chart"' in layout and '"news"' not in layout)
     expect(page.get_by_text("Layout not saved yet")).to_have_count(0)
+
+
+def test_a_newer_layout_of_another_browser_replaces_one_that_was_not_saved(
+    browser: Browser, page: Page, service: Service
+) -> None:
+    """The account's version has moved on since the change that this browser could not save."""
+    register(page, address(browser, "overtaken"))
+    page.get_by_text("Layout saved").wait_for()
+    page.route(SAVES, lambda route: route.abort() if route.request.method == "PUT" else route.continue_())
+    page.get_by_role("button", name="Close News").click()
+    expect(page.get_by_text("Layout not saved yet")).to_be_visible()
+    headers = {"Authorization": f"Bearer {page.evaluate(TOKEN)}"}
+    saved = service.get(LAYOUT, headers=headers).json()
+    for workspace in saved["layout"]["workspaces"]:
+        workspace["panes"] = [pane for pane in workspace["panes"] if pane["kind"] != "movers"]
+    body = {"layout": saved["layout"], "version": saved["version"]}
+    assert httpx.put(service.url + LAYOUT, json=body, headers=headers).status_code == 200
+    page.reload()
+    expect(page.locator("[data-kind=movers]")).to_have_count(0)
+    expect(page.locator("[data-kind=news]")).to_have_count(1)
 
 
 def test_a_full_storage_is_said(page: Page) -> None:

@@ -21,7 +21,7 @@ export function logOutEverywhere(): void {
   leave(rest.call("PATCH /api/auth/profile", { body: { end_sessions: true } }));
 }
 
-/** Forgets the session at once, while the service is told to end it. */
+/** Forgets the session at once; an error says that the service has not ended it. */
 function leave(ended: Promise<unknown>): void {
   ended.catch((error) => showError(error, "stillValid"));
   // Alerts of this user must not reach the next one.

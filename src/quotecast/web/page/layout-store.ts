@@ -21,12 +21,16 @@ export const layout = signal<Layout>(ofBrowser());
 interface Unsaved {
   readonly user: string;
   readonly layout: unknown;
+  /** The account's version that the change was made on. */
+  readonly version: number;
 }
 const isUnsaved = (value: unknown): value is Unsaved | null =>
-  isRecord(value) && isText(value.user) && parseLayout(value.layout) !== null;
+  isRecord(value) && isText(value.user) && Number.isInteger(value.version) && parseLayout(value.layout) !== null;
 
 /** The last change that an account does not have yet: it outlives the page. */
 const unsaved = sharedSignal<Unsaved | null>("layout-unsaved", null, isUnsaved);
+/** The entry that this window wrote: another window's goes with that window's save. */
+let written: Unsaved | null = null;
 const failures = signal(0);
 const backoff = new Backoff();
 /** Whether the account lacks the last change, because a save failed. */
@@ -50,7 +54,8 @@ export function putLayout(next: Layout): void {
   layout.value = next;
   clearTimeout(timer);
   if (session.value) {
-    unsaved.value = { user: session.value.user.id, layout: next };
+    written = { user: session.value.user.id, layout: next, version };
+    unsaved.value = written;
     storeIn(SAVE_AFTER_MS);
   } else {
     mergeWith(ofBrowser());
@@ -78,11 +83,13 @@ export async function loadLayout(): Promise<void> {
   const saved = await rest.call("GET /api/terminal/layout");
   version = saved.version;
   const found = parseLayout(saved.layout);
-  const lost = unsaved.value?.user === session.value?.user.id ? parseLayout(unsaved.value?.layout) : null;
+  const mine = unsaved.value?.user === session.value.user.id ? unsaved.value : null;
+  const lost = parseLayout(mine?.layout);
+  written = mine;
   if (lost) {
-    // A save failed until the page was closed: what only the account has stays, too.
-    layout.value = found ? mergeLayouts(lost, found, new Set()) : lost;
-    known = idsOf(layout.value);
+    // A save failed until the page was closed. Another browser may have saved since: its changes are newer.
+    const [newer, older] = mine?.version === version ? [lost, found] : [found ?? lost, lost];
+    show(older ? mergeLayouts(newer, older, new Set()) : newer);
     await storeNext();
   } else if (found) show(found);
   else await storeNext();
@@ -97,9 +104,13 @@ function storeIn(milliseconds: number): void {
 function storeNext(): Promise<unknown> {
   saving = saving.then(store).catch((error) => {
     if (!session.value) return;
+    if (error instanceof ApiError && error.status === TOO_LARGE) {
+      notice.value = say("layoutTooLarge");
+      failures.value = 0;
+      return;
+    }
     failures.value += 1;
-    if (error instanceof ApiError && error.status === TOO_LARGE) notice.value = say("layoutTooLarge");
-    else storeIn(backoff.wait());
+    storeIn(backoff.wait());
   });
   return saving;
 }
@@ -112,6 +123,10 @@ async function store(): Promise<void> {
     // Another window saved first; this layout is newer, so it replaces that one, except for what only that one has.
     const saved = await rest.call("GET /api/terminal/layout");
     version = saved.version;
+    if (written && unsaved.value === written) {
+      written = { ...written, version };
+      unsaved.value = written;
+    }
     const theirs = parseLayout(saved.layout);
     if (theirs) mergeWith(theirs);
     await put();
@@ -126,6 +141,6 @@ async function put(): Promise<void> {
   savedAt.value = Date.now();
   failures.value = 0;
   backoff.reset();
-  // Another window, or a change during the save, may have left a newer one.
-  if (JSON.stringify(unsaved.value?.layout) === JSON.stringify(sent)) unsaved.value = null;
+  // A change during the save, or in another window, stays unsaved.
+  if (layout.value === sent && unsaved.value === written) unsaved.value = null;
 }
