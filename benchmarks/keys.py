@@ -26,10 +26,10 @@ from benchmarks.key_costs import costs
 from quotecast.access import storage
 from quotecast.access.key_text import key_text, new_secret
 from quotecast.access.keys import Scope
+from quotecast.close_codes import CloseCode
 from quotecast.database import migrations
 from quotecast.database.database import Database, Run
 from quotecast.database.ids import new_id
-from quotecast.errors import CloseCode
 from quotecast.local import folder, servers
 
 KEYS: Final = 1000

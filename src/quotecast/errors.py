@@ -1,7 +1,6 @@
-"""Errors of the service: HTTP status, stable code, WebSocket close codes."""
+"""Errors of the service: HTTP status, stable code, cause and remedy."""
 
 from collections.abc import Sequence
-from enum import IntEnum
 
 from msgspec import UNSET, Struct, UnsetType
 
@@ -376,22 +375,6 @@ class BusError(QuotecastError):
 
 class UnreadableState(BusError):
     """Redis holds data that no known version wrote; a retry does not help."""
-
-
-class CloseCode(IntEnum):
-    """WebSocket close codes: from 4450 on a client may reconnect, with backoff; below it must not."""
-
-    SERVICE_RESTART = 1012
-    BAD_COMMANDS = 4400
-    KEY_ENDED = 4401
-    NOT_ALLOWED = 4403
-    NO_PROVIDER = 4404
-    REPLAY_ENDED = 4410
-    NOT_RECORDED = 4422
-    NO_DATA = 4451
-    RIGHTS_CHANGED = 4452
-    PLAN_FULL = 4453
-    SLOW = 4458
 
 
 class FieldProblem(Struct, frozen=True, omit_defaults=True):

@@ -14,7 +14,7 @@ from msgspec.structs import fields
 
 from docs.pages import blocks, page
 from quotecast.api.reference.feed_schemas import feed_schemas, frame_structs, reference, schema_name
-from quotecast.errors import CloseCode
+from quotecast.close_codes import CloseCode
 from quotecast.feed.client import COMMANDS_PER_SECOND
 from quotecast.feed.commands import DEFAULT_INTERVAL, INTERVALS, MAX_MESSAGE_BYTES, Command, Query
 from quotecast.feed.encoding import ENCODINGS

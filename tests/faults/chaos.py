@@ -23,7 +23,7 @@ from typing import Final, Self
 
 from faults.drawn_faults import TIERED, Fault, Group, groups, names
 from faults.split_drawn import SETTINGS
-from quotecast.errors import CloseCode
+from quotecast.close_codes import CloseCode
 from quotecast.market.codec import iso_utc
 from support.runs.figures import SLACK
 from support.servers.whole_service import Whole, whole_service

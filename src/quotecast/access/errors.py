@@ -1,6 +1,7 @@
 """Errors of API keys and plans."""
 
-from quotecast.errors import CloseCode, InvalidToken, NotAuthenticated, QuotecastError
+from quotecast.close_codes import CloseCode
+from quotecast.errors import InvalidToken, NotAuthenticated, QuotecastError
 
 
 class InvalidKey(NotAuthenticated):

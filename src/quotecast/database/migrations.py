@@ -35,7 +35,9 @@ async def apply(url: str) -> list[str]:
     """Applies all pending migrations, and returns their names, oldest first. Raises MigrationFailed."""
     async with _locked_transaction(url) as before:
         # Rows of migrations that the first one replaces.
-        await Migration.delete().where(Migration.app_name == APP, Migration.name < min(migration_names()))
+        await Migration.delete().where(
+            Migration.app_name == APP, Migration.name < min(migration_names(), default="")
+        )
         await _run(ForwardsMigrationManager(APP))
         return [name for name in await Migration.get_migrations_which_ran(APP) if name not in before]
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from msgspec import UNSET
 
-from quotecast.errors import CloseCode
+from quotecast.close_codes import CloseCode
 from quotecast.feed import frames
 from quotecast.feed.commands import (
     Command,

@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Raw, Struct
 
-from quotecast.errors import CloseCode
+from quotecast.close_codes import CloseCode
 from quotecast.feed.client import ClientSession
 from quotecast.feed.commands import MAX_MESSAGE_BYTES, Command, CommandError, names_of
 from quotecast.feed.encoding import Encoding

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final
 
-from quotecast.errors import CloseCode
+from quotecast.close_codes import CloseCode
 from quotecast.feed import meters
 from quotecast.feed.commands import INTERVALS
 from quotecast.feed.frames import Label

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from typing import Protocol
 
-from quotecast.errors import CloseCode
+from quotecast.close_codes import CloseCode
 from quotecast.feed.entry import QuoteEntry
 from quotecast.feed.meters import Meter
 from quotecast.feed.mirror import FeedState, Mark

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, Protocol
 from msgspec import Struct
 
 from quotecast.access.grant import Grant
-from quotecast.errors import CloseCode
+from quotecast.close_codes import CloseCode
 from quotecast.feed import meters
 from quotecast.feed.client import ClientSession
 from quotecast.feed.hub import SLOW_AFTER_SECONDS, Hub

@@ -11,7 +11,7 @@ import structlog
 from quotecast.access.errors import InvalidKey, SessionEnded
 from quotecast.access.grant import Grant
 from quotecast.access.keys import is_session
-from quotecast.errors import CloseCode
+from quotecast.close_codes import CloseCode
 from quotecast.feed import frames
 from quotecast.framing import Frame
 from quotecast.stream.client import CLOSE_SECONDS, Client, ConnectionEnded

@@ -13,7 +13,8 @@ from typing import Any, Final
 from quotecast.access.errors import close_code_of
 from quotecast.access.request_state import request_state
 from quotecast.asgi import App
-from quotecast.errors import CloseCode, QuotecastError
+from quotecast.close_codes import CloseCode
+from quotecast.errors import QuotecastError
 from quotecast.feed.client import ClientSession
 from quotecast.feed.commands import Query
 from quotecast.feed.encoding import JSON, Encoding, negotiate

@@ -16,9 +16,9 @@ from msgspec.structs import replace
 
 from quotecast.access.request_state import request_state
 from quotecast.asgi import App, Headers, respond
+from quotecast.close_codes import CloseCode
 from quotecast.codings import best_coding
 from quotecast.errors import (
-    CloseCode,
     FeedsFull,
     InvalidValue,
     NoData,

@@ -18,7 +18,8 @@ from quotecast.bus import remote_wire as relay_wire
 from quotecast.bus import wire
 from quotecast.bus.base import REPORT_SECONDS, Document, Message, StateSource
 from quotecast.bus.remote_wire import Question, RemoteAnswer
-from quotecast.errors import BusError, CloseCode, UnreadableState
+from quotecast.close_codes import CloseCode
+from quotecast.errors import BusError, UnreadableState
 from quotecast.framing import Frame
 from quotecast.market.feeds import Feed
 from quotecast.stream.outlet import WRITER

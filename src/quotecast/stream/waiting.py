@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from quotecast.errors import CloseCode
+from quotecast.close_codes import CloseCode
 from quotecast.feed.commands import Query, names_of
 from quotecast.feed.mirror import Mirror
 from quotecast.feed.session import is_ahead

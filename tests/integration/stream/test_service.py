@@ -14,7 +14,7 @@ import httpx
 import pytest
 from websockets.exceptions import InvalidStatus
 
-from quotecast.errors import CloseCode
+from quotecast.close_codes import CloseCode
 from support.clients.scraping import scrape
 from support.servers.processes import Valkey, running_valkey
 from support.servers.service import FeedClient, Service

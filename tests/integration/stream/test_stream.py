@@ -14,7 +14,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from quotecast.bus.base import Batch
 from quotecast.bus.wire import encode_change
-from quotecast.errors import CloseCode
+from quotecast.close_codes import CloseCode
 from quotecast.feed.hub import Hub
 from quotecast.feed.mirror import Mirror
 from quotecast.market.feeds import Feed

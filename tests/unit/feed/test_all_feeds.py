@@ -7,7 +7,7 @@ import pytest
 
 from quotecast.bus.base import Batch
 from quotecast.bus.wire import encode_change
-from quotecast.errors import CloseCode
+from quotecast.close_codes import CloseCode
 from quotecast.feed.client import ClientSession
 from quotecast.feed.commands import Query
 from quotecast.feed.frames import Limits

@@ -11,7 +11,7 @@ from websockets.protocol import Protocol as WebSocket
 
 from quotecast.bus.base import Batch
 from quotecast.bus.wire import encode_change
-from quotecast.errors import CloseCode
+from quotecast.close_codes import CloseCode
 from quotecast.feed.client import MAX_FAULTS
 from quotecast.feed.commands import Query
 from quotecast.feed.frames import Limits

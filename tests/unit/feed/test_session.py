@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quotecast.errors import CloseCode
+from quotecast.close_codes import CloseCode
 from quotecast.feed.mirror import Mirror
 from quotecast.market.feeds import Feed
 from support.made.market import wire_epoch

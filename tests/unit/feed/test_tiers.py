@@ -7,7 +7,7 @@ import pytest
 
 from quotecast.bus.base import Batch
 from quotecast.bus.wire import encode_change
-from quotecast.errors import CloseCode
+from quotecast.close_codes import CloseCode
 from quotecast.feed.commands import Query
 from quotecast.feed.hub import Hub
 from quotecast.feed.mirror import Mirror

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from quotecast.api.reference.feed_examples import commands_to, frames_from
 from quotecast.api.reference.feed_schemas import COMMANDS, feed_schemas, reference, schema_name
-from quotecast.errors import CloseCode
+from quotecast.close_codes import CloseCode
 from quotecast.feed.commands import (
     DEFAULT_INTERVAL,
     INTERVALS,

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import fields
 
 from quotecast.api.reference.asyncapi import asyncapi_document
-from quotecast.errors import CloseCode
+from quotecast.close_codes import CloseCode
 from quotecast.feed import frames
 from quotecast.feed.commands import INTERVALS, Command, Query
 from quotecast.market.feeds import Feed

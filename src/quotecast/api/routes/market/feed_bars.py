@@ -78,10 +78,11 @@ class FeedBars(Struct, frozen=True, kw_only=True):
 
 def bar_handlers(words: FeedBars) -> list[HTTPRouteHandler]:
     """Returns the handlers of the bars of several symbols, of one, and of sparklines."""
-    omits = (
-        f"Omits unknown {words.several}; `X-Missing-Count` counts them and `X-Missing-Symbols` names them."
-    )
+    omits = _OMITS.format(several=words.several)
+    return [_batch_handler(words, omits), _bars_handler(words), _sparklines_handler(words, omits)]
 
+
+def _bars_handler(words: FeedBars) -> HTTPRouteHandler:
     @get(
         "/bars/{symbol:path}",
         operation_id=f"get{words.name}Bars",
@@ -110,6 +111,10 @@ def bar_handlers(words: FeedBars) -> list[HTTPRouteHandler]:
         answer = await words.read(services, symbol_of_path(symbol), timeframe_of(timeframe, interval), paging)
         return await formatted_apart(answer, form, BARS)
 
+    return bars
+
+
+def _batch_handler(words: FeedBars, omits: str) -> HTTPRouteHandler:
     @get(
         "/bars",
         operation_id=f"get{words.name}BarsBatch",
@@ -145,6 +150,10 @@ def bar_handlers(words: FeedBars) -> list[HTTPRouteHandler]:
         answer = await batch_answer(services, words.feed, names, lambda _: query, own_only=own_only)
         return await formatted_apart(answer, form, BARS_BY_SYMBOL)
 
+    return batch
+
+
+def _sparklines_handler(words: FeedBars, omits: str) -> HTTPRouteHandler:
     @get(
         "/sparklines",
         operation_id=f"get{words.name}Sparklines",
@@ -163,4 +172,4 @@ def bar_handlers(words: FeedBars) -> list[HTTPRouteHandler]:
     async def sparklines(services: Services, symbols: SparklineSymbols) -> Answer:
         return await sparklines_answer(services, words.feed, symbols)
 
-    return [batch, bars, sparklines]
+    return sparklines

@@ -1,0 +1,19 @@
+"""Close codes of WebSockets beside those of RFC 6455."""
+
+from enum import IntEnum
+
+
+class CloseCode(IntEnum):
+    """WebSocket close codes: from 4450 on a client may reconnect, with backoff; below it must not."""
+
+    SERVICE_RESTART = 1012
+    BAD_COMMANDS = 4400
+    KEY_ENDED = 4401
+    NOT_ALLOWED = 4403
+    NO_PROVIDER = 4404
+    REPLAY_ENDED = 4410
+    NOT_RECORDED = 4422
+    NO_DATA = 4451
+    RIGHTS_CHANGED = 4452
+    PLAN_FULL = 4453
+    SLOW = 4458
