@@ -44,19 +44,23 @@ class Released(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """The bytes of a block that is kept, and the number of all blocks, itself included."""
+    """The bytes of a block that is kept, and its id."""
 
     length: int
-    blocks: int
+    id: str
+    #: Whether the owner's last block is still the one before it.
+    follows: bool
 
 
 class KeptWriter(Protocol):
     """The side of a feed's leader."""
 
-    async def keep(self, feed: Feed, owner: str, block: KeptBlock, delay_seconds: int) -> Kept | None:
+    async def keep(
+        self, feed: Feed, owner: str, block: KeptBlock, delay_seconds: int, *, after: str = ""
+    ) -> Kept | None:
         """Keeps a block as long as readers with this delay need it; returns None without the feed's lease.
 
-        Raises BusError.
+        `after` is the id of the owner's last block. Raises BusError.
         """
         ...
 
@@ -86,7 +90,9 @@ class RedisKept:
         """Closes every connection."""
         await self._redis.aclose()
 
-    async def keep(self, feed: Feed, owner: str, block: KeptBlock, delay_seconds: int) -> Kept | None:
+    async def keep(
+        self, feed: Feed, owner: str, block: KeptBlock, delay_seconds: int, *, after: str = ""
+    ) -> Kept | None:
         """See KeptWriter."""
         data = await asyncio.to_thread(encode, block)
         args: list[str | bytes | int] = [
@@ -94,10 +100,11 @@ class RedisKept:
             data,
             int(block.state is not None),
             delay_seconds + GRACE_SECONDS,
+            after,
         ]
         keys = [self._key(feed, "lease"), self._key(feed, "kept")]
-        blocks = int(await within_deadline(self._redis, "kept", self._keep(keys=keys, args=args)))
-        return Kept(len(data), blocks) if blocks else None
+        kept: list[Any] = await within_deadline(self._redis, "kept", self._keep(keys=keys, args=args))
+        return Kept(len(data), kept[0].decode(), bool(kept[1])) if kept else None
 
     async def released(self, feed: Feed, after: str, delay_seconds: int) -> Sequence[Released]:
         """See KeptReader."""

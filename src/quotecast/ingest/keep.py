@@ -54,6 +54,7 @@ class FeedKeeper:
         self._ended: deque[KeptBlock] = deque()
         self._waiting = 0
         self._state_at = float("-inf")
+        self._last_id = ""
         #: Whether a block of this step is lost, so that readers need a state.
         self._has_lost = False
         self._outage = OutageLog(clock)
@@ -118,7 +119,9 @@ class FeedKeeper:
         try:
             if block.state is not None:
                 block = structs.replace(block, documents=await self._documents())
-            kept = await self._kept.keep(self._feed, self._owner, block, self._delay_seconds)
+            kept = await self._kept.keep(
+                self._feed, self._owner, block, self._delay_seconds, after=self._last_id
+            )
         except BusError as error:
             self._outage.log_failure("not kept for the delayed feed", feed=self._feed, error=str(error))
             kept = None
@@ -129,8 +132,9 @@ class FeedKeeper:
         self._outage.log_end("kept again for the delayed feed", feed=self._feed)
         self.blocks += 1
         self.bytes += kept.length
-        if kept.blocks == 1 and block.state is None:
-            # Redis lost the earlier blocks, and readers need a state.
+        self._last_id = kept.id
+        if not kept.follows and block.state is None:
+            # Redis lost a block that it had taken, as after a failover, and readers need a state.
             self._state_at = float("-inf")
 
     def _lose(self, messages: Sequence[Batch | Beat]) -> None:

@@ -72,7 +72,7 @@ async def test_blocks_begin_again_after_a_clock_that_was_ahead(kept: RedisKept, 
     client.xadd(f"kept:{{{FEED}}}:kept", {"block": b"early", "state": 0}, id=future)
     found = await kept.keep(FEED, "leader", block(1, state=True), 900)
     assert found is not None
-    assert found.blocks == 1
+    assert not found.follows
     assert seqs(await kept.released(FEED, "", NO_DELAY)) == [1]
     assert seqs(await kept.released(FEED, future, NO_DELAY)) == [1]
 
@@ -88,6 +88,19 @@ async def test_blocks_come_in_order_from_the_newest_state_on(kept: RedisKept) ->
     assert seqs(await kept.released(FEED, released[1].id, NO_DELAY)) == [6, 7]
     assert await kept.released(FEED, released[-1].id, NO_DELAY) == []
     assert await kept.released(FEED, "", 900) == []
+
+
+async def test_a_leader_learns_that_its_last_block_is_gone(kept: RedisKept, client: redis.Redis) -> None:
+    """As after a failover to a replica that lacked it: readers need a state then."""
+    first = await kept.keep(FEED, "leader", block(1, state=True), 900)
+    assert first is not None
+    second = await kept.keep(FEED, "leader", block(2), 900, after=first.id)
+    assert second is not None
+    assert second.follows
+    client.xdel(f"kept:{{{FEED}}}:kept", second.id)
+    third = await kept.keep(FEED, "leader", block(3), 900, after=second.id)
+    assert third is not None
+    assert not third.follows
 
 
 async def test_without_a_state_nothing_can_begin(kept: RedisKept) -> None:

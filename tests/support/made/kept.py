@@ -19,16 +19,19 @@ class MemoryKept:
         self.is_full = False
         self._clock = clock
 
-    async def keep(self, feed: Feed, owner: str, block: KeptBlock, delay_seconds: int) -> Kept | None:
+    async def keep(
+        self, feed: Feed, owner: str, block: KeptBlock, delay_seconds: int, *, after: str = ""
+    ) -> Kept | None:
         """See KeptWriter."""
         del feed, owner
         if self.is_away or self.is_full:
             raise BusError("away")
         data = kept.encode(block)
+        follows = bool(self.blocks) and repr(self.blocks[-1][0]) == after
         self.blocks.append((self._clock(), data))
         oldest = self._clock() - delay_seconds - kept.GRACE_SECONDS
         self.blocks = [each for each in self.blocks if each[0] >= oldest]
-        return Kept(len(data), len(self.blocks))
+        return Kept(len(data), repr(self._clock()), follows)
 
     async def released(self, feed: Feed, after: str, delay_seconds: int) -> Sequence[Released]:
         """See KeptReader."""

@@ -186,8 +186,11 @@ def test_a_redis_that_hangs_for_the_keeper_alone_gathers_no_states() -> None:
     made = tried = 0
 
     class Hanging:
-        async def keep(self, _feed: Feed, _owner: str, block: KeptBlock, _delay_seconds: int) -> Kept | None:
+        async def keep(
+            self, feed: Feed, owner: str, block: KeptBlock, delay_seconds: int, *, after: str = ""
+        ) -> Kept | None:
             nonlocal tried
+            del feed, owner, delay_seconds, after
             tried += block.state is not None
             await asyncio.sleep(2)
             raise BusError("away")
