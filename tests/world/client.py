@@ -1,0 +1,236 @@
+"""A frontend of a world: it follows a feed over a WebSocket, resumes with its cursor, and checks its copy."""
+
+import asyncio
+import contextlib
+import random
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, Final
+from urllib.parse import urlencode
+
+import msgspec
+from websockets.client import ClientProtocol
+from websockets.exceptions import InvalidHandshake
+from websockets.frames import Frame, Opcode
+from websockets.typing import Subprotocol
+from websockets.uri import parse_uri
+
+from quotecast.market.feeds import Feed
+from support.clients.merging_client import READERS
+from support.oracles.reference_copy import ReferenceCopy
+from world.truth import Break, FeedTruth
+
+#: Seconds without a frame after which a frontend connects again; heartbeats come every 2 s.
+_SILENCE_SECONDS: Final = 7.0
+#: The notation of server-sent events.
+EVENTS: Final = "events"
+_RETRY_SECONDS: Final = (0.1, 1.0)
+_KEYS: Final = {Feed.STOCKS: "ticker", Feed.CRYPTO: "ticker", Feed.DOVIZ: "symbol"}
+
+
+class Frontend:
+    """One user's page: it wants some symbols of one feed, in one notation, from any of some servers."""
+
+    def __init__(
+        self,
+        feed: Feed,
+        truth: FeedTruth,
+        servers: Sequence[str],
+        path: str,
+        *,
+        symbols: str,
+        interval: int,
+        notation: str,
+        chance: random.Random,
+        broken: Break,
+        name: str,
+        bars: bool = False,
+    ) -> None:
+        self.truth = truth
+        self.name = name
+        self.copy = ReferenceCopy(_KEYS[feed], {"symbols": symbols} | ({"bars": "1m"} if bars else {}))
+        self.frames = self.connections = 0
+        #: Seconds for which it leaves arrived frames unread: a slow reader.
+        self.pause = 0.0
+        self.state = "none"
+        self.is_late = False
+        self._servers = servers
+        self._path = path
+        self._interval = interval
+        self._notation = notation
+        self._chance = chance
+        self._broken = broken
+        self._last = ("", 0)
+        self._read = READERS.get(notation, msgspec.json.decode)
+
+    async def run(self) -> None:
+        """Follows the feed without end."""
+        while True:
+            server = self._chance.choice(self._servers)
+            with contextlib.suppress(OSError, TimeoutError, InvalidHandshake):
+                await self._follow(server)
+            self.state = "none"
+            await asyncio.sleep(self._chance.uniform(*_RETRY_SECONDS))
+
+    async def _follow(self, server: str) -> None:
+        asked = self.copy.reconnection() | {"interval": self._interval}
+        if not asked["symbols"]:  # none of them had a quote the last time
+            asked |= self.copy.wanted | {"since": "none"}
+        if not isinstance(asked["symbols"], str):
+            asked["symbols"] = ",".join(asked["symbols"])
+        self.copy.connect()
+        async with asyncio.timeout(_SILENCE_SECONDS):
+            transport, connection = await asyncio.get_running_loop().create_connection(
+                partial(self._connection, server, f"{self._path}?{urlencode(asked)}"), server, 8000
+            )
+        self.connections += 1
+        try:
+            while True:
+                async with asyncio.timeout(_SILENCE_SECONDS):
+                    message = await connection.messages.get()
+                if message is None:
+                    return
+                if self.pause:
+                    transport.pause_reading()
+                    await asyncio.sleep(self.pause)
+                    transport.resume_reading()
+                if message:
+                    self._take(self._read(message))
+        finally:
+            transport.abort()
+
+    def _connection(self, server: str, path: str) -> "_Connection | _Stream":
+        if self._notation == EVENTS:
+            return _Stream(path, server)
+        return _Connection(f"ws://{server}{path}", self._notation)
+
+    def _take(self, frame: dict[str, Any]) -> None:
+        self.frames += 1
+        self.copy.take(frame)
+        kind = frame["type"]
+        if kind == "snapshot":
+            self.state = "live"
+        if kind == "heartbeat":
+            self.state = frame.get("feed", self.state)
+        if kind == "error":
+            self._broken("no errors", f"{self.name} got {frame}")
+        if kind in {"snapshot", "update", "heartbeat", "bars"} and frame["epoch"]:
+            self._check(frame["epoch"], frame["seq"], replaces=frame.get("reason") == "resync")
+
+    def _check(self, epoch: str, seq: int, *, replaces: bool) -> None:
+        last_epoch, last_seq = self._last
+        if epoch == last_epoch and seq < last_seq and not replaces:
+            self._broken("cursors never go back", f"{self.name}: {seq} after {last_seq} in {epoch}")
+        self._last = epoch, seq
+        if self.copy.cursor is None:
+            return
+        expected = self.truth.state(epoch, seq)
+        if expected is None:
+            self._broken("a copy equals the feed", f"{self.name} is at {epoch}-{seq}, which never was")
+            return
+        wanted = self.copy.listed
+        if wanted != "all":
+            expected = {key: item for key, item in expected.items() if key in wanted}
+        for key, bars in self.copy.bars.items():
+            for bar in bars.values():
+                if bar["final"]:
+                    self.truth.check_bar(self.name, key, bar)
+        if self.copy.quotes != expected:
+            self._broken(
+                "a copy equals the feed", f"{self.name} at {epoch}-{seq}: {self.difference(expected)}"
+            )
+
+    def difference(self, expected: dict[str, Any]) -> str:
+        """Returns in words how the copy differs from a state."""
+        held = self.copy.quotes
+        wrong = [key for key in expected.keys() | held.keys() if expected.get(key) != held.get(key)]
+        key = min(wrong)
+        return f"{len(wrong)} differ, {key} is {held.get(key)} instead of {expected.get(key)}"
+
+
+class _Stream(asyncio.Protocol):
+    """A stream of server-sent events, in chunks of HTTP; each chunk has whole lines."""
+
+    def __init__(self, path: str, server: str) -> None:
+        self._request = f"GET {path} HTTP/1.1\r\nHost: {server}\r\n\r\n".encode()
+        #: Frames; None at the end.
+        self.messages: asyncio.Queue[bytes | None] = asyncio.Queue()
+        self._received = b""
+        self._text = b""
+        self._is_open = False
+
+    def connection_made(self, transport: Any) -> None:
+        """Sends the request."""
+        transport.write(self._request)
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        """Takes the chunks that are complete."""
+        self._received += data
+        if not self._is_open:
+            head, blank, rest = self._received.partition(b"\r\n\r\n")
+            if not blank:
+                return
+            if b" 200 " not in head.partition(b"\r\n")[0]:
+                self._transport.abort()
+                return
+            self._is_open, self._received = True, rest
+        while (end := self._received.find(b"\r\n")) >= 0:
+            length = int(self._received[:end], 16)
+            if len(self._received) < end + length + 4:
+                return
+            self._text += self._received[end + 2 : end + 2 + length]
+            self._received = self._received[end + 4 + length :]
+            self._take_events()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Ends the messages."""
+        del exc
+        self.messages.put_nowait(None)
+
+    def _take_events(self) -> None:
+        while (end := self._text.find(b"\n")) >= 0:
+            line, self._text = self._text[:end], self._text[end + 1 :]
+            if line.startswith(b"data: "):
+                self.messages.put_nowait(line[6:])
+            elif line.startswith(b":"):
+                self.messages.put_nowait(b"")  # a sign of life
+
+
+class _Connection(asyncio.Protocol):
+    """A WebSocket of the library `websockets`, without its tasks."""
+
+    def __init__(self, url: str, notation: str) -> None:
+        self._protocol = ClientProtocol(parse_uri(url), subprotocols=[Subprotocol(notation)])
+        #: Whole messages; None at the end.
+        self.messages: asyncio.Queue[bytes | None] = asyncio.Queue()
+        self._parts = b""
+
+    def connection_made(self, transport: Any) -> None:
+        """Sends the handshake."""
+        self._transport = transport
+        self._protocol.send_request(self._protocol.connect())
+        self._flush()
+
+    def data_received(self, data: bytes) -> None:
+        """Takes the frames that are complete."""
+        self._protocol.receive_data(data)
+        for event in self._protocol.events_received():
+            if isinstance(event, Frame) and event.opcode in {Opcode.TEXT, Opcode.BINARY, Opcode.CONT}:
+                self._parts += event.data
+                if event.fin:
+                    self.messages.put_nowait(self._parts)
+                    self._parts = b""
+        self._flush()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Ends the messages."""
+        del exc
+        self.messages.put_nowait(None)
+
+    def _flush(self) -> None:
+        for data in self._protocol.data_to_send():
+            if data:
+                self._transport.write(data)
+            else:
+                self._transport.close()

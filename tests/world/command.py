@@ -1,0 +1,82 @@
+"""The command that plays worlds, and prints the shortest way to a broken promise."""
+
+import argparse
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from world.children import play_all, play_one
+from world.faults import Fault
+from world.planted import PLANTED
+from world.run import Outcome, prepare
+from world.timeline import drawn
+
+
+def main() -> int:
+    """Plays the worlds that the arguments name; returns 1 if a promise broke."""
+    parser = argparse.ArgumentParser(prog="just world", description=__doc__)
+    parser.add_argument("--seed", type=int, help="play this world alone, and print its trace")
+    parser.add_argument("--seeds", type=int, default=100, help="play so many worlds, 100 by default")
+    parser.add_argument("--first", type=int, default=1, help="seed of the first of them")
+    parser.add_argument("--minutes", type=float, help="play worlds for so long")
+    parser.add_argument("--faults", type=int, default=10, help="faults of each world, 10 by default")
+    parser.add_argument("--picture", type=Path, help="write the time line of `--seed` to this SVG")
+    parser.add_argument("--planted", choices=PLANTED, metavar="NAME", help="make the service wrong first")
+    arguments = parser.parse_args()
+    prepare()
+    if arguments.seed is not None:
+        outcome = play_one(arguments.seed, None, arguments.faults)
+        sys.stdout.write("\n".join(map(str, outcome.trace)) + "\n")
+        if arguments.picture:
+            arguments.picture.write_text(drawn(outcome), "utf-8")
+        return _report([outcome], arguments.faults)
+    count = arguments.seeds if arguments.minutes is None else sys.maxsize
+    seeds = range(arguments.first, arguments.first + count)
+    return _report(play_all(seeds, arguments.faults), arguments.faults, minutes=arguments.minutes)
+
+
+def _report(outcomes: Iterable[Outcome], count: int, *, minutes: float | None = None) -> int:
+    """Prints the first world that broke a promise, shortened, and the sums of all."""
+    began = time.monotonic()
+    worlds = frames = 0
+    seconds = 0.0
+    failed = None
+    for outcome in outcomes:
+        worlds += 1
+        seconds += outcome.seconds
+        frames += outcome.frames
+        if outcome.broken:
+            failed = outcome
+            break
+        if minutes is not None and time.monotonic() - began > 60 * minutes:
+            break
+    took = time.monotonic() - began
+    sys.stdout.write(
+        f"{worlds} worlds, {seconds / 3600:.1f} hours in {took:.0f} s, {frames:,} frames checked\n"
+    )
+    if failed is None:
+        return 0
+    sys.stdout.write(_told(shortened(failed, count)))
+    return 1
+
+
+def shortened(outcome: Outcome, count: int) -> Outcome:
+    """Returns the outcome with the fewest faults that still breaks the same promise."""
+    promise, best = outcome.broken[0].promise, outcome
+    for fault in outcome.faults:
+        fewer: Sequence[Fault] = [each for each in best.faults if each != fault]
+        tried = play_one(outcome.seed, fewer, count)
+        if any(each.promise == promise for each in tried.broken):
+            best = tried
+    return best
+
+
+def _told(outcome: Outcome) -> str:
+    """Returns a broken promise in words: the faults, and what happened from the first one on."""
+    broken = outcome.broken[0]
+    lines = [f"seed {outcome.seed} breaks a promise: {broken.promise}", f"  {broken.what[:2000]}", "faults:"]
+    lines += [f"  {fault}" for fault in outcome.faults] or ["  none"]
+    first = min([each.at for each in outcome.faults], default=0.0)
+    lines += ["trace:", *(str(line)[:300] for line in outcome.trace if first <= line.at <= broken.at)]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,272 @@
+"""The faults of a world: each has a time, a target and a length, and a seed draws them."""
+
+import random
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Final, Literal, cast, get_args
+
+from msgspec import Struct
+
+from quotecast.errors import UpstreamError
+from quotecast.providers.base import Update
+
+if TYPE_CHECKING:
+    from world.redis_server import Refusal
+    from world.world import World
+
+Kind = Literal[
+    "kill",
+    "power loss",
+    "stop",
+    "freeze",
+    "partition",
+    "one-way partition",
+    "slow line",
+    "reset",
+    "lost messages",
+    "slow reader",
+    "clock step",
+    "empty redis",
+    "failover",
+    "refused writes",
+    "silent venue",
+    "broken venue",
+    "old quotes",
+]
+KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+
+
+#: How often a worker's line is the one to Redis.
+_TO_REDIS: Final = 0.7
+
+
+class Fault(Struct, frozen=True):
+    """One fault: it begins at a second of the world and lasts for some."""
+
+    kind: Kind
+    at: float
+    seconds: float
+    target: str
+    other: str = ""
+    #: Seconds of a clock's step and of a line's delay, the lost seconds of a failover.
+    amount: float = 0.0
+    detail: str = ""
+
+    def __str__(self) -> str:
+        """Returns the fault in words."""
+        between = f" and {self.other}" if self.other else ""
+        amount = f" by {self.amount:g} s" if self.amount else ""
+        detail = f" ({self.detail})" if self.detail else ""
+        return (
+            f"{self.at:.3f} s: {self.kind} of {self.target}{between}{amount}{detail} for {self.seconds:.2f} s"
+        )
+
+
+def draw(world: "World", chance: random.Random, count: int, first: float, last: float) -> list[Fault]:
+    """Returns faults between two seconds of a world, in the order of their times."""
+    drawn = [_draw_one(world, chance, chance.uniform(first, last)) for _ in range(count)]
+    return sorted(drawn, key=lambda fault: fault.at)
+
+
+def _draw_one(world: "World", chance: random.Random, at: float) -> Fault:
+    kind = chance.choice(KINDS)
+    servers = [name for name in world.hosts if name.startswith(("ingest", "worker", "edge"))]
+    ingests = [name for name in servers if name.startswith("ingest")]
+    pages = [name for name in world.hosts if name.startswith(("page", "reader"))]
+    seconds = chance.choice((0.05, 0.3, 1.0, 2.5, 3.5, 6.0)) * chance.uniform(0.8, 1.2)
+    match kind:
+        case "kill" | "power loss" | "stop" | "freeze":
+            return Fault(kind, at, seconds, chance.choice(servers))
+        case "partition" | "one-way partition" | "slow line" | "reset":
+            amount = chance.choice((0.02, 0.2, 1.0)) if kind == "slow line" else 0.0
+            return Fault(kind, at, seconds, *_draw_line(chance, servers, pages), amount=amount)
+        case "slow reader" | "lost messages":
+            workers = [name for name in servers if name.startswith("worker")]
+            names = workers if kind == "lost messages" else [each.name for each in world.frontends]
+            return Fault(kind, at, seconds, chance.choice(names), amount=chance.choice((0.5, 3.0)))
+        case "clock step":
+            step = chance.choice((-30.0, -2.0, -0.1, 0.1, 2.0, 30.0))
+            return Fault(kind, at, seconds, chance.choice([*servers, "redis"]), amount=step)
+        case "silent venue" | "broken venue" | "old quotes":
+            return Fault(kind, at, seconds, chance.choice(ingests), chance.choice([*world.venues]))
+    return _draw_of_redis(chance, kind, at, seconds)
+
+
+def _draw_of_redis(chance: random.Random, kind: Kind, at: float, seconds: float) -> Fault:
+    if kind == "refused writes":
+        return Fault(kind, at, seconds, "redis", detail=chance.choice(("readonly", "oom", "misconf")))
+    lost = chance.choice((0.0, 0.1, 1.0)) if kind == "failover" else 0.0
+    return Fault(kind, at, chance.choice((0.05, 0.5, 2.0)), "redis", amount=lost)
+
+
+def _draw_line(chance: random.Random, servers: Sequence[str], pages: Sequence[str]) -> tuple[str, str]:
+    """Returns two hosts that speak with each other."""
+    near = chance.choice([*servers, *pages])
+    workers = [name for name in servers if name.startswith("worker") and name != near]
+    asks_redis = near.startswith("ingest") or (near.startswith("worker") and chance.random() < _TO_REDIS)
+    far = "redis" if asks_redis or not workers else chance.choice(workers)
+    return (near, far) if chance.random() < 1 / 2 else (far, near)
+
+
+def schedule(world: "World", faults: Sequence[Fault]) -> None:
+    """Lets the faults happen."""
+    for fault in faults:
+        if fault.kind == "failover":
+            world.loop.call_at(max(0.0, fault.at - fault.amount), _copy_replica, world)
+        world.loop.call_at(fault.at, _begin, world, fault)
+
+
+#: Begins a fault, and returns what ends it.
+_Start = Callable[["World", Fault], Callable[[], object]]
+
+
+def _begin(world: "World", fault: Fault) -> None:
+    world.note(f"begins {fault.kind} of {fault.target}{' and ' + fault.other if fault.other else ''}")
+    end = _STARTS[fault.kind](world, fault)
+
+    def finish() -> None:
+        world.note(f"ends {fault.kind} of {fault.target}{' and ' + fault.other if fault.other else ''}")
+        end()
+
+    world.loop.call_later(fault.seconds, finish)
+
+
+def _kill(world: "World", fault: Fault) -> Callable[[], object]:
+    process = world.processes[fault.target]
+    if process.is_alive:
+        world.kill(fault.target, silently=fault.kind == "power loss")
+    return lambda: world.start_again(fault.target)
+
+
+def _stop(world: "World", fault: Fault) -> Callable[[], object]:
+    if world.processes[fault.target].is_alive:
+        world.stop(fault.target)
+    return lambda: world.start_again(fault.target)
+
+
+def _freeze(world: "World", fault: Fault) -> Callable[[], object]:
+    process = world.processes[fault.target]
+    process.is_frozen = True
+    return lambda: setattr(process, "is_frozen", False)
+
+
+def _cut(world: "World", fault: Fault) -> Callable[[], object]:
+    network = world.network
+    ways = [(fault.target, fault.other)]
+    if fault.kind == "partition":
+        ways.append((fault.other, fault.target))
+    for way in ways:
+        network.cut(*way)
+
+    def heal() -> None:
+        for way in ways:
+            network.heal(*way)
+
+    return heal
+
+
+def _slow_line(world: "World", fault: Fault) -> Callable[[], object]:
+    way, delays = (fault.target, fault.other), world.network.delays
+    delays[way] = fault.amount
+    return lambda: delays.pop(way, None)
+
+
+def _reset(world: "World", fault: Fault) -> Callable[[], object]:
+    world.network.reset(fault.target, fault.other)
+    return lambda: None
+
+
+def _lose_messages(world: "World", fault: Fault) -> Callable[[], object]:
+    address = world.hosts[fault.target].address
+    world.redis.unheard.add(address)
+    return lambda: world.redis.unheard.discard(address)
+
+
+def _slow_reader(world: "World", fault: Fault) -> Callable[[], object]:
+    frontend = next(each for each in world.frontends if each.name == fault.target)
+    frontend.pause = fault.amount
+    return lambda: setattr(frontend, "pause", 0.0)
+
+
+def _step_clock(world: "World", fault: Fault) -> Callable[[], object]:
+    host = world.hosts[fault.target]
+    host.clock_offset += fault.amount
+
+    def step_back() -> None:
+        host.clock_offset -= fault.amount
+
+    return step_back
+
+
+def _copy_replica(world: "World") -> None:
+    world.replica = world.redis.copy_of_data()
+
+
+def _restart_redis(world: "World", data: Any) -> Callable[[], object]:
+    if world.processes["redis"].is_alive:
+        world.kill("redis")
+    world.redis.restart(data)
+    return lambda: world.start_again("redis")
+
+
+def _empty(world: "World", _: Fault) -> Callable[[], object]:
+    return _restart_redis(world, None)
+
+
+def _fail_over(world: "World", _: Fault) -> Callable[[], object]:
+    return _restart_redis(world, world.replica)
+
+
+def _refuse(world: "World", fault: Fault) -> Callable[[], object]:
+    world.redis.refusal = cast("Refusal", fault.detail)
+    return lambda: setattr(world.redis, "refusal", None)
+
+
+def _lines(world: "World", fault: Fault) -> list[Any]:
+    venue = next(venue for feed, venue in world.venues.items() if feed == fault.other)
+    return [line for line in venue.lines if line.process.host.name == fault.target]
+
+
+def _silence(world: "World", fault: Fault) -> Callable[[], object]:
+    lines = _lines(world, fault)
+    for line in lines:
+        line.fall_silent()
+    return lambda: [line.speak() for line in lines]
+
+
+def _break(world: "World", fault: Fault) -> Callable[[], object]:
+    for line in _lines(world, fault):
+        line.fail(UpstreamError("the venue ended the connection"))
+    return lambda: None
+
+
+def _go_back(world: "World", fault: Fault) -> Callable[[], object]:
+    venue = next(venue for feed, venue in world.venues.items() if feed == fault.other)
+    old = [*venue.quotes.values()]
+
+    def repeat() -> None:
+        for line in _lines(world, fault):
+            line.send(Update(old))
+            line.send(Update([*venue.quotes.values()], complete=True))
+
+    return repeat
+
+
+_STARTS: Final[dict[Kind, _Start]] = {
+    "kill": _kill,
+    "power loss": _kill,
+    "stop": _stop,
+    "freeze": _freeze,
+    "partition": _cut,
+    "one-way partition": _cut,
+    "slow line": _slow_line,
+    "reset": _reset,
+    "lost messages": _lose_messages,
+    "slow reader": _slow_reader,
+    "clock step": _step_clock,
+    "empty redis": _empty,
+    "failover": _fail_over,
+    "refused writes": _refuse,
+    "silent venue": _silence,
+    "broken venue": _break,
+    "old quotes": _go_back,
+}

@@ -1,0 +1,195 @@
+"""The event loop of a world: it has the turns of all processes, in an order that a seed draws.
+
+Each process has a queue of its own, as on its own event loop: a turn runs what is ready in it. Between
+processes only the network passes anything on. Time stands still during a turn and jumps to the next timer
+when no process has anything to do.
+"""
+
+import asyncio
+import heapq
+import random
+import weakref
+from collections import deque
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Executor
+from contextvars import Context, copy_context
+from typing import Any, Final, cast
+
+from world.clock import PROCESS
+
+#: Seconds of one turn, so that no loop runs without end at one moment.
+_TURN_SECONDS: Final = 0.000_01
+
+
+class WorldOverError(Exception):
+    """Nothing will ever happen again: no process runs, and no timer is set."""
+
+
+class Host:
+    """A machine: its processes come and go, its name, address and clock stay."""
+
+    def __init__(self, name: str, address: str) -> None:
+        self.name = name
+        self.address = address
+        #: Seconds by which its wall clock is ahead.
+        self.clock_offset = 0.0
+
+
+class Process:
+    """One run of a program on a host."""
+
+    def __init__(self, loop: "WorldLoop", host: Host) -> None:
+        self.host = host
+        self.is_alive = True
+        #: A frozen process gets no turns; what becomes ready waits.
+        self.is_frozen = False
+        self.ready: deque[asyncio.Handle] = deque()
+        self.context: Context = copy_context()
+        self.context.run(PROCESS.set, self)
+        self.tasks: weakref.WeakSet[asyncio.Task[Any]] = weakref.WeakSet()
+        #: What a worker serves.
+        self.parts: Any = None
+        self.http: Any = None
+        self._loop = loop
+
+    def run(self, program: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Starts a coroutine in this process."""
+        task: asyncio.Task[None] = self._loop.create_task(program, context=self.context.copy())
+        return task
+
+    def call(self, callback: Callable[..., object], *arguments: object) -> None:
+        """Calls a function in a later turn of this process."""
+        self._loop.call_soon(callback, *arguments, context=self.context)
+
+    def kill(self) -> None:
+        """Ends the process at once: no `finally` runs."""
+        self.is_alive = False
+        self._loop.processes.remove(self)
+        self._loop.remains += [*self.ready, *self.tasks]
+        self.ready.clear()
+
+
+class WorldLoop(asyncio.BaseEventLoop):
+    """An event loop without threads, sockets and signals; `time` are seconds since the world began."""
+
+    network: Any
+
+    def __init__(self, order: random.Random) -> None:
+        super().__init__()
+        self.now = 0.0
+        self.turns = 0
+        self._order = order
+        self.processes: list[Process] = []
+        #: What killed processes held. Nothing of it may run, not even when it is collected.
+        self.remains: list[object] = []
+        self._timers: list[tuple[float, int, asyncio.TimerHandle]] = []
+        self._timers_made = 0
+        #: Whatever belongs to no process: the network, the faults and the checks.
+        self.nobody = self.add(Host("world", "10.0.0.0"))
+
+    def add(self, host: Host) -> Process:
+        """Starts a process without a program."""
+        process = Process(self, host)
+        self.processes.append(process)
+        return process
+
+    def time(self) -> float:
+        """Returns the seconds since the world began."""
+        return self.now
+
+    def create_task(self, coro: Any, *, name: Any = None, context: Context | None = None) -> Any:
+        """Creates a task of its context's process."""
+        task = super().create_task(coro, name=name, context=context)
+        process = PROCESS.get(None) if context is None else context.get(PROCESS)
+        (process or self.nobody).tasks.add(task)
+        return task
+
+    def call_soon(  # type: ignore[override]
+        self, callback: Callable[..., object], *arguments: Any, context: Context | None = None
+    ) -> asyncio.Handle:
+        """Adds a callback to the queue of its process."""
+        handle = asyncio.Handle(callback, arguments, self, context)
+        process = PROCESS.get(None) if context is None else context.get(PROCESS)
+        (process or self.nobody).ready.append(handle)
+        return handle
+
+    call_soon_threadsafe = call_soon  # type: ignore[assignment]
+
+    def call_at(  # type: ignore[override]
+        self, when: float, callback: Callable[..., object], *arguments: Any, context: Context | None = None
+    ) -> asyncio.TimerHandle:
+        """Adds a timer."""
+        handle = asyncio.TimerHandle(when, callback, arguments, self, context)
+        self._timers_made += 1
+        heapq.heappush(self._timers, (when, self._timers_made, handle))
+        cast("Any", handle)._scheduled = True
+        return handle
+
+    def run_in_executor(  # type: ignore[override]
+        self, executor: Executor | None, func: Callable[..., Any], *args: Any
+    ) -> asyncio.Future[Any]:
+        """Calls the function at once: threads have no order that a seed could draw."""
+        del executor
+        done = self.create_future()
+        try:
+            done.set_result(func(*args))
+        except Exception as error:  # noqa: BLE001 - the caller gets it
+            done.set_exception(error)
+        return done
+
+    async def create_connection(
+        self, protocol_factory: Any, host: Any = None, port: Any = None, **_: Any
+    ) -> Any:
+        """Connects to a host of the world."""
+        return await self.network.connect(protocol_factory, host, port)
+
+    async def create_server(self, protocol_factory: Any, host: Any = None, port: Any = None, **_: Any) -> Any:
+        """Listens on a port of the process's host, whatever the address."""
+        del host
+        return self.network.listen(protocol_factory, port)
+
+    def add_signal_handler(self, sig: int, callback: Any, *args: Any) -> None:  # type: ignore[override]
+        """Does nothing: the world stops a program by cancelling it."""
+
+    def remove_signal_handler(self, sig: int) -> bool:
+        """Does nothing."""
+        del sig
+        return False
+
+    def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None:
+        """Leaves the timer in the queue, which skips it when it is due."""
+
+    def _process_events(self, event_list: object) -> None:
+        """Does nothing: there are no descriptors."""
+
+    def _write_to_self(self) -> None:
+        """Does nothing: there are no threads."""
+
+    def _run_once(self) -> None:
+        """Gives one process a turn."""
+        while not (waiting := [each for each in self.processes if each.ready and not each.is_frozen]):
+            if not self._timers:
+                raise WorldOverError
+            self.now = max(self.now, self._timers[0][0])
+            self._take_due()
+        process = waiting[0] if len(waiting) == 1 else waiting[int(self._order.random() * len(waiting))]
+        ready = process.ready
+        for _ in range(len(ready)):
+            if not ready:  # the process was killed by itself
+                break
+            handle = ready.popleft()
+            if not handle._cancelled:
+                handle._run()
+        self.turns += 1
+        self.now += _TURN_SECONDS
+        self._take_due()
+
+    def _take_due(self) -> None:
+        timers = self._timers
+        while timers and timers[0][0] <= self.now:
+            handle = heapq.heappop(timers)[2]
+            if handle._cancelled:
+                continue
+            process: Process = cast("Any", handle)._context.get(PROCESS) or self.nobody
+            if process.is_alive:
+                process.ready.append(handle)

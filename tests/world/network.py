@@ -1,0 +1,451 @@
+"""The network of a world: connections whose bytes take time, stop at a partition, and end in pieces.
+
+A connection is two pipes. A pipe holds what one kernel has taken and the other process has not read, at most
+WINDOW bytes: back-pressure begins there. Segments arrive in order; a partition holds them until it heals, as
+retransmission does.
+"""
+
+import asyncio
+import random
+import socket
+from collections import deque
+from collections.abc import Callable
+from typing import Any, Final
+
+from world.clock import PROCESS
+from world.loop import Process, WorldLoop
+
+#: Bytes that both kernels hold for a process that does not read: few, so that back-pressure begins soon.
+WINDOW: Final = 8 * 1024
+#: Bytes that one read returns at most.
+_READ: Final = 256 * 1024
+#: Seconds between two tries to connect through a partition.
+_SYN_SECONDS: Final = 1.0
+#: A write of at least so many bytes may arrive in two pieces.
+_SPLIT_BYTES: Final = 64
+_FIRST_PORT: Final = 40_000
+
+Factory = Callable[[], asyncio.BaseProtocol]
+
+
+class Network:
+    """Hosts by name, who listens on them, and which hosts cannot reach which."""
+
+    def __init__(self, loop: WorldLoop, chance: random.Random) -> None:
+        self.loop = loop
+        self.chance = chance
+        self._listeners: dict[tuple[str, int], _Listener] = {}
+        #: Directions from one host to another in which nothing arrives.
+        self._cut: set[tuple[str, str]] = set()
+        #: Seconds that bytes of a direction take beside the usual ones.
+        self.delays: dict[tuple[str, str], float] = {}
+        self._endpoints: dict[Process, dict[Endpoint, None]] = {}
+        self._port = _FIRST_PORT
+
+    def cut(self, source: str, target: str) -> None:
+        """Lets nothing arrive at `target` from `source`."""
+        self._cut.add((source, target))
+
+    def heal(self, source: str, target: str) -> None:
+        """Lets bytes arrive again, those that waited first."""
+        self._cut.discard((source, target))
+        for endpoints in [*self._endpoints.values()]:
+            for endpoint in [*endpoints]:
+                endpoint.outgoing.release()
+
+    def is_cut(self, source: str, target: str) -> bool:
+        """Returns whether a direction carries nothing."""
+        return (source, target) in self._cut
+
+    def latency(self, source: str, target: str) -> float:
+        """Returns the seconds that a segment takes."""
+        return self.chance.uniform(0.000_1, 0.001) + self.delays.get((source, target), 0.0)
+
+    def listen(self, factory: Factory, port: int | None) -> "_Listener":
+        """Listens on a port of the present process's host."""
+        process = PROCESS.get()
+        key = process.host.name, port or self._free_port()
+        if key in self._listeners and self._listeners[key].process.is_alive:
+            raise OSError(f"port {port} of {process.host.name} is taken")
+        listener = self._listeners[key] = _Listener(self, process, factory, key)
+        return listener
+
+    def forget(self, listener: "_Listener") -> None:
+        """Refuses new connections."""
+        if self._listeners.get(listener.key) is listener:
+            del self._listeners[listener.key]
+
+    async def connect(self, factory: Factory, host: str, port: int) -> tuple[Any, Any]:
+        """Connects the present process to a port; waits while a partition lasts. Raises OSError."""
+        process = PROCESS.get()
+        connected: asyncio.Future[Endpoint] = self.loop.create_future()
+        self.loop.call_later(
+            self.latency(process.host.name, host), self._knock, process, host, port, connected,
+            context=self.loop.nobody.context,
+        )  # fmt: skip
+        try:
+            endpoint = await connected
+        except asyncio.CancelledError:
+            if connected.done() and not connected.cancelled() and connected.exception() is None:
+                connected.result().abort()
+            raise
+        protocol: Any = factory()
+        endpoint.open(protocol)
+        return endpoint, protocol
+
+    def _knock(self, process: Process, host: str, port: int, connected: "asyncio.Future[Endpoint]") -> None:
+        here = process.host.name
+        if connected.done() or not process.is_alive:
+            return
+        if self.is_cut(here, host) or self.is_cut(host, here):
+            self.loop.call_later(_SYN_SECONDS, self._knock, process, host, port, connected)
+            return
+        listener = self._listeners.get((host, port))
+        if listener is None or not listener.process.is_alive:
+            connected.set_exception(ConnectionRefusedError(f"nobody listens on port {port} of {host}"))
+            return
+        client, server = self._pair(process, listener, port)
+        listener.process.call(server.accept, listener.factory)
+        connected.set_result(client)
+
+    def _pair(self, process: Process, listener: "_Listener", port: int) -> "tuple[Endpoint, Endpoint]":
+        near = process.host.address, self._free_port()
+        far = listener.process.host.address, port
+        client = Endpoint(self, process, near, far)
+        server = Endpoint(self, listener.process, far, near)
+        client.outgoing, server.outgoing = _Pipe(self, client, server), _Pipe(self, server, client)
+        client.peer, server.peer = server, client
+        for each in (client, server):
+            self._endpoints.setdefault(each.process, {})[each] = None
+        return client, server
+
+    def leave(self, endpoint: "Endpoint") -> None:
+        """Forgets a closed connection."""
+        self._endpoints.get(endpoint.process, {}).pop(endpoint, None)
+
+    def end(self, process: Process, *, silently: bool) -> None:
+        """Ends the connections of a killed process; silently if its machine lost power."""
+        for key, listener in [*self._listeners.items()]:
+            if listener.process is process:
+                del self._listeners[key]
+        endpoints = self._endpoints.pop(process, {})
+        self.loop.remains.append(endpoints)
+        for endpoint in endpoints:
+            endpoint.die(silently=silently)
+
+    def reset(self, host: str, other: str) -> int:
+        """Resets the connections between two hosts, on both sides; returns their number."""
+        found = [
+            endpoint
+            for process, endpoints in self._endpoints.items()
+            if process.host.name == host
+            for endpoint in endpoints
+            if endpoint.peer.process.host.name == other
+        ]
+        for endpoint in found:
+            endpoint.fail()
+            endpoint.peer.fail()
+        return len(found)
+
+    def _free_port(self) -> int:
+        self._port += 1
+        return self._port
+
+
+class _Listener:
+    """A listening port."""
+
+    def __init__(self, network: Network, process: Process, factory: Factory, key: tuple[str, int]) -> None:
+        self.process = process
+        self.factory = factory
+        self.key = key
+        self._network = network
+        self.sockets = [KernelSocket(None, (process.host.address, key[1]))]
+
+    def close(self) -> None:
+        """Refuses new connections; those that are open stay."""
+        self._network.forget(self)
+
+    async def wait_closed(self) -> None:
+        """Returns at once."""
+
+
+class KernelSocket:
+    """The socket of an endpoint, for those who send past the transport."""
+
+    family, type, proto = socket.AF_INET, socket.SOCK_STREAM, 0
+
+    def __init__(self, endpoint: "Endpoint | None", name: tuple[str, int]) -> None:
+        self._endpoint = endpoint
+        self._name = name
+
+    def getsockname(self) -> tuple[str, int]:
+        """Returns the address of this side."""
+        return self._name
+
+    def setsockopt(self, *_: object) -> None:
+        """Does nothing."""
+
+    def send(self, data: bytes | memoryview) -> int:
+        """Sends what the kernel takes at once. Raises BlockingIOError and OSError."""
+        assert self._endpoint is not None
+        if self._endpoint.is_closed:
+            raise BrokenPipeError("the connection is closed")
+        sent = self._endpoint.outgoing.send(data)
+        if not sent:
+            raise BlockingIOError
+        return sent
+
+    def detach(self) -> int:
+        """Does nothing: the endpoint owns the connection."""
+        return -1
+
+
+class _Pipe:
+    """One direction of a connection."""
+
+    def __init__(self, network: Network, source: "Endpoint", target: "Endpoint") -> None:
+        self._network = network
+        self._source, self._target = source, target
+        self._hosts = source.process.host.name, target.process.host.name
+        #: Segments that a partition holds; None is the end.
+        self._held: deque[bytes | OSError | None] = deque()
+        self._last = 0.0
+        #: Bytes on their way and in the target's kernel.
+        self.unread = 0
+
+    def send(self, data: bytes | memoryview) -> int:
+        """Takes as many bytes as the window has room for; returns their number."""
+        size = min(len(data), WINDOW - self.unread)
+        if size <= 0:
+            return 0
+        self.unread += size
+        taken = bytes(data[:size])
+        if size >= _SPLIT_BYTES and self._network.chance.random() < 0.05:
+            middle = self._network.chance.randrange(1, size)
+            self._fly(taken[:middle])
+            self._fly(taken[middle:])
+        else:
+            self._fly(taken)
+        return size
+
+    def finish(self, error: OSError | None = None) -> None:
+        """Sends the end of the stream behind the bytes; with an error the reset of the connection."""
+        self._fly(error)
+
+    def release(self) -> None:
+        """Sends what a partition held, unless it lasts."""
+        if self._held and not self._network.is_cut(*self._hosts):
+            held = [*self._held]
+            self._held.clear()
+            for each in held:
+                self._fly(each)
+
+    def drop(self) -> None:
+        """Loses what a partition holds: its sender's machine is gone."""
+        self._held.clear()
+
+    def _fly(self, segment: bytes | OSError | None) -> None:
+        loop = self._network.loop
+        self._last = max(self._last, loop.now + self._network.latency(*self._hosts))
+        loop.call_at(self._last, self._arrive, segment, context=loop.nobody.context)
+
+    def _arrive(self, segment: bytes | OSError | None) -> None:
+        if self._held or self._network.is_cut(*self._hosts):
+            self._held.append(segment)
+            return
+        self._target.receive(segment)
+
+
+class Endpoint(asyncio.Transport):
+    """One side of a connection: a transport of asyncio."""
+
+    outgoing: _Pipe
+    peer: "Endpoint"
+
+    def __init__(
+        self, network: Network, process: Process, name: tuple[str, int], peer_name: tuple[str, int]
+    ) -> None:
+        super().__init__()
+        self.process = process
+        self._network = network
+        self._names = {"sockname": name, "peername": peer_name, "socket": KernelSocket(self, name)}
+        self._protocol: Any = None
+        self._inbox = bytearray()
+        self._has_ended = False
+        self._error: OSError | None = None
+        self._is_reading = True
+        self._is_told = False
+        self._buffer = bytearray()
+        self._high, self._low = 64 * 1024, 16 * 1024
+        self._has_paused = False
+        self._closing = False
+        self.is_closed = False
+
+    def open(self, protocol: Any) -> None:
+        """Connects the protocol."""
+        self._protocol = protocol
+        protocol.connection_made(self)
+        self._tell()
+
+    def accept(self, factory: Factory) -> None:
+        """Connects a new protocol of a server, unless the client has gone."""
+        if self._error is None:
+            self.open(factory())
+        else:
+            self._network.leave(self)
+
+    def die(self, *, silently: bool) -> None:
+        """Ends with its process: the kernel closes the connection, a machine without power does not."""
+        self.is_closed = True
+        if silently:
+            self.outgoing.drop()
+        else:
+            self.outgoing.finish(ConnectionResetError("the peer was killed") if self._inbox else None)
+
+    def fail(self) -> None:
+        """Loses the connection."""
+        self.receive(ConnectionResetError("connection reset by the network"))
+
+    def receive(self, segment: bytes | OSError | None) -> None:
+        """Takes what arrives from the network."""
+        if self.is_closed or self._error is not None:
+            if segment and not isinstance(segment, OSError) and self.process.is_alive | self.is_closed:
+                self.outgoing.finish(ConnectionResetError("the peer has closed the connection"))
+            return
+        if segment is None:
+            self._has_ended = True
+        elif isinstance(segment, OSError):
+            self._error = segment
+        else:
+            self._inbox += segment
+        self._tell()
+
+    def _tell(self) -> None:
+        """Lets the process read in one of its next turns."""
+        if self._protocol is not None and not self._is_told and not self.is_closed:
+            self._is_told = True
+            self.process.call(self._read)
+
+    def _read(self) -> None:
+        self._is_told = False
+        if self.is_closed:
+            return
+        if self._error is not None:
+            self._end(self._error)
+            return
+        if not self._is_reading or self._closing:
+            return
+        if self._inbox:
+            data = bytes(self._inbox[:_READ])
+            del self._inbox[: len(data)]
+            self.peer.outgoing.unread -= len(data)
+            self.peer.find_room()
+            self._protocol.data_received(data)
+            if self._inbox or self._has_ended or self._error:
+                self._tell()
+        elif self._has_ended:
+            self._is_reading = False
+            if not self._protocol.eof_received():
+                self.close()
+
+    def find_room(self) -> None:
+        """Sends on, in a later turn of the process."""
+        if self._buffer and not self.is_closed:
+            self.process.call(self._flush)
+
+    def _flush(self) -> None:
+        if self.is_closed:
+            return
+        sent = self.outgoing.send(bytes(self._buffer))
+        del self._buffer[:sent]
+        if self._has_paused and len(self._buffer) <= self._low:
+            self._has_paused = False
+            self._protocol.resume_writing()
+        if self._closing and not self._buffer:
+            self._finish()
+
+    def write(self, data: Any) -> None:
+        """Sends bytes; keeps those for which there is no room."""
+        if self._closing or self.is_closed or self._error is not None:
+            return
+        sent = 0 if self._buffer else self.outgoing.send(data)
+        if sent < len(data):
+            self._buffer += data[sent:]
+            if len(self._buffer) > self._high and not self._has_paused:
+                self._has_paused = True
+                self._protocol.pause_writing()
+
+    def close(self) -> None:
+        """Closes once everything is sent."""
+        if self._closing or self.is_closed:
+            return
+        self._closing = True
+        if not self._buffer:
+            self._finish()
+
+    def abort(self) -> None:
+        """Closes at once."""
+        if self.is_closed:
+            return
+        self._closing = True
+        self._buffer.clear()
+        self._finish(ConnectionResetError("the peer aborted the connection"))
+
+    def _finish(self, error: OSError | None = None) -> None:
+        if self.is_closed:
+            return
+        self.is_closed = True
+        self.outgoing.finish(error)
+        self._network.leave(self)
+        if self._protocol is not None:
+            self.process.call(self._protocol.connection_lost, None)
+
+    def _end(self, error: OSError) -> None:
+        self.is_closed = self._closing = True
+        self._buffer.clear()
+        self._network.leave(self)
+        self._protocol.connection_lost(error)
+
+    def is_closing(self) -> bool:
+        """Returns whether it is closed or about to be."""
+        return self._closing or self.is_closed
+
+    def get_extra_info(self, name: str, default: Any = None) -> Any:
+        """Returns an address or the socket."""
+        return self._names.get(name, default)
+
+    def set_protocol(self, protocol: Any) -> None:
+        """Replaces the protocol."""
+        self._protocol = protocol
+
+    def get_protocol(self) -> Any:
+        """Returns the protocol."""
+        return self._protocol
+
+    def pause_reading(self) -> None:
+        """Leaves what arrives unread."""
+        self._is_reading = False
+
+    def resume_reading(self) -> None:
+        """Reads on."""
+        if not self._is_reading and not self._closing:
+            self._is_reading = True
+            self._tell()
+
+    def is_reading(self) -> bool:
+        """Returns whether it reads."""
+        return self._is_reading
+
+    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
+        """Sets the bounds of unsent bytes."""
+        self._high = 64 * 1024 if high is None else high
+        self._low = self._high // 4 if low is None else low
+
+    def get_write_buffer_size(self) -> int:
+        """Returns the number of unsent bytes."""
+        return len(self._buffer)
+
+    def can_write_eof(self) -> bool:
+        """Returns False: nobody needs it here."""
+        return False

@@ -1,0 +1,154 @@
+"""Faults that somebody could write into the service: each world's checks must find them."""
+
+import importlib
+import sys
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from types import ModuleType
+from typing import Any, Final, NamedTuple
+
+
+class Planted(NamedTuple):
+    """A fault: the text of a module, or of a script, that becomes another."""
+
+    #: A module of quotecast, or a folder and a script such as `bus/publish.lua`.
+    place: str
+    right: str
+    wrong: str
+
+
+PLANTED: Final[dict[str, Planted]] = {
+    "a batch of another epoch is applied": Planted(
+        "quotecast.feed.mirror",
+        "batch.epoch != self.epoch or batch.seq > self._arrivals.seq + 1",
+        "batch.seq > self._arrivals.seq + 1",
+    ),
+    "a lease has two holders": Planted("bus/hold.lua", "holder and holder ~= ARGV[1]", "false"),
+    "an epoch begins without the lease": Planted(
+        "bus/begin.lua", "redis.call('GET', KEYS[1]) ~= ARGV[1]", "false"
+    ),
+    "an epoch begins without the changes that wait": Planted(
+        "quotecast.ingest.ledger",
+        "for key, quote in self._newest.items()\n        }\n        self._waiting = {}",
+        "for key, quote in self._newest.items() if key not in self._waiting"
+        "\n        }\n        self._waiting = {}",
+    ),
+    "a gap in the numbers goes unnoticed": Planted(
+        "quotecast.feed.mirror",
+        "batch.epoch != self.epoch or batch.seq > self._arrivals.seq + 1",
+        "batch.epoch != self.epoch",
+    ),
+    "a position ahead of the mirror goes unnoticed": Planted(
+        "quotecast.feed.bus_listener",
+        "message.epoch != mirror.epoch or message.seq > mirror.mark.seq",
+        "message.epoch != mirror.epoch",
+    ),
+    "a worker trusts a silent subscription": Planted(
+        "quotecast.feed.bus_listener", "if self._clock() >= self._check_at:", "if False:"
+    ),
+    "a mirror takes a state that is older": Planted(
+        "quotecast.feed.mirror", "if same_epoch and snapshot.seq <= mark.seq:", "if False:"
+    ),
+    "a cursor advances before the write": Planted(
+        "quotecast.feed.hub",
+        "for connection in [*self._connections]:",
+        "for connection in [*self._connections]:\n"
+        "            connection.session.subscription.mark = self.mirror.mark",
+    ),
+    "a straggler joins without what it missed": Planted(
+        "quotecast.feed.hub", "self._send(connections, frames, metered)", "pass"
+    ),
+    "a cursor of another epoch resumes": Planted(
+        "quotecast.feed.session", "if known and present else None", "if known else None"
+    ),
+    "a change behind the cursor is missed": Planted(
+        "quotecast.feed.mirror", "if entry.seq > seq]", "if entry.seq > seq + 1]"
+    ),
+    "a resumed copy keeps a removed symbol": Planted(
+        "quotecast.feed.subscription", "return changed if whole else None", "return changed"
+    ),
+    "the rest of a frame is lost": Planted(
+        "quotecast.stream.outlet", 'return memoryview(data)[sent:] if sent < len(data) else b""', 'return b""'
+    ),
+    "an ETag outlives its epoch": Planted(
+        "quotecast.api.answers.answers", "_feed_tag(mirror, entry.seq)", "b'W/\"%d\"' % entry.seq"
+    ),
+    "a repeated read gets an old answer": Planted(
+        "quotecast.api.limits.repeats", "last is None or last.is_current()", "True"
+    ),
+    "delayed quotes are early": Planted(
+        "bus/released.lua", "'%d', now - ARGV[1])", "'%d', now - ARGV[1] + 1500)"
+    ),
+    "a lost block of a delayed feed goes unnoticed": Planted(
+        "quotecast.ingest.keep", "not kept.follows and block.state is None", "False"
+    ),
+    "a minute is final before its end": Planted(
+        "quotecast.market.bar_making", "through = now - GRACE_SECONDS", "through = now + 30"
+    ),
+    "each worker counts requests alone": Planted(
+        "quotecast.limits.window", "KeyNames(prefix)", "KeyNames(prefix + __import__('os').urandom(4).hex())"
+    ),
+    "a full window admits more": Planted(
+        "limits/window.lua", "elseif free > 0 then", "elseif free > -5 then"
+    ),
+    "an origin answers relays with an old state": Planted(
+        "quotecast.stream.relays",
+        "async with self._turn:\n            self._next = None",
+        "async with self._turn:\n            pass",
+    ),
+}
+
+
+def plant(name: str) -> None:
+    """Makes the service wrong; call it before the first import of quotecast."""
+    planted = PLANTED[name]
+    if planted.place.endswith(".lua"):
+        _plant_script(planted)
+        return
+    assert planted.place not in sys.modules, "planted too late"
+    sys.meta_path.insert(0, _Finder(planted))
+
+
+def _plant_script(planted: Planted) -> None:
+    module: Any = importlib.import_module("quotecast.redis.lua")
+    read = module.lua
+
+    def lua(folder: str, script: str) -> str:
+        source: str = read(folder, script)
+        return _replaced(planted, source) if planted.place == f"{folder}/{script}.lua" else source
+
+    module.lua = lua
+
+
+def _replaced(planted: Planted, source: str) -> str:
+    assert source.count(planted.right) == 1, f"{planted.place} has not once: {planted.right}"
+    return source.replace(planted.right, planted.wrong)
+
+
+class _Finder(MetaPathFinder):
+    def __init__(self, planted: Planted) -> None:
+        self._planted = planted
+
+    def find_spec(self, fullname: str, path: Any, target: ModuleType | None = None) -> ModuleSpec | None:
+        """Finds the module of the fault, with another loader."""
+        if fullname != self._planted.place:
+            return None
+        spec = PathFinder.find_spec(fullname, path, target)
+        assert spec is not None
+        assert spec.origin is not None
+        spec.loader = _Loader(fullname, spec.origin, self._planted)
+        return spec
+
+
+class _Loader(SourceFileLoader):
+    """Loads a module with the fault in it, past the cache of bytecode."""
+
+    def __init__(self, fullname: str, path: str, planted: Planted) -> None:
+        super().__init__(fullname, path)
+        self._planted = planted
+
+    def get_code(self, fullname: str) -> Any:
+        """Returns the code of the changed source."""
+        del fullname
+        source = self.get_data(self.path).decode()
+        return compile(_replaced(self._planted, source), self.path, "exec")

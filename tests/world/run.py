@@ -1,0 +1,83 @@
+"""The run of one world: its faults, its recovery, and the checks at its end."""
+
+import asyncio
+import random
+from collections.abc import Sequence
+from typing import Any, Final, cast
+
+from msgspec import Struct
+
+from support.made.factories import app_of, empty_mirrors, services
+from world import faults
+from world.faults import Fault
+from world.world import Broken, Line, Size, World
+
+#: Seconds before the first fault, and for the faults.
+START_SECONDS: Final = 3.0
+FAULTS_SECONDS: Final = 25.0
+#: Seconds from the end of the last fault in which everything is live again.
+RECOVERY_SECONDS: Final = 15.0
+#: Seconds without quotes, after which every copy equals the venue.
+QUIET_SECONDS: Final = 7.0
+#: A fault of these may let a worker decide alone.
+_WORKERS: Final = ("worker",)
+
+
+class Outcome(Struct, frozen=True):
+    """What became of one world."""
+
+    seed: int
+    faults: Sequence[Fault]
+    broken: Sequence[Broken]
+    trace: Sequence[Line]
+    seconds: float
+    frames: int
+
+
+def play(seed: int, chosen: Sequence[Fault] | None = None, *, count: int = 8) -> Outcome:
+    """Plays the world of a seed, with its own faults or with some chosen ones."""
+    world = World(seed, Size.of(random.Random(seed)))
+    chance = random.Random(f"faults of {seed}")
+    found: list[Fault] = []
+
+    async def main() -> None:
+        world.build()
+        found.extend(
+            faults.draw(world, chance, count, START_SECONDS, START_SECONDS + FAULTS_SECONDS)
+            if chosen is None
+            else chosen
+        )
+        faults.schedule(world, found)
+        if any(each.kind == "clock step" for each in found):
+            world.distrust_clocks()
+        end = max([START_SECONDS, *(each.at + each.seconds for each in found)])
+        await asyncio.sleep(end + RECOVERY_SECONDS)
+        world.rest()
+        await asyncio.sleep(QUIET_SECONDS)
+        world.check_live()
+        await asyncio.sleep(world.settings.delay_seconds + _seconds_ahead(found))
+        world.check_late()
+        world.check_limits(_lone_workers(found, world.size))
+
+    world.loop.run_until_complete(main())
+    return Outcome(
+        seed, found, world.broken, world.trace, world.loop.now, sum(each.frames for each in world.frontends)
+    )
+
+
+def _seconds_ahead(found: Sequence[Fault]) -> float:
+    """Returns how far the clock of Redis was ahead: blocks of a delayed feed wait until it is right."""
+    steps = [each.amount for each in found if each.kind == "clock step" and each.target == "redis"]
+    return max([0.0, *steps])
+
+
+def _lone_workers(found: Sequence[Fault], size: Size) -> int:
+    """Returns how many workers may have admitted a limit of requests each, without knowing of the others."""
+    restarts = sum(each.kind in {"kill", "power loss", "stop"} and "worker" in each.target for each in found)
+    alone = any({"redis", *_WORKERS} & {each.target.partition("-")[0], each.other} for each in found)
+    return size.workers + restarts if alone else 1
+
+
+def prepare() -> None:
+    """Makes what all worlds share: the routes take a second."""
+    app_of(services(empty_mirrors()), throttle=cast("Any", object()))

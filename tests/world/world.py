@@ -1,0 +1,319 @@
+"""One world: its hosts and processes, and what is true in it."""
+
+import asyncio
+import random
+from collections.abc import Callable, Coroutine, MutableMapping, Sequence
+from functools import partial
+from typing import Any, Final, NamedTuple
+
+import msgspec
+import structlog
+from msgspec import Struct
+
+from quotecast.market.feeds import Feed
+from quotecast.settings.plans import delayed_prefix
+from world import clock, programs
+from world.client import EVENTS, Frontend
+from world.clock import PROCESS
+from world.loop import Host, Process, WorldLoop
+from world.network import Network
+from world.reader import Reader
+from world.redis_data import Data
+from world.redis_server import RedisServer
+from world.truth import FeedTruth
+from world.upstream import Venue
+
+_NOTATIONS: Final = (
+    "quotecast.v1.json",
+    "quotecast.v1.msgpack",
+    "quotecast.v1.rows",
+    "quotecast.v1.json.deflate",
+)
+_INTERVALS: Final = (100, 250, 500, 1000, 5000)
+
+Program = Callable[[], Coroutine[Any, Any, None]]
+
+
+class Line(NamedTuple):
+    """One line of a trace."""
+
+    at: float
+    who: str
+    what: str
+
+    def __str__(self) -> str:
+        """Returns the line as text."""
+        return f"{self.at:10.3f}  {self.who:<10} {self.what}"
+
+
+class Broken(NamedTuple):
+    """A broken promise: its name, what broke it, and when."""
+
+    promise: str
+    what: str
+    at: float
+
+
+class Size(Struct, frozen=True, kw_only=True):
+    """How large a world is, and which parts it has."""
+
+    feeds: Sequence[Feed] = (*Feed,)
+    symbols: int = 20
+    workers: int = 2
+    edges: int = 1
+    frontends: int = 12
+    readers: int = 2
+    #: Mean seconds between two updates of a venue.
+    pause: float = 1.0
+    #: Seconds by which the delayed feeds are late; 0 for none.
+    delay_seconds: int = 6
+
+    @classmethod
+    def of(cls, chance: random.Random) -> "Size":
+        """Draws a size: small worlds find as much as large ones, and sooner."""
+        return cls(
+            feeds=chance.sample([*Feed], chance.choice((1, 1, 2, 3))),
+            symbols=chance.choice((2, 5, 20)),
+            workers=chance.choice((1, 2, 2, 3)),
+            edges=chance.choice((0, 1, 1, 2)),
+            frontends=chance.choice((4, 6, 12)),
+            readers=chance.choice((0, 1, 3)),
+            pause=chance.choice((0.1, 0.5, 2.0)),
+            delay_seconds=chance.choice((0, 2, 6)),
+        )
+
+
+class World:
+    """A cluster on one event loop; everything in it follows from its seed."""
+
+    def __init__(self, seed: int, size: Size) -> None:
+        self.seed = seed
+        self.size = size
+        chance = random.Random(seed)
+        self.chance = random.Random(chance.random())
+        self.loop = WorldLoop(random.Random(chance.random()))
+        self.network = Network(self.loop, random.Random(chance.random()))
+        self.loop.network = self.network
+        self.hosts: dict[str, Host] = {}
+        self.processes: dict[str, Process] = {}
+        #: What happened: when, where, and what.
+        self.trace: list[Line] = []
+        self.broken: list[Broken] = []
+        self._programs: dict[str, Program] = {}
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        clock.begin(self.loop.time, random.Random(chance.random()))
+        self.loop.set_exception_handler(self._note_exception)
+        structlog.configure(
+            processors=[self._note_log], wrapper_class=structlog.BoundLogger, cache_logger_on_first_use=False
+        )
+        self.venues = {
+            feed: Venue(feed, self.loop, random.Random(chance.random()), size.symbols, size.pause)
+            for feed in size.feeds
+        }
+        programs.prepare(self.venues, self.note)
+        self.settings = programs.settings_of(size.feeds, size.delay_seconds)
+        self.redis = RedisServer()
+        self.truths: dict[tuple[str, Feed], FeedTruth] = {}
+        for prefix in (self.settings.redis_prefix, delayed_prefix(self.settings)):
+            for feed in size.feeds:
+                self.truths[prefix, feed] = FeedTruth(
+                    feed, prefix, self.redis, self.break_promise, self.venues[feed]
+                )
+        for feed in size.feeds:
+            late = self.truths[delayed_prefix(self.settings), feed]
+            late.live = self.truths[self.settings.redis_prefix, feed]
+            late.delay_seconds = size.delay_seconds
+        self.redis.observers.append(self._observe)
+        self.frontends: list[Frontend] = []
+        self.readers: list[Reader] = []
+        #: What a replica of Redis had at the last copy.
+        self.replica: Data | None = None
+
+    def note(self, what: str) -> None:
+        """Adds a line to the trace."""
+        process = PROCESS.get(None)
+        self.trace.append(Line(self.loop.now, process.host.name if process else "world", what))
+
+    def break_promise(self, promise: str, what: str) -> None:
+        """Records a broken promise."""
+        self.note(f"BROKEN {promise}: {what}")
+        self.broken.append(Broken(promise, what, self.loop.now))
+
+    def build(self) -> None:
+        """Starts every process."""
+        self.add("redis", self._run_redis)
+        for number in (1, 2):
+            self.add(f"ingest-{number}", partial(programs.run_ingest, self.settings))
+        workers = [f"worker-{number + 1}" for number in range(self.size.workers)]
+        for name in workers:
+            self.add(name, partial(programs.run_worker, self.settings))
+        edge_settings = programs.settings_of(self.size.feeds, 0)
+        edges = [f"edge-{number + 1}" for number in range(self.size.edges)]
+        for edge, origin in zip(edges, [workers[0], "edge-1"], strict=False):
+            self.add(edge, partial(programs.run_edge, edge_settings, origin))
+        for venue in self.venues.values():
+            self.loop.nobody.run(venue.show_life())
+        self._venues_run = [self.loop.nobody.run(venue.run()) for venue in self.venues.values()]
+        for number in range(self.size.frontends):
+            self._add_frontend(number, workers, edges)
+        for number in range(self.size.readers):
+            self._add_reader(number, workers)
+
+    def distrust_clocks(self) -> None:
+        """Ends the checks that need right clocks."""
+        for truth in self.truths.values():
+            truth.clocks_are_right = False
+
+    def rest(self) -> None:
+        """Lets no venue change any more."""
+        for task in self._venues_run:
+            task.cancel()
+
+    def check_live(self) -> None:
+        """Checks that every page of the live feeds shows what the venues have."""
+        for frontend in self.frontends:
+            if not frontend.is_late:
+                self._check_page(frontend)
+
+    def check_late(self) -> None:
+        """Checks the same of the pages of delayed feeds."""
+        for frontend in self.frontends:
+            if frontend.is_late:
+                self._check_page(frontend)
+
+    def check_limits(self, workers: int) -> None:
+        """Checks the limits of the readers; some workers may have decided alone."""
+        for reader in self.readers:
+            reader.check_limit(workers)
+
+    def _check_page(self, frontend: Frontend) -> None:
+        feed = frontend.truth.feed
+        quotes = {key: msgspec.to_builtins(quote) for key, quote in self.venues[feed].quotes.items()}
+        # A name that had no quote when the page connected was rejected.
+        listed = frontend.copy.listed
+        expected = {key: item for key, item in quotes.items() if listed == "all" or key in listed}
+        if frontend.copy.quotes != expected:
+            self.break_promise("equal again", f"{frontend.name} of {feed}: {frontend.difference(expected)}")
+        if frontend.state != "live":
+            self.break_promise("live again", f"{frontend.name} of {feed} is {frontend.state}")
+
+    def _add_frontend(self, number: int, workers: list[str], edges: list[str]) -> None:
+        chance = random.Random(self.chance.random())
+        feed = chance.choice([*self.venues])
+        late = self.size.delay_seconds > 0 and chance.random() < 0.25
+        prefix = delayed_prefix(self.settings) if late else self.settings.redis_prefix
+        names = self.venues[feed].names
+        notation = chance.choice(_NOTATIONS if late else (*_NOTATIONS, EVENTS))
+        few, one = chance.sample(names, min(len(names), 5)), chance.choice(names)
+        frontend = Frontend(
+            feed,
+            self.truths[prefix, feed],
+            workers if late else chance.choice([workers, workers, edges or workers, workers + edges]),
+            f"{'/late' if late else ''}/api/{'sse' if notation == EVENTS else 'ws'}/{feed.spec.name}",
+            symbols=chance.choice(["all", ",".join(few), one]),
+            interval=chance.choice(_INTERVALS),
+            notation=notation,
+            bars=chance.random() < 0.5,
+            chance=chance,
+            broken=self.break_promise,
+            name=f"page-{number + 1}",
+        )
+        frontend.is_late = late
+        self.frontends.append(frontend)
+        self.add(frontend.name, frontend.run)
+
+    def _add_reader(self, number: int, workers: list[str]) -> None:
+        chance = random.Random(self.chance.random())
+        feed = chance.choice([*self.venues])
+        name = f"reader-{number + 1}"
+        self.hosts[name] = self._host(name)
+        reader = Reader(
+            feed,
+            self.truths[self.settings.redis_prefix, feed],
+            workers,
+            self.network,
+            self._running,
+            pause=chance.choice((0.2, 2.0)),
+            chance=chance,
+            broken=self.break_promise,
+            host=self.hosts[name],
+        )
+        self.readers.append(reader)
+        self.add(name, reader.run)
+
+    def _running(self, name: str) -> Process | None:
+        process = self.processes[name]
+        return process if process.is_alive else None
+
+    def _host(self, name: str) -> Host:
+        count = len(self.hosts)
+        return Host(name, f"10.0.{count // 250}.{count % 250 + 1}")
+
+    def add(self, name: str, program: Program) -> None:
+        """Adds a host with a program, and starts it."""
+        self.hosts.setdefault(name, self._host(name))
+        self._programs[name] = program
+        self.start(name)
+
+    def start(self, name: str) -> None:
+        """Starts the program of a host."""
+        process = self.processes[name] = self.loop.add(self.hosts[name])
+        task = self._tasks[name] = process.run(self._programs[name]())
+        task.add_done_callback(partial(self._note_end, name), context=self.loop.nobody.context)
+
+    def start_again(self, name: str) -> None:
+        """Starts a program that has ended; one that stops slowly is killed first."""
+        if self.processes[name].is_alive and not self._tasks[name].done():
+            if self._tasks[name].cancelling() == 0:
+                return
+            self.kill(name)
+        if self.processes[name].is_alive:
+            self.loop.processes.remove(self.processes[name])
+        self.note(f"{name} starts")
+        self.start(name)
+
+    def kill(self, name: str, *, silently: bool = False) -> None:
+        """Kills a process; silently if its machine loses power."""
+        process = self.processes[name]
+        process.kill()
+        self.network.end(process, silently=silently)
+
+    def stop(self, name: str) -> None:
+        """Asks a process to stop, as a signal does."""
+        self._tasks[name].cancel()
+
+    async def _run_redis(self) -> None:
+        await self.loop.create_server(self.redis.connection, "redis", 6379)
+        await asyncio.Event().wait()
+
+    def _observe(self, channel: bytes, payload: bytes) -> None:
+        prefix, _, rest = channel.decode().partition(":{")
+        feed = rest.partition("}")[0]
+        truth = self.truths.get((prefix, Feed(feed))) if rest.endswith(":batches") else None
+        if truth is not None:
+            truth.observe(payload)
+
+    def _note_end(self, name: str, task: "asyncio.Task[None]") -> None:
+        if task.cancelled():
+            self.note(f"{name} stopped")
+        elif error := task.exception():
+            self.break_promise("no process fails", f"{name}: {error!r}")
+        else:
+            self.note(f"{name} ended")
+        # As `asyncio.Runner` does when its program has ended.
+        for each in sorted(self.processes[name].tasks, key=asyncio.Task.get_name):
+            each.cancel()
+
+    def _note_log(self, _logger: Any, level: str, event: MutableMapping[str, Any]) -> str:
+        if level != "debug":
+            words = " ".join(
+                f"{name}={value}" for name, value in event.items() if name not in {"event", "exc_info"}
+            )
+            self.note(f"{event['event']} {words}".rstrip())
+        if level in {"error", "exception"}:
+            self.break_promise("no errors in logs", str(event))
+        raise structlog.DropEvent
+
+    def _note_exception(self, _loop: Any, context: dict[str, Any]) -> None:
+        what = ", ".join(f"{name} {value!r}" for name, value in context.items())
+        self.break_promise("no unhandled errors", what)
