@@ -1,8 +1,6 @@
 """Guarantees of every bus, tested on each implementation."""
 
 import asyncio
-import time
-from collections.abc import AsyncIterator
 
 import pytest
 from msgspec import structs
@@ -16,16 +14,6 @@ from support.made.alpaca import closed_day
 from support.made.market import INFO, state_of, stock
 
 Bus = MemoryBus | RedisBus
-
-
-@pytest.fixture(params=["memory", "redis"])
-async def bus(request: pytest.FixtureRequest) -> AsyncIterator[Bus]:
-    if request.param == "memory":
-        yield MemoryBus(time.monotonic)
-        return
-    redis_bus = RedisBus(request.getfixturevalue("redis_url"), "test")
-    yield redis_bus
-    await redis_bus.close()
 
 
 def second_batch(price: float = 2.0) -> tuple[Batch, dict[str, StoredQuote]]:

@@ -1,9 +1,5 @@
 """How every bus carries bars: parts and closings with the state, and closings for the database."""
 
-import time
-from collections.abc import AsyncIterator
-
-import pytest
 from msgspec import structs
 
 from quotecast.bus.base import STORED_CLOSINGS, Batch, FeedInfo, NumberedClosing, StoredQuote
@@ -21,16 +17,6 @@ STATE = structs.replace(
     state_of([stock("AAPL")]),
     entries={"AAPL": StoredQuote(1, 1, stock("AAPL"), Progress(BAR, None, 1000.0, 0))},
 )
-
-
-@pytest.fixture(params=["memory", "redis"])
-async def bus(request: pytest.FixtureRequest) -> AsyncIterator[Bus]:
-    if request.param == "memory":
-        yield MemoryBus(time.monotonic)
-        return
-    redis_bus = RedisBus(request.getfixturevalue("redis_url"), "test")
-    yield redis_bus
-    await redis_bus.close()
 
 
 def closing(through: int) -> Closing:

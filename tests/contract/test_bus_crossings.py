@@ -1,9 +1,6 @@
 """How every bus carries crossings: with their batch, once each, and until the writer has them."""
 
-import time
 from collections.abc import AsyncIterator
-
-import pytest
 
 from quotecast.bus.base import Batch, Memory
 from quotecast.bus.memory import MemoryBus
@@ -14,16 +11,6 @@ from support.made.market import EPOCH, state_of, stock
 
 Bus = MemoryBus | RedisBus
 STATE = state_of([stock("AAPL")])
-
-
-@pytest.fixture(params=["memory", "redis"])
-async def bus(request: pytest.FixtureRequest) -> AsyncIterator[Bus]:
-    if request.param == "memory":
-        yield MemoryBus(time.monotonic)
-        return
-    redis_bus = RedisBus(request.getfixturevalue("redis_url"), "test")
-    yield redis_bus
-    await redis_bus.close()
 
 
 def crossing(moment: int, number: int = 0) -> Crossing:

@@ -1,8 +1,5 @@
 """Guarantees of every bus for documents, tested on each implementation."""
 
-import time
-from collections.abc import AsyncIterator
-
 import msgspec
 import pytest
 import redis
@@ -20,16 +17,6 @@ Bus = MemoryBus | RedisBus
 
 DOCUMENT = news_of(article(1))
 OTHER = news_of(article(2), article(1))
-
-
-@pytest.fixture(params=["memory", "redis"])
-async def bus(request: pytest.FixtureRequest) -> AsyncIterator[Bus]:
-    if request.param == "memory":
-        yield MemoryBus(time.monotonic)
-        return
-    redis_bus = RedisBus(request.getfixturevalue("redis_url"), "test")
-    yield redis_bus
-    await redis_bus.close()
 
 
 async def test_there_is_no_document_before_the_first(bus: Bus) -> None:

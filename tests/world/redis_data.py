@@ -5,6 +5,8 @@ from typing import Any, Final
 
 _MILLISECONDS: Final = 1000
 _MICROSECONDS: Final = 1_000_000
+#: The largest half of an id.
+_MOST: Final = (1 << 64) - 1
 
 Id = tuple[int, int]
 
@@ -56,7 +58,7 @@ class Data:
         if end is not None and end <= self.milliseconds():
             self.remove(key)
         value = self._values.get(key)
-        if value is not None and not isinstance(value, kind):
+        if value is not None and kind is not object and type(value) is not kind:
             raise RedisError("WRONGTYPE Operation against a key holding the wrong kind of value")
         return value
 
@@ -242,16 +244,16 @@ def _xadd(data: Data, key: bytes, *words: bytes) -> bytes:
     return b"%d-%d" % number
 
 
+def _bound(text: bytes, part: int) -> Id:
+    return {b"-": (0, 0), b"+": (_MOST, _MOST)}.get(text) or _id(text, part)
+
+
 def _bounds(first: bytes, last: bytes) -> Callable[[Id], bool]:
-    """Returns whether an id lies in a range; `(` leaves one bound out, - and + are open."""
-    low = (-1, 0) if first == b"-" else _id(first.lstrip(b"("))
-    high = (1 << 63, 0) if last == b"+" else _id(last.lstrip(b"("), (1 << 63))
-    if last.startswith(b"("):
-        high = _id(last[1:])
-        return lambda each: low <= each < high
-    if first.startswith(b"("):
-        return lambda each: low < each <= high
-    return lambda each: low <= each <= high
+    """Returns whether an id lies in a range; `(` leaves a bound out, - and + are the ends of all ids."""
+    low, high = _bound(first.lstrip(b"("), 0), _bound(last.lstrip(b"("), _MOST)
+    least = low if not first.startswith(b"(") else (low[0], low[1] + 1)
+    most = high if not last.startswith(b"(") else (high[0], high[1] - 1)
+    return lambda each: least <= each <= most
 
 
 def _listed(entries: Iterable[tuple[Id, list[bytes]]], words: tuple[bytes, ...]) -> list[Any]:

@@ -1,0 +1,45 @@
+"""Simulated worlds follow from their seed, and their checks find faults in the service."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from world.planted import PLANTED
+
+
+def run_world(*arguments: str, hash_seed: str = "random") -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONHASHSEED": hash_seed}
+    command = [sys.executable, "-m", "world", *arguments]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_a_seed_plays_the_same_world_each_time() -> None:
+    """Byte for byte, whatever the order of Python's hashes."""
+    first, other = (run_world("--seed", "3", hash_seed=seed).stdout for seed in ("1", "2"))
+    *trace, _ = first.splitlines()
+    assert trace == other.splitlines()[:-1]
+    assert len(trace) > 50
+
+
+def test_a_broken_promise_comes_with_its_fewest_faults() -> None:
+    """The report names the promise, the faults that it takes, and what happened."""
+    found = run_world("--planted", "a gap in the numbers goes unnoticed", "--seeds", "100")
+    assert found.returncode == 1, found.stderr
+    assert "breaks a promise: an answer equals the feed" in found.stdout
+    _, _, report = found.stdout.partition("faults:\n")
+    faults, _, trace = report.partition("trace:\n")
+    assert 1 <= len(faults.splitlines()) <= 3
+    assert "lost messages of worker" in faults
+    assert "BROKEN an answer equals the feed" in trace
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("name", PLANTED)
+def test_a_planted_fault_is_found(name: str) -> None:
+    """Within 500 worlds."""
+    found = run_world("--planted", name, "--seeds", "500")
+    assert found.returncode == 1, found.stdout + found.stderr
+    assert "breaks a promise" in found.stdout
