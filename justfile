@@ -79,6 +79,10 @@ python-client url="http://127.0.0.1:8000": (environment "test")
 faults *arguments: (environment "test")
     {{ bin }}/pytest tests/faults --strict-figures -m "slow or not slow" -rA "$@"
 
+# play simulated clusters under drawn faults: `--seed 7` for one with its trace, `--seeds 1000`, `--minutes 10`
+world *arguments: (environment "test")
+    PYTHONPATH=tests {{ bin }}/python -m world "$@"
+
 # hunt for early quotes in ten million deliveries of delayed feeds, under random faults
 chaos-delayed *arguments: (environment "test")
     PYTHONPATH=tests {{ bin }}/python -m faults.delayed_chaos "$@"

@@ -70,25 +70,30 @@ def draw(world: "World", chance: random.Random, count: int, first: float, last: 
 def _draw_one(world: "World", chance: random.Random, at: float) -> Fault:
     kind = chance.choice(KINDS)
     servers = [name for name in world.hosts if name.startswith(("ingest", "worker", "edge"))]
-    ingests = [name for name in servers if name.startswith("ingest")]
-    pages = [name for name in world.hosts if name.startswith(("page", "reader"))]
     seconds = chance.choice((0.05, 0.3, 1.0, 2.5, 3.5, 6.0)) * chance.uniform(0.8, 1.2)
+    other, amount = "", 0.0
     match kind:
-        case "kill" | "power loss" | "stop" | "freeze":
-            return Fault(kind, at, seconds, chance.choice(servers))
+        case "kill" | "power loss" | "stop":
+            target = chance.choice(servers)
+        case "freeze":
+            target = chance.choice([*servers, "redis"])
         case "partition" | "one-way partition" | "slow line" | "reset":
+            target, other = _draw_line(chance, world, servers)
             amount = chance.choice((0.02, 0.2, 1.0)) if kind == "slow line" else 0.0
-            return Fault(kind, at, seconds, *_draw_line(chance, servers, pages), amount=amount)
-        case "slow reader" | "lost messages":
-            workers = [name for name in servers if name.startswith("worker")]
-            names = workers if kind == "lost messages" else [each.name for each in world.frontends]
-            return Fault(kind, at, seconds, chance.choice(names), amount=chance.choice((0.5, 3.0)))
+        case "lost messages":
+            return lost_messages(world, chance, at, seconds)
+        case "slow reader":
+            target = chance.choice([each.name for each in world.frontends])
+            amount = chance.choice((0.5, 3.0))
         case "clock step":
-            step = chance.choice((-30.0, -2.0, -0.1, 0.1, 2.0, 30.0))
-            return Fault(kind, at, seconds, chance.choice([*servers, "redis"]), amount=step)
+            target = chance.choice([*servers, "redis"])
+            amount = chance.choice((-30.0, -2.0, -0.1, 0.1, 2.0, 30.0))
         case "silent venue" | "broken venue" | "old quotes":
-            return Fault(kind, at, seconds, chance.choice(ingests), chance.choice([*world.venues]))
-    return _draw_of_redis(chance, kind, at, seconds)
+            target = chance.choice([name for name in servers if name.startswith("ingest")])
+            other = chance.choice([*world.venues])
+        case "empty redis" | "failover" | "refused writes":
+            return _draw_of_redis(chance, kind, at, seconds)
+    return Fault(kind, at, seconds, target, other, amount)
 
 
 def _draw_of_redis(chance: random.Random, kind: Kind, at: float, seconds: float) -> Fault:
@@ -98,13 +103,20 @@ def _draw_of_redis(chance: random.Random, kind: Kind, at: float, seconds: float)
     return Fault(kind, at, chance.choice((0.05, 0.5, 2.0)), "redis", amount=lost)
 
 
-def _draw_line(chance: random.Random, servers: Sequence[str], pages: Sequence[str]) -> tuple[str, str]:
+def _draw_line(chance: random.Random, world: "World", servers: Sequence[str]) -> tuple[str, str]:
     """Returns two hosts that speak with each other."""
+    pages = [name for name in world.hosts if name.startswith(("page", "reader"))]
     near = chance.choice([*servers, *pages])
     workers = [name for name in servers if name.startswith("worker") and name != near]
     asks_redis = near.startswith("ingest") or (near.startswith("worker") and chance.random() < _TO_REDIS)
     far = "redis" if asks_redis or not workers else chance.choice(workers)
     return (near, far) if chance.random() < 1 / 2 else (far, near)
+
+
+def lost_messages(world: "World", chance: random.Random, at: float, seconds: float) -> Fault:
+    """Returns the loss of all messages to one worker."""
+    workers = [name for name in world.hosts if name.startswith("worker")]
+    return Fault("lost messages", at, seconds, chance.choice(workers))
 
 
 def schedule(world: "World", faults: Sequence[Fault]) -> None:

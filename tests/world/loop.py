@@ -172,7 +172,7 @@ class WorldLoop(asyncio.BaseEventLoop):
                 raise WorldOverError
             self.now = max(self.now, self._timers[0][0])
             self._take_due()
-        process = waiting[0] if len(waiting) == 1 else waiting[int(self._order.random() * len(waiting))]
+        process = waiting[int(self._order.random() * len(waiting))]
         ready = process.ready
         for _ in range(len(ready)):
             if not ready:  # the process was killed by itself

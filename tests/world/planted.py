@@ -24,9 +24,6 @@ PLANTED: Final[dict[str, Planted]] = {
         "batch.seq > self._arrivals.seq + 1",
     ),
     "a lease has two holders": Planted("bus/hold.lua", "holder and holder ~= ARGV[1]", "false"),
-    "an epoch begins without the lease": Planted(
-        "bus/begin.lua", "redis.call('GET', KEYS[1]) ~= ARGV[1]", "false"
-    ),
     "an epoch begins without the changes that wait": Planted(
         "quotecast.ingest.ledger",
         "for key, quote in self._newest.items()\n        }\n        self._waiting = {}",

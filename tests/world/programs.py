@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
-from quotecast import parent
+from quotecast import garbage, parent
 from quotecast.access.grant import Grant
 from quotecast.access.plans import Plan
 from quotecast.access.request_state import request_state
@@ -63,6 +63,7 @@ def prepare(venues: Mapping[Feed, Venue], announce: Any) -> None:
     sources.quote_providers = lambda *_: [Upstream(venue) for venue in venues.values()]
     sources.document_sources = lambda *_: []
     parent.announce = announce
+    garbage.freeze_present_objects = lambda: None
     outlet.direct_socket = lambda transport: transport.get_extra_info("socket")
 
 

@@ -13,12 +13,13 @@ from world.faults import Fault
 from world.world import Broken, Line, Size, World
 
 #: Seconds before the first fault, and for the faults.
-START_SECONDS: Final = 3.0
-FAULTS_SECONDS: Final = 25.0
+START_SECONDS: Final = 2.0
+FAULTS_SECONDS: Final = 20.0
 #: Seconds from the end of the last fault in which everything is live again.
-RECOVERY_SECONDS: Final = 15.0
+RECOVERY_SECONDS: Final = 12.0
 #: Seconds without quotes, after which every copy equals the venue.
-QUIET_SECONDS: Final = 7.0
+QUIET_SECONDS: Final = 6.5
+_LAST_SECONDS: Final = 0.5
 #: A fault of these may let a worker decide alone.
 _WORKERS: Final = ("worker",)
 
@@ -52,6 +53,9 @@ def play(seed: int, chosen: Sequence[Fault] | None = None, *, count: int = 8) ->
             world.distrust_clocks()
         end = max([START_SECONDS, *(each.at + each.seconds for each in found)])
         await asyncio.sleep(end + RECOVERY_SECONDS)
+        # The last batches before the quiet are lost on one worker: no later one shows it a gap.
+        faults.schedule(world, [faults.lost_messages(world, chance, world.loop.now, _LAST_SECONDS + 0.1)])
+        await asyncio.sleep(_LAST_SECONDS)
         world.rest()
         await asyncio.sleep(QUIET_SECONDS)
         world.check_live()

@@ -233,7 +233,7 @@ class World:
             workers,
             self.network,
             self._running,
-            pause=chance.choice((0.2, 2.0)),
+            pause=chance.choice((0.4, 2.0)),
             chance=chance,
             broken=self.break_promise,
             host=self.hosts[name],
