@@ -62,13 +62,15 @@ def _report(outcomes: Iterable[Outcome], count: int, *, minutes: float | None = 
 
 
 def shortened(outcome: Outcome, count: int) -> Outcome:
-    """Returns the outcome with the fewest faults that still breaks the same promise."""
-    promise, best = outcome.broken[0].promise, outcome
-    for fault in outcome.faults:
-        fewer: Sequence[Fault] = [each for each in best.faults if each != fault]
-        tried = play_one(outcome.seed, fewer, count)
-        if any(each.promise == promise for each in tried.broken):
-            best = tried
+    """Returns the outcome without the faults that the same broken promise does not need."""
+    promise, best, size = outcome.broken[0].promise, outcome, -1
+    while size != len(best.faults):
+        size = len(best.faults)
+        for fault in best.faults:
+            fewer: Sequence[Fault] = [each for each in best.faults if each != fault]
+            tried = play_one(outcome.seed, fewer, count)
+            if any(each.promise == promise for each in tried.broken):
+                best = tried
     return best
 
 
