@@ -217,6 +217,8 @@ def _restart_redis(world: "World", data: Any) -> Callable[[], object]:
     if world.processes["redis"].is_alive:
         world.kill("redis")
     world.redis.restart(data)
+    for truth in world.truths.values():
+        truth.lose_data()
     return lambda: world.start_again("redis")
 
 

@@ -44,8 +44,10 @@ class FeedTruth:
         self.delay_seconds = 0
         #: Whether no clock of the world was ever wrong.
         self.clocks_are_right = True
-        #: Final bars of a minute, by key and opening.
-        self.bars: dict[tuple[str, int], OwnBar] = {}
+        #: Final bars of a minute, by key and opening, then by how often Redis had lost data. After such a loss the
+        #: bars are those of the ingest that leads then: another one may have led while it was cut off.
+        self._bars: dict[tuple[str, int], dict[int, OwnBar]] = {}
+        self._losses = 0
         #: The last published position.
         self.epoch, self.seq = "", 0
 
@@ -64,14 +66,18 @@ class FeedTruth:
     def check_bar(self, who: str, key: str, bar: Item) -> None:
         """Checks a final bar that a client has."""
         opened = int(datetime.fromisoformat(bar["time"]).timestamp())
-        known = self.bars.get((key, opened))
-        prices = known and (known.open, known.high, known.low, known.close, known.volume)
-        if prices != (bar["open"], bar["high"], bar["low"], bar["close"], bar.get("volume")):
+        known = self._bars.get((key, opened), {}).values()
+        prices = [(each.open, each.high, each.low, each.close, each.volume) for each in known]
+        if (bar["open"], bar["high"], bar["low"], bar["close"], bar.get("volume")) not in prices:
             self._broken("a final bar is the same everywhere", f"{who} has {bar} of {key} instead of {known}")
+
+    def lose_data(self) -> None:
+        """Notes that Redis lost data."""
+        self._losses += 1
 
     def _close(self, closing: Closing) -> None:
         for key, bar in closing.bars.get("1m", {}).items():
-            known = self.bars.setdefault((key, bar.opened), bar)
+            known = self._bars.setdefault((key, bar.opened), {}).setdefault(self._losses, bar)
             if self.clocks_are_right and bar.opened + MINUTE > wall_time():
                 self._broken("a final bar has ended", f"{self.feed} {key}: {bar}")
             if known != bar:
