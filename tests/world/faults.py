@@ -62,13 +62,18 @@ class Fault(Struct, frozen=True):
 
 
 def draw(world: "World", chance: random.Random, count: int, first: float, last: float) -> list[Fault]:
-    """Returns faults between two seconds of a world, in the order of their times."""
-    drawn = [_draw_one(world, chance, chance.uniform(first, last)) for _ in range(count)]
+    """Returns faults between two seconds of a world, in the order of their times.
+
+    A world has some kinds of them only: what one kind hides, another world shows.
+    """
+    kinds = chance.sample(KINDS, chance.randint(2, 8))
+    drawn = [
+        _draw_one(world, chance, chance.choice(kinds), chance.uniform(first, last)) for _ in range(count)
+    ]
     return sorted(drawn, key=lambda fault: fault.at)
 
 
-def _draw_one(world: "World", chance: random.Random, at: float) -> Fault:
-    kind = chance.choice(KINDS)
+def _draw_one(world: "World", chance: random.Random, kind: Kind, at: float) -> Fault:
     servers = [name for name in world.hosts if name.startswith(("ingest", "worker", "edge"))]
     seconds = chance.choice((0.05, 0.3, 1.0, 2.5, 3.5, 6.0)) * chance.uniform(0.8, 1.2)
     other, amount = "", 0.0

@@ -44,7 +44,7 @@ class FeedTruth:
         self.delay_seconds = 0
         #: Whether no clock of the world was ever wrong.
         self.clocks_are_right = True
-        #: Final bars of a minute, by key and opening, then by how often Redis had lost data. After such a loss the
+        #: Final bars of a minute, by key and opening, then by how often Redis had lost data. After a loss the
         #: bars are those of the ingest that leads then: another one may have led while it was cut off.
         self._bars: dict[tuple[str, int], dict[int, OwnBar]] = {}
         self._losses = 0
