@@ -104,7 +104,7 @@ def _draw_one(world: "World", chance: random.Random, kind: Kind, at: float) -> F
 def _draw_of_redis(chance: random.Random, kind: Kind, at: float, seconds: float) -> Fault:
     if kind == "refused writes":
         return Fault(kind, at, seconds, "redis", detail=chance.choice(("readonly", "oom", "misconf")))
-    lost = chance.choice((0.0, 0.1, 1.0)) if kind == "failover" else 0.0
+    lost = chance.choice((0.0, 0.1, 0.3, 0.6)) if kind == "failover" else 0.0
     return Fault(kind, at, chance.choice((0.05, 0.5, 2.0)), "redis", amount=lost)
 
 

@@ -76,9 +76,6 @@ PLANTED: Final[dict[str, Planted]] = {
     "delayed quotes are early": Planted(
         "bus/released.lua", "'%d', now - ARGV[1])", "'%d', now - ARGV[1] + 1500)"
     ),
-    "a lost block of a delayed feed goes unnoticed": Planted(
-        "quotecast.ingest.keep", "not kept.follows and block.state is None", "False"
-    ),
     "a minute is final before its end": Planted(
         "quotecast.market.bar_making", "through = now - GRACE_SECONDS", "through = now + 30"
     ),
