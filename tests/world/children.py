@@ -24,11 +24,10 @@ def play_one(seed: int, chosen: Sequence[Fault] | None, count: int) -> Outcome:
     return _outcome(_start(seed, chosen, count))
 
 
-def play_all(
-    seeds: Iterable[int], count: int, at_once: int = len(os.sched_getaffinity(0))
-) -> Iterator[Outcome]:
-    """Plays worlds, some at once; yields their outcomes in the order of the seeds."""
+def play_all(seeds: Iterable[int], count: int) -> Iterator[Outcome]:
+    """Plays worlds, one on each core at once; yields their outcomes in the order of the seeds."""
     running: list[_Child] = []
+    at_once = min(os.cpu_count() or 1, 8)
     for seed in seeds:
         running.append(_start(seed, None, count))
         if len(running) >= at_once:

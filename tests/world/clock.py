@@ -38,11 +38,13 @@ def install() -> None:
 
 
 def begin(elapsed: Callable[[], float], entropy: random.Random) -> None:
-    """Starts the clocks of a world, and draws all entropy from its seed."""
+    """Starts the clocks of a world, draws all entropy from its seed, and gives its processes one id."""
     global _elapsed  # noqa: PLW0603 - one world runs in a process
     _elapsed = elapsed
     os.urandom = random._urandom = entropy.randbytes  # type: ignore[attr-defined]
     random.seed(entropy.randbytes(16))
+    # Names of processes have it, and a longer name is a longer message.
+    os.getpid = lambda: 1
 
 
 def wall_time() -> float:

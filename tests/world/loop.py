@@ -33,6 +33,8 @@ class Host:
         self.address = address
         #: Seconds by which its wall clock is ahead.
         self.clock_offset = 0.0
+        #: A machine without power answers nothing, and refuses nothing.
+        self.has_power = True
 
 
 class Process:

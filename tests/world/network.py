@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from world.clock import PROCESS
-from world.loop import Process, WorldLoop
+from world.loop import Host, Process, WorldLoop
 
 #: Bytes that both kernels hold for a process that does not read: few, so that back-pressure begins soon.
 WINDOW: Final = 8 * 1024
@@ -34,6 +34,7 @@ class Network:
     def __init__(self, loop: WorldLoop, chance: random.Random) -> None:
         self.loop = loop
         self.chance = chance
+        self.hosts: dict[str, Host] = {}
         self._listeners: dict[tuple[str, int], _Listener] = {}
         #: Directions from one host to another in which nothing arrives.
         self._cut: set[tuple[str, str]] = set()
@@ -97,7 +98,7 @@ class Network:
         here = process.host.name
         if connected.done() or not process.is_alive:
             return
-        if self.is_cut(here, host) or self.is_cut(host, here):
+        if self.is_cut(here, host) or self.is_cut(host, here) or not self.hosts[host].has_power:
             self.loop.call_later(_SYN_SECONDS, self._knock, process, host, port, connected)
             return
         listener = self._listeners.get((host, port))
@@ -309,8 +310,10 @@ class Endpoint(asyncio.Transport):
 
     def receive(self, segment: bytes | OSError | None) -> None:
         """Takes what arrives from the network."""
+        if not self.process.host.has_power:
+            return
         if self.is_closed or self._error is not None:
-            if segment and not isinstance(segment, OSError) and self.process.is_alive | self.is_closed:
+            if isinstance(segment, bytes):
                 self.outgoing.finish(ConnectionResetError("the peer has closed the connection"))
             return
         if segment is None:

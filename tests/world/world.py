@@ -95,6 +95,7 @@ class World:
         self.network = Network(self.loop, random.Random(chance.random()))
         self.loop.network = self.network
         self.hosts: dict[str, Host] = {}
+        self.network.hosts = self.hosts
         self.processes: dict[str, Process] = {}
         #: What happened: when, where, and what.
         self.trace: list[Line] = []
@@ -257,6 +258,7 @@ class World:
 
     def start(self, name: str) -> None:
         """Starts the program of a host."""
+        self.hosts[name].has_power = True
         process = self.processes[name] = self.loop.add(self.hosts[name])
         task = self._tasks[name] = process.run(self._programs[name]())
         task.add_done_callback(partial(self._note_end, name), context=self.loop.nobody.context)
@@ -276,6 +278,7 @@ class World:
         """Kills a process; silently if its machine loses power."""
         process = self.processes[name]
         process.kill()
+        self.hosts[name].has_power = not silently
         self.network.end(process, silently=silently)
 
     def stop(self, name: str) -> None:
