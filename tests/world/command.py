@@ -5,12 +5,16 @@ import sys
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Final
 
 from world.children import play_all, play_one
 from world.faults import Fault
 from world.planted import PLANTED
 from world.run import Outcome, prepare
 from world.timeline import drawn
+
+#: Worlds between two lines about the progress.
+_PROGRESS: Final = 100
 
 
 def main() -> int:
@@ -49,6 +53,8 @@ def _report(outcomes: Iterable[Outcome], count: int, *, minutes: float | None = 
         if outcome.broken:
             failed = outcome
             break
+        if worlds % _PROGRESS == 0:
+            sys.stderr.write(f"{worlds} worlds hold, {seconds / 3600:.1f} hours\n")
         if minutes is not None and time.monotonic() - began > 60 * minutes:
             break
     took = time.monotonic() - began
