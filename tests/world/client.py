@@ -49,7 +49,7 @@ class Frontend:
         self.truth = truth
         self.name = name
         self.copy = ReferenceCopy(_KEYS[feed], {"symbols": symbols} | ({"bars": "1m"} if bars else {}))
-        self.frames = self.connections = 0
+        self.frames = 0
         #: Seconds for which it leaves arrived frames unread: a slow reader.
         self.pause = 0.0
         self.state = "none"
@@ -83,7 +83,6 @@ class Frontend:
             transport, connection = await asyncio.get_running_loop().create_connection(
                 partial(self._connection, server, f"{self._path}?{urlencode(asked)}"), server, 8000
             )
-        self.connections += 1
         try:
             while True:
                 async with asyncio.timeout(_SILENCE_SECONDS):

@@ -79,7 +79,6 @@ class WorldLoop(asyncio.BaseEventLoop):
     def __init__(self, order: random.Random) -> None:
         super().__init__()
         self.now = 0.0
-        self.turns = 0
         self._order = order
         self.processes: list[Process] = []
         #: What killed processes held. Nothing of it may run, not even when it is collected.
@@ -182,7 +181,6 @@ class WorldLoop(asyncio.BaseEventLoop):
             handle = ready.popleft()
             if not handle._cancelled:
                 handle._run()
-        self.turns += 1
         self.now += _TURN_SECONDS
         self._take_due()
 

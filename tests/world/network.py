@@ -134,8 +134,8 @@ class Network:
         for endpoint in endpoints:
             endpoint.die(silently=silently)
 
-    def reset(self, host: str, other: str) -> int:
-        """Resets the connections between two hosts, on both sides; returns their number."""
+    def reset(self, host: str, other: str) -> None:
+        """Resets the connections between two hosts, on both sides."""
         found = [
             endpoint
             for process, endpoints in self._endpoints.items()
@@ -146,7 +146,6 @@ class Network:
         for endpoint in found:
             endpoint.fail()
             endpoint.peer.fail()
-        return len(found)
 
     def _free_port(self) -> int:
         self._port += 1

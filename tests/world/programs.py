@@ -1,4 +1,4 @@
-"""The programs of a world: the service's own compositions, without granian, PostgreSQL and routes."""
+"""The programs of a world: the service's own compositions, without granian and PostgreSQL."""
 
 import asyncio
 import contextlib

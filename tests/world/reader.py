@@ -2,7 +2,6 @@
 
 import asyncio
 import random
-from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -37,9 +36,8 @@ class Reader:
         broken: Break,
         host: Any,
     ) -> None:
-        self.answers: list[int] = []
         #: Times at which admitted requests began and ended.
-        self.admitted: deque[tuple[float, float]] = deque()
+        self._admitted: list[tuple[float, float]] = []
         self.host = host
         self._feed = feed
         self._truth = truth
@@ -79,11 +77,10 @@ class Reader:
         process.run(self._ask(process, answered))
         status, headers, body, positions = await answered
         await self._travel(server, self.host.name)
-        self.answers.append(status)
         if status == 429:
             return
         if status in {200, 304}:
-            self.admitted.append((began, self._network.loop.now))
+            self._admitted.append((began, self._network.loop.now))
         if status == 200:
             self._tag, self._items = headers[b"etag"], self._by_key(body)
         elif status == 304 and headers[b"etag"] != self._tag:
@@ -161,8 +158,8 @@ class Reader:
         """Checks that no minute has more requests than its limit, times the workers that decided alone."""
         # A name that has no quote for a moment counts in the window of all unknown names meanwhile.
         windows = workers if self._name is None else 2 * workers
-        began = sorted(start for start, _ in self.admitted)
-        ended = sorted(end for _, end in self.admitted)
+        began = sorted(start for start, _ in self._admitted)
+        ended = sorted(end for _, end in self._admitted)
         for start in began:
             surely = sum(start <= each for each in began) - sum(
                 each > start + WINDOW_SECONDS for each in ended

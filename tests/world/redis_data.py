@@ -45,9 +45,6 @@ class Data:
                 copied._values[key].last = value.last
         return copied
 
-    def __len__(self) -> int:
-        return len(self._values)
-
     def milliseconds(self) -> int:
         """Returns the server's time."""
         return int(self.clock() * _MILLISECONDS)

@@ -20,8 +20,8 @@ RECOVERY_SECONDS: Final = 12.0
 #: Seconds without quotes, after which every copy equals the venue.
 QUIET_SECONDS: Final = 6.5
 _LAST_SECONDS: Final = 0.5
-#: A fault of these may let a worker decide alone.
-_WORKERS: Final = ("worker",)
+#: Faults that end a process.
+_ENDS: Final = frozenset({"kill", "power loss", "stop"})
 
 
 class Outcome(Struct, frozen=True):
@@ -35,7 +35,7 @@ class Outcome(Struct, frozen=True):
     frames: int
 
 
-def play(seed: int, chosen: Sequence[Fault] | None = None, *, count: int = 8) -> Outcome:
+def play(seed: int, chosen: Sequence[Fault] | None = None, *, count: int) -> Outcome:
     """Plays the world of a seed, with its own faults or with some chosen ones."""
     world = World(seed, Size.of(random.Random(seed)))
     chance = random.Random(f"faults of {seed}")
@@ -75,9 +75,15 @@ def _seconds_ahead(found: Sequence[Fault]) -> float:
 
 def _lone_workers(found: Sequence[Fault], size: Size) -> int:
     """Returns how many workers may have admitted a limit of requests each, without knowing of the others."""
-    restarts = sum(each.kind in {"kill", "power loss", "stop"} and "worker" in each.target for each in found)
-    alone = any({"redis", *_WORKERS} & {each.target.partition("-")[0], each.other} for each in found)
-    return size.workers + restarts if alone else 1
+    restarts = sum(each.kind in _ENDS and "worker" in each.target for each in found)
+    return size.workers + restarts if any(map(_parts_from_redis, found)) else 1
+
+
+def _parts_from_redis(fault: Fault) -> bool:
+    """Returns whether a fault may keep a worker from Redis, or take its counts from either."""
+    if "redis" in {fault.target, fault.other}:
+        return "ingest" not in fault.target + fault.other
+    return "worker" in fault.target and fault.kind in {*_ENDS, "freeze"}
 
 
 def prepare() -> None:

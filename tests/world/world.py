@@ -57,16 +57,16 @@ class Broken(NamedTuple):
 class Size(Struct, frozen=True, kw_only=True):
     """How large a world is, and which parts it has."""
 
-    feeds: Sequence[Feed] = (*Feed,)
-    symbols: int = 20
-    workers: int = 2
-    edges: int = 1
-    frontends: int = 12
-    readers: int = 2
+    feeds: Sequence[Feed]
+    symbols: int
+    workers: int
+    edges: int
+    frontends: int
+    readers: int
     #: Mean seconds between two updates of a venue.
-    pause: float = 1.0
+    pause: float
     #: Seconds by which the delayed feeds are late; 0 for none.
-    delay_seconds: int = 6
+    delay_seconds: int
 
     @classmethod
     def of(cls, chance: random.Random) -> "Size":
@@ -87,7 +87,6 @@ class World:
     """A cluster on one event loop; everything in it follows from its seed."""
 
     def __init__(self, seed: int, size: Size) -> None:
-        self.seed = seed
         self.size = size
         chance = random.Random(seed)
         self.chance = random.Random(chance.random())

@@ -54,6 +54,7 @@ class FeedKeeper:
         self._ended: deque[KeptBlock] = deque()
         self._waiting = 0
         self._state_at = float("-inf")
+        #: Id of the last block that Redis took.
         self._last_id = ""
         #: Whether a block of this step is lost, so that readers need a state.
         self._has_lost = False

@@ -121,6 +121,15 @@ async def test_a_redis_that_lost_what_was_kept_begins_again(stage: DelayedStage)
     assert stage.lateness() <= LATE
 
 
+@on_delayed_stage
+async def test_a_redis_that_lost_one_block_gets_a_state_with_the_next(stage: DelayedStage) -> None:
+    """As after a failover: Redis had taken the block, so that its keeper had no error."""
+    await stage.pass_time(DELAY + 30)
+    del stage.kept.blocks[-1]
+    await stage.pass_time(DELAY + 6)
+    assert stage.lateness() <= LATE
+
+
 @pytest.mark.parametrize("seed", range(2))
 def test_no_price_is_early_in_any_order_of_faults(seed: int) -> None:
     """Draws faults for twenty minutes; then the feed catches up."""
