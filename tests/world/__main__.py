@@ -12,9 +12,9 @@ if name := early.parse_known_args()[0].planted:
     planted.plant(name)
 
 if __name__ == "__main__":
-    from world.command import main
-
     try:
+        from world.command import main
+
         raise SystemExit(main())
     except KeyboardInterrupt:
         raise SystemExit(130) from None
