@@ -42,6 +42,17 @@ async def test_a_lease_has_one_holder_until_it_ends(bus: Bus) -> None:
     assert await bus.hold(Feed.STOCKS, "other", 10_000)
 
 
+async def test_an_heir_needs_the_state_of_the_last_leader(bus: Bus) -> None:
+    """Where the bus lost its data, the leader, who remembers them, takes the lease again before any heir."""
+    assert await bus.take_over(Feed.STOCKS, "heir", 10_000) is None
+    assert await bus.hold(Feed.STOCKS, "me", 10_000)
+    assert await bus.take_over(Feed.STOCKS, "heir", 10_000) is False
+    assert await bus.begin("me", STATE)
+    await bus.release(Feed.STOCKS, "me")
+    assert await bus.take_over(Feed.STOCKS, "heir", 10_000) is True
+    assert await bus.take_over(Feed.STOCKS, "heir", 10_000) is True
+
+
 async def test_a_lease_without_renewal_expires(bus: Bus) -> None:
     """A lease that nobody renews expires, so that another ingest can take it."""
     assert await bus.hold(Feed.STOCKS, "me", 50)

@@ -226,6 +226,10 @@ class BusWriter(Protocol):
         """Takes or renews the feed's lease. Returns False when another owner holds it."""
         ...
 
+    async def take_over(self, feed: Feed, owner: str, milliseconds: int) -> bool | None:
+        """Takes the feed's lease with its state, as `hold` does; returns None where nobody left a state."""
+        ...
+
     async def release(self, feed: Feed, owner: str) -> None:
         """Releases the lease, if the owner still holds it."""
         ...

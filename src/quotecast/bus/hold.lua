@@ -1,11 +1,14 @@
 #!lua flags=allow-oom
 -- Takes or renews a feed's lease.
--- KEYS[1] lease
--- ARGV[1] owner  ARGV[2] milliseconds
--- Returns 1 when the owner holds the lease, else 0.
+-- KEYS[1] lease  KEYS[2] state
+-- ARGV[1] owner  ARGV[2] milliseconds  ARGV[3] "heir" for one that needs the state
+-- Returns 1 when the owner holds the lease, 0 when another one does, -1 when nobody does and an heir finds no state.
 local holder = redis.call('GET', KEYS[1])
 if holder and holder ~= ARGV[1] then
   return 0
+end
+if not holder and ARGV[3] == 'heir' and redis.call('EXISTS', KEYS[2]) == 0 then
+  return -1
 end
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 return 1

@@ -57,6 +57,12 @@ class MemoryBus:
         self._leases[feed] = (owner, self._clock() + milliseconds / 1000)
         return True
 
+    async def take_over(self, feed: Feed, owner: str, milliseconds: int) -> bool | None:
+        """See BusWriter."""
+        if self._holder(feed) is None and feed not in self._states:
+            return None
+        return await self.hold(feed, owner, milliseconds)
+
     async def release(self, feed: Feed, owner: str) -> None:
         """See BusWriter."""
         if self._holder(feed) == owner:

@@ -90,11 +90,16 @@ class RedisBus:
 
     async def hold(self, feed: Feed, owner: str, milliseconds: int) -> bool:
         """See BusWriter."""
-        return bool(
-            await self._deadline(
-                self._hold(keys=[self._key(feed, "lease")], args=[owner, milliseconds]), "lease"
-            )
-        )
+        return await self._ask_for_lease(feed, owner, milliseconds, "") > 0
+
+    async def take_over(self, feed: Feed, owner: str, milliseconds: int) -> bool | None:
+        """See BusWriter."""
+        answer = await self._ask_for_lease(feed, owner, milliseconds, "heir")
+        return None if answer < 0 else answer > 0
+
+    async def _ask_for_lease(self, feed: Feed, owner: str, milliseconds: int, role: str) -> int:
+        keys = [self._key(feed, "lease"), self._key(feed, "state")]
+        return int(await self._deadline(self._hold(keys=keys, args=[owner, milliseconds, role]), "lease"))
 
     async def release(self, feed: Feed, owner: str) -> None:
         """See BusWriter."""

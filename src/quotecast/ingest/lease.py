@@ -15,6 +15,9 @@ LEASE_MILLISECONDS: Final = 3000
 RENEW_SECONDS: Final = 1.0
 #: Seconds between two tries of a standby to take the lease; clients get no updates meanwhile.
 STANDBY_SECONDS: Final = 0.25
+#: Tries for which a standby leaves a feed without a state to its leader: the bus lost its data, and the
+#: leader remembers them. It asks for its lease at its next beat, within a second.
+LEADERS_TRIES: Final = 8
 
 Sleep = Callable[[float], Awaitable[None]]
 #: This ingest's role in a feed; unknown while the bus does not answer.
@@ -36,14 +39,25 @@ async def acquire(
     bus: BusWriter, feed: Feed, owner: str, sleep: Sleep = asyncio.sleep, *, report: Report = _ignore
 ) -> None:
     """Waits until this ingest leads the feed; calls `report` after each try."""
-    is_logged, outage = False, OutageLog()
-    while (standing := await _try_to_hold(bus, feed, owner, outage)) != "leading":
-        report(standing)
-        if standing == "standby" and not is_logged:
-            log.info("another ingest leads; standing by", feed=feed)
-            is_logged = True
+    is_logged, outage, leaders_tries = False, OutageLog(), 0
+    while True:
+        ask = bus.take_over if leaders_tries else bus.hold
+        try:
+            held = await ask(feed, owner, LEASE_MILLISECONDS)
+        except BusError as error:
+            outage.log_failure("cannot ask for the lease", feed=feed, error=str(error))
+            report("unknown")
+        else:
+            outage.log_end("the bus answers again", feed=feed)
+            if held:
+                break
+            report("standby")
+            leaders_tries = leaders_tries - 1 if held is None else LEADERS_TRIES
+            if not is_logged:
+                log.info("another ingest leads; standing by", feed=feed)
+                is_logged = True
         await sleep(STANDBY_SECONDS)
-    report(standing)
+    report("leading")
     log.info("leading", feed=feed)
 
 
@@ -68,13 +82,3 @@ async def renew(
         if not held:
             raise LeaseLostError
         report("leading")
-
-
-async def _try_to_hold(bus: BusWriter, feed: Feed, owner: str, outage: OutageLog) -> Standing:
-    try:
-        held = await bus.hold(feed, owner, LEASE_MILLISECONDS)
-    except BusError as error:
-        outage.log_failure("cannot ask for the lease", feed=feed, error=str(error))
-        return "unknown"
-    outage.log_end("the bus answers again", feed=feed)
-    return "leading" if held else "standby"
