@@ -28,6 +28,8 @@ from quotecast.market.moves import only_moves_differ, shape_digest
 from quotecast.market.quotes import Quote
 
 STALE_AFTER_SECONDS: Final = 3.0
+#: Epochs that have ended, of which a mirror knows how far it was.
+_ENDED_EPOCHS: Final = 8
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -53,6 +55,8 @@ class Mirror:
         self._mark = Mark(0, "", 0)
         #: The bus's name of the present epoch.
         self.epoch = ""
+        #: The last seq of the newest epochs that have ended here.
+        self._ended: dict[str, int] = {}
         self._shape = shape_digest(feed)
         #: Whether the state on the bus could be read when it was last loaded.
         self.readable = True
@@ -238,12 +242,17 @@ class Mirror:
         return True
 
     def load(self, snapshot: Snapshot) -> None:
-        """Replaces the state by a snapshot; only real differences count as changes."""
+        """Replaces the state by a snapshot; only real differences count as changes.
+
+        Ignores an older one of its epoch: a bus that lost its last writes has it until a new epoch begins.
+        """
         self.info = snapshot.info
         mark = self.mark
         same_epoch = snapshot.epoch == self.epoch
-        if same_epoch and snapshot.seq <= mark.seq:
+        if snapshot.seq <= (mark.seq if same_epoch else self._ended.get(snapshot.epoch, 0) - 1):
             return
+        if not same_epoch:
+            self._end_epoch()
         revision = mark.revision
         for key in [key for key in self._present if key not in snapshot.entries]:
             revision += self._forget(key, revision + 1)
@@ -254,6 +263,12 @@ class Mirror:
         self._mark = Mark(revision, f"{snapshot.epoch}.{self._shape}", snapshot.seq)
         self._arrivals.seq = snapshot.seq
         self.published_at = 0.0
+
+    def _end_epoch(self) -> None:
+        """Remembers how far the present epoch was."""
+        self._ended[self.epoch] = self._mark.seq
+        if len(self._ended) > _ENDED_EPOCHS:
+            del self._ended[next(iter(self._ended))]
 
     def _settle(self) -> None:
         """Applies the batches that have arrived; an unreadable quote drops them, which leaves a gap."""

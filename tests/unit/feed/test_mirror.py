@@ -46,6 +46,18 @@ def test_a_takeover_counts_as_changes_only_what_differs() -> None:
     assert len(mirror) == 2
 
 
+def test_an_older_state_of_an_ended_epoch_is_ignored() -> None:
+    """A bus that lost its last writes may have lost an epoch with them: no cursor of a client goes back."""
+    mirror = Mirror(Feed.STOCKS)
+    mirror.load(state_of([stock(price=101)], seq=7))
+    mirror.load(state_of([stock(price=102)], epoch="0000000000bb00000001", seq=1))
+    before = mirror.mark
+    mirror.load(state_of([stock(price=100)], seq=6))
+    assert mirror.mark == before
+    mirror.load(state_of([stock(price=101)], seq=7))
+    assert mirror.mark.seq == 7
+
+
 def test_an_older_state_of_the_same_epoch_is_ignored() -> None:
     """A load that raced with newer batches does not bring old prices back."""
     mirror = loaded("AAPL")
