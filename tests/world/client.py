@@ -24,95 +24,41 @@ from world.truth import Break, FeedTruth
 _SILENCE_SECONDS: Final = 7.0
 #: The notation of server-sent events.
 EVENTS: Final = "events"
+#: The path of the socket for all feeds.
+ALL_FEEDS: Final = "/api/ws"
 _RETRY_SECONDS: Final = (0.1, 1.0)
 _KEYS: Final = {Feed.STOCKS: "ticker", Feed.CRYPTO: "ticker", Feed.DOVIZ: "symbol"}
 
 
-class Frontend:
-    """One user's page: it wants some symbols of one feed, in one notation, from any of some servers."""
+class FeedCopy:
+    """One feed on a page: its copy, with the checks of each frame."""
 
-    def __init__(
-        self,
-        feed: Feed,
-        truth: FeedTruth,
-        servers: Sequence[str],
-        path: str,
-        *,
-        symbols: str,
-        interval: int,
-        notation: str,
-        chance: random.Random,
-        broken: Break,
-        name: str,
-        bars: bool = False,
-    ) -> None:
+    def __init__(self, truth: FeedTruth, wanted: dict[str, Any], name: str, broken: Break) -> None:
         self.truth = truth
         self.name = name
-        self.copy = ReferenceCopy(_KEYS[feed], {"symbols": symbols} | ({"bars": "1m"} if bars else {}))
-        self.frames = 0
-        #: Seconds for which it leaves arrived frames unread: a slow reader.
-        self.pause = 0.0
+        self.copy = ReferenceCopy(_KEYS[truth.feed], wanted)
         self.state = "none"
-        self.is_late = False
-        self._servers = servers
-        self._path = path
-        self._interval = interval
-        self._notation = notation
-        self._chance = chance
         self._broken = broken
         self._last = ("", 0)
-        self._read = READERS.get(notation, msgspec.json.decode)
 
-    async def run(self) -> None:
-        """Follows the feed without end."""
-        while True:
-            server = self._chance.choice(self._servers)
-            with contextlib.suppress(OSError, TimeoutError, InvalidHandshake):
-                await self._follow(server)
-            self.state = "none"
-            await asyncio.sleep(self._chance.uniform(*_RETRY_SECONDS))
-
-    async def _follow(self, server: str) -> None:
-        asked = self.copy.reconnection() | {"interval": self._interval}
+    def asked(self) -> dict[str, Any]:
+        """Returns what the page asks for when it connects; symbols are text."""
+        asked = self.copy.reconnection()
         if not asked["symbols"]:  # none of them had a quote the last time
             asked |= self.copy.wanted | {"since": "none"}
         if not isinstance(asked["symbols"], str):
             asked["symbols"] = ",".join(asked["symbols"])
         self.copy.connect()
-        async with asyncio.timeout(_SILENCE_SECONDS):
-            transport, connection = await asyncio.get_running_loop().create_connection(
-                partial(self._connection, server, f"{self._path}?{urlencode(asked)}"), server, 8000
-            )
-        try:
-            while True:
-                async with asyncio.timeout(_SILENCE_SECONDS):
-                    message = await connection.messages.get()
-                if message is None:
-                    return
-                if self.pause:
-                    transport.pause_reading()
-                    await asyncio.sleep(self.pause)
-                    transport.resume_reading()
-                if message:
-                    self._take(self._read(message))
-        finally:
-            transport.abort()
+        return asked
 
-    def _connection(self, server: str, path: str) -> "_Connection | _Stream":
-        if self._notation == EVENTS:
-            return _Stream(path, server)
-        return _Connection(f"ws://{server}{path}", self._notation)
-
-    def _take(self, frame: dict[str, Any]) -> None:
-        self.frames += 1
+    def take(self, frame: dict[str, Any], state: str) -> None:
+        """Takes a frame; `state` is the feed's in a heartbeat."""
         self.copy.take(frame)
         kind = frame["type"]
         if kind == "snapshot":
             self.state = "live"
         if kind == "heartbeat":
-            self.state = frame.get("feed", self.state)
-        if kind == "error":
-            self._broken("no errors", f"{self.name} got {frame}")
+            self.state = state
         if kind in {"snapshot", "update", "heartbeat", "bars"} and frame["epoch"]:
             self._check(frame["epoch"], frame["seq"], replaces=frame.get("reason") == "resync")
 
@@ -147,11 +93,112 @@ class Frontend:
         return f"{len(wrong)} differ, {key} is {held.get(key)} instead of {expected.get(key)}"
 
 
+class Frontend:
+    """One user's page: it wants some symbols of some feeds, in one notation, from any of some servers.
+
+    On the path of all feeds its frames name theirs; on any other path it has one feed.
+    """
+
+    def __init__(
+        self,
+        copies: Sequence[FeedCopy],
+        servers: Sequence[str],
+        path: str,
+        *,
+        interval: int,
+        notation: str,
+        chance: random.Random,
+        broken: Break,
+        name: str,
+        key: str = "",
+    ) -> None:
+        self.copies = {each.truth.feed.spec.name: each for each in copies}
+        self.name = name
+        self.frames = 0
+        #: Seconds for which it leaves arrived frames unread: a slow reader.
+        self.pause = 0.0
+        self.is_late = False
+        self._servers = servers
+        self._path = path
+        self._interval = interval
+        self._notation = notation
+        self._key = key
+        self._chance = chance
+        self._broken = broken
+        self._read = READERS.get(notation, msgspec.json.decode)
+
+    async def run(self) -> None:
+        """Follows the feed without end."""
+        while True:
+            server = self._chance.choice(self._servers)
+            with contextlib.suppress(OSError, TimeoutError, InvalidHandshake):
+                await self._follow(server)
+            for each in self.copies.values():
+                each.state = "none"
+            await asyncio.sleep(self._chance.uniform(*_RETRY_SECONDS))
+
+    async def _follow(self, server: str) -> None:
+        asked = self._asked() | {"interval": self._interval}
+        async with asyncio.timeout(_SILENCE_SECONDS):
+            transport, connection = await asyncio.get_running_loop().create_connection(
+                partial(self._connection, server, f"{self._path}?{urlencode(asked)}"), server, 8000
+            )
+        try:
+            while True:
+                async with asyncio.timeout(_SILENCE_SECONDS):
+                    message = await connection.messages.get()
+                if message is None:
+                    return
+                if self.pause:
+                    transport.pause_reading()
+                    await asyncio.sleep(self.pause)
+                    transport.resume_reading()
+                if message and not self._take(self._read(message)):
+                    return
+        finally:
+            transport.abort()
+
+    def _connection(self, server: str, path: str) -> "_Connection | _Stream":
+        if self._notation == EVENTS:
+            return _Stream(path, server, self._key)
+        return _Connection(f"ws://{server}{path}", self._notation, self._key)
+
+    def _asked(self) -> dict[str, Any]:
+        """Returns the parameters of the address."""
+        asked = {name: each.asked() for name, each in self.copies.items()}
+        if self._path != ALL_FEEDS:
+            (only,) = asked.values()
+            return only
+        found = {name: each["symbols"] for name, each in asked.items()}
+        found |= next(({"bars": each["bars"]} for each in asked.values() if "bars" in each), {})
+        for parameter in ("since", "bars_since"):
+            values = {name: each.get(parameter, "none") for name, each in asked.items()}
+            known = [f"{name}:{value}" for name, value in values.items() if value != "none"]
+            if known:
+                found[parameter] = ",".join(known)
+        return found
+
+    def _take(self, frame: dict[str, Any]) -> bool:
+        """Takes a frame. Returns whether the page goes on with this connection."""
+        self.frames += 1
+        if frame["type"] == "error" and frame["code"] == 503 and (self._key or self._path == ALL_FEEDS):
+            return False
+        if frame["type"] == "error":
+            self._broken("no errors", f"{self.name} got {frame}")
+        if self._path != ALL_FEEDS:
+            (only,) = self.copies.values()
+            only.take(frame, frame.get("feed", only.state))
+        elif "feed" in frame:
+            self.copies[frame["feed"]].take(frame, frame.get("state", ""))
+        return True
+
+
 class _Stream(asyncio.Protocol):
     """A stream of server-sent events, in chunks of HTTP; each chunk has whole lines."""
 
-    def __init__(self, path: str, server: str) -> None:
-        self._request = f"GET {path} HTTP/1.1\r\nHost: {server}\r\n\r\n".encode()
+    def __init__(self, path: str, server: str, key: str) -> None:
+        given = f"X-API-Key: {key}\r\n" if key else ""
+        self._request = f"GET {path} HTTP/1.1\r\nHost: {server}\r\n{given}\r\n".encode()
         #: Frames; None at the end.
         self.messages: asyncio.Queue[bytes | None] = asyncio.Queue()
         self._received = b""
@@ -199,7 +246,8 @@ class _Stream(asyncio.Protocol):
 class _Connection(asyncio.Protocol):
     """A WebSocket of the library `websockets`, without its tasks."""
 
-    def __init__(self, url: str, notation: str) -> None:
+    def __init__(self, url: str, notation: str, key: str) -> None:
+        self._key = key
         self._protocol = ClientProtocol(parse_uri(url), subprotocols=[Subprotocol(notation)])
         #: Whole messages; None at the end.
         self.messages: asyncio.Queue[bytes | None] = asyncio.Queue()
@@ -208,7 +256,10 @@ class _Connection(asyncio.Protocol):
     def connection_made(self, transport: Any) -> None:
         """Sends the handshake."""
         self._transport = transport
-        self._protocol.send_request(self._protocol.connect())
+        request = self._protocol.connect()
+        if self._key:
+            request.headers["X-API-Key"] = self._key
+        self._protocol.send_request(request)
         self._flush()
 
     def data_received(self, data: bytes) -> None:

@@ -2,12 +2,14 @@
 
 import random
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal, cast, get_args
 
 from msgspec import Struct
 
 from quotecast.errors import UpstreamError
 from quotecast.providers.base import Update
+from world.postgres_server import REFUSALS
 
 if TYPE_CHECKING:
     from world.redis_server import Refusal
@@ -31,12 +33,16 @@ Kind = Literal[
     "silent venue",
     "broken venue",
     "old quotes",
+    "newer release",
+    "refused rows",
 ]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 
 
 #: How often a worker's line is the one to Redis.
 _TO_REDIS: Final = 0.7
+#: How often the line of an ingest or a worker is the one to PostgreSQL.
+_TO_POSTGRES: Final = 0.3
 
 
 class Fault(Struct, frozen=True):
@@ -75,13 +81,14 @@ def draw(world: "World", chance: random.Random, count: int, first: float, last: 
 
 def _draw_one(world: "World", chance: random.Random, kind: Kind, at: float) -> Fault:
     servers = [name for name in world.hosts if name.startswith(("ingest", "worker", "edge"))]
+    stores = ["redis", "postgres"]
     seconds = chance.choice((0.05, 0.3, 1.0, 2.5, 3.5, 6.0)) * chance.uniform(0.8, 1.2)
     other, amount = "", 0.0
     match kind:
         case "kill" | "power loss" | "stop":
-            target = chance.choice(servers)
+            target = chance.choice([*servers, "postgres"])
         case "freeze":
-            target = chance.choice([*servers, "redis"])
+            target = chance.choice([*servers, *stores])
         case "partition" | "one-way partition" | "slow line" | "reset":
             target, other = _draw_line(chance, world, servers)
             amount = chance.choice((0.02, 0.2, 1.0)) if kind == "slow line" else 0.0
@@ -91,17 +98,19 @@ def _draw_one(world: "World", chance: random.Random, kind: Kind, at: float) -> F
             target = chance.choice([each.name for each in world.frontends])
             amount = chance.choice((0.5, 3.0))
         case "clock step":
-            target = chance.choice([*servers, "redis"])
+            target = chance.choice([*servers, *stores])
             amount = chance.choice((-30.0, -2.0, -0.1, 0.1, 2.0, 30.0))
-        case "silent venue" | "broken venue" | "old quotes":
+        case "silent venue" | "broken venue" | "old quotes" | "newer release":
             target = chance.choice([name for name in servers if name.startswith("ingest")])
-            other = chance.choice([*world.venues])
-        case "empty redis" | "failover" | "refused writes":
-            return _draw_of_redis(chance, kind, at, seconds)
+            other = "" if kind == "newer release" else chance.choice([*world.venues])
+        case "empty redis" | "failover" | "refused writes" | "refused rows":
+            return _draw_of_stores(chance, kind, at, seconds)
     return Fault(kind, at, seconds, target, other, amount)
 
 
-def _draw_of_redis(chance: random.Random, kind: Kind, at: float, seconds: float) -> Fault:
+def _draw_of_stores(chance: random.Random, kind: Kind, at: float, seconds: float) -> Fault:
+    if kind == "refused rows":
+        return Fault(kind, at, seconds, "postgres", detail=chance.choice([*REFUSALS]))
     if kind == "refused writes":
         return Fault(kind, at, seconds, "redis", detail=chance.choice(("readonly", "oom", "misconf")))
     lost = chance.choice((0.0, 0.1, 0.3, 0.6)) if kind == "failover" else 0.0
@@ -115,6 +124,8 @@ def _draw_line(chance: random.Random, world: "World", servers: Sequence[str]) ->
     workers = [name for name in servers if name.startswith("worker") and name != near]
     asks_redis = near.startswith("ingest") or (near.startswith("worker") and chance.random() < _TO_REDIS)
     far = "redis" if asks_redis or not workers else chance.choice(workers)
+    if near.startswith(("ingest", "worker")) and chance.random() < _TO_POSTGRES:
+        far = "postgres"
     return (near, far) if chance.random() < 1 / 2 else (far, near)
 
 
@@ -151,7 +162,28 @@ def _kill(world: "World", fault: Fault) -> Callable[[], object]:
     process = world.processes[fault.target]
     if process.is_alive:
         world.kill(fault.target, silently=fault.kind == "power loss")
+        if fault.target == "postgres":
+            world.postgres.restart()
     return lambda: world.start_again(fault.target)
+
+
+def _upgrade(world: "World", fault: Fault) -> Callable[[], object]:
+    """Runs a newer release for a while, and the present one again."""
+    host = world.hosts[fault.target]
+
+    def restart(*, is_newer: bool) -> None:
+        if world.processes[fault.target].is_alive:
+            world.kill(fault.target)
+        host.is_newer = is_newer
+        world.start_again(fault.target)
+
+    restart(is_newer=True)
+    return partial(restart, is_newer=False)
+
+
+def _refuse_rows(world: "World", fault: Fault) -> Callable[[], object]:
+    world.postgres.refusal = fault.detail
+    return lambda: setattr(world.postgres, "refusal", "")
 
 
 def _stop(world: "World", fault: Fault) -> Callable[[], object]:
@@ -288,4 +320,6 @@ _STARTS: Final[dict[Kind, _Start]] = {
     "silent venue": _silence,
     "broken venue": _break,
     "old quotes": _go_back,
+    "newer release": _upgrade,
+    "refused rows": _refuse_rows,
 }

@@ -35,6 +35,8 @@ class Host:
         self.clock_offset = 0.0
         #: A machine without power answers nothing, and refuses nothing.
         self.has_power = True
+        #: Whether its programs are of a newer release.
+        self.is_newer = False
 
 
 class Process:

@@ -85,6 +85,36 @@ PLANTED: Final[dict[str, Planted]] = {
     "a full window admits more": Planted(
         "limits/window.lua", "elseif free > 0 then", "elseif free > -5 then"
     ),
+    "a standby takes a feed whose state is lost": Planted(
+        "quotecast.ingest.lease", "bus.take_over if leaders_tries else bus.hold", "bus.hold"
+    ),
+    "crossings are lost with the answer to their batch": Planted(
+        "quotecast.ingest.ledger", "Memory(closings, list(self.crossings.remembered))", "Memory(closings)"
+    ),
+    "a successor knows no price before its first": Planted(
+        "quotecast.ingest.publish", "same = old.info.provider == self._provider.name", "same = False"
+    ),
+    "a roll-up without an answer counts twice": Planted(
+        "quotecast.access.rollup",
+        "await self._database.session(partial(usage_storage.add, batch=batch))",
+        "self._number += 1"
+        "\n        again = UsageBatch(batch.worker, self._number, batch.rows)"
+        "\n        await self._database.session(partial(usage_storage.add, batch=again))",
+    ),
+    "a stopping worker forgets its counts": Planted(
+        "quotecast.api.main", "stack.push_async_callback(roll_up.flush)", "pass"
+    ),
+    "a revoked key goes on": Planted(
+        "quotecast.access.key_book", "changed = number != self._number or everything", "changed = everything"
+    ),
+    "a delayed plan gets live quotes": Planted(
+        "quotecast.stream.feed_hubs", "self.delayed if grant.plan.is_delayed else self.live", "self.live"
+    ),
+    "a delayed plan reads live quotes": Planted(
+        "quotecast.api.views.views",
+        "self._delayed if key.is_delayed else self._services",
+        "self._services",
+    ),
     "an origin answers relays with an old state": Planted(
         "quotecast.stream.relays",
         "async with self._turn:\n            self._next = None",

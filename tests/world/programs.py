@@ -3,26 +3,27 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
+import msgspec
+
 from quotecast import garbage, parent
-from quotecast.access.grant import Grant
-from quotecast.access.plans import Plan
-from quotecast.access.request_state import request_state
-from quotecast.api.limits.repeats import Repeats
+from quotecast.access import rollup
+from quotecast.api import main as api_main
 from quotecast.api.market.services import NO_PROVIDER, Services
+from quotecast.api.metrics.metrics import WorkerParts
+from quotecast.api.worker import account_services, composition
 from quotecast.api.worker.account_services import window_of
-from quotecast.api.worker.composition import make_parts, make_throttle
-from quotecast.api.worker.delayed_feeds import delayed_feeds
+from quotecast.api.worker.composition import in_front, make_parts, make_throttle
 from quotecast.api.worker.lifetime import run_loops
-from quotecast.bus.redis import RedisBus
+from quotecast.asgi import App
+from quotecast.bus import wire
 from quotecast.bus.remote import RemoteBus
 from quotecast.feed.mirror import Mirror
 from quotecast.ingest import main as ingest_main
 from quotecast.ingest import sources
-from quotecast.limits.window import Window
 from quotecast.market.feeds import Feed
 from quotecast.settings.model import Settings
 from quotecast.stream import outlet, ticker
@@ -33,10 +34,13 @@ from world.reader import LIMIT
 from world.upstream import Upstream, Venue
 
 PORT: Final = 8000
+#: Seconds between two roll-ups of usage: few, as a world is short.
+ROLL_UP_SECONDS: Final = 2.0
+DATABASE_PORT: Final = 5432
+DATABASE: Final = f"postgresql://quotecast@postgres:{DATABASE_PORT}/quotecast?sslmode=disable"
 #: Milliseconds between heartbeats: short, so that pages notice a dead server soon.
 HEARTBEAT_MS: Final = 2000
 SECRET: Final = "known-to-every-process-of-a-world"
-_DELAYED: Final = Plan(freshness="delayed")
 
 
 def settings_of(feeds: Sequence[Feed], delay_seconds: int) -> Settings:
@@ -46,8 +50,12 @@ def settings_of(feeds: Sequence[Feed], delay_seconds: int) -> Settings:
     return Settings(
         redis_url="redis://redis:6379",
         redis_prefix="world",
+        database_url=DATABASE,
         metrics_port=0,
         admin="off",
+        mcp="off",
+        financials="none",
+        jwt_secret=SECRET,
         relay_secret=SECRET,
         origin_secret=SECRET,
         sockets_per_worker=10_000,
@@ -59,12 +67,37 @@ def settings_of(feeds: Sequence[Feed], delay_seconds: int) -> Settings:
 
 
 def prepare(venues: Mapping[Feed, Venue], announce: Any) -> None:
-    """Replaces what reaches outside of the world: vendors, the terminal, and sockets past the transport."""
-    sources.quote_providers = lambda *_: [Upstream(venue) for venue in venues.values()]
-    sources.document_sources = lambda *_: []
-    parent.announce = announce
-    garbage.freeze_present_objects = lambda: None
-    outlet.direct_socket = lambda transport: transport.get_extra_info("socket")
+    """Replaces what reaches outside of the world: vendors, the terminal, threads and sockets.
+
+    Nobody logs in, and no event is posted; the routes are made once.
+    """
+    for module, name, other in (
+        (sources, "quote_providers", lambda *_: [Upstream(venue) for venue in venues.values()]),
+        (sources, "document_sources", lambda *_: []),
+        (composition, "history_providers", lambda *_: {}),
+        (api_main, "build_app", _app_of),
+        (account_services, "Passwords", contextlib.nullcontext),
+        (rollup, "ROLL_UP_SECONDS", ROLL_UP_SECONDS),
+        (ingest_main, "deliver_events", lambda *_: contextlib.nullcontext()),
+        (wire, "encode", partial(_encoded, wire.encode)),
+        (parent, "announce", announce),
+        (garbage, "freeze_present_objects", lambda: None),
+        (outlet, "direct_socket", lambda transport: transport.get_extra_info("socket")),
+    ):
+        setattr(module, name, other)
+
+
+def _encoded(encode: Callable[[Any], bytes], value: Any) -> bytes:
+    """Returns a value for the bus; a newer release adds what the present one does not know."""
+    data = encode(value)
+    if not PROCESS.get().host.is_newer or not isinstance(value, msgspec.Struct):
+        return data
+    fields = msgspec.msgpack.decode(data)
+    if isinstance(fields, dict):
+        fields["added"] = {"by": ["a newer release"]}
+    else:
+        fields.append("added")
+    return encode(fields)
 
 
 async def run_ingest(settings: Settings) -> None:
@@ -74,11 +107,9 @@ async def run_ingest(settings: Settings) -> None:
 
 async def run_worker(settings: Settings) -> None:
     """Runs a worker that serves the feeds, live and delayed."""
-    bus = RedisBus(settings.redis_url, settings.redis_prefix)
     async with contextlib.AsyncExitStack() as stack:
-        stack.push_async_callback(bus.close)
-        window = await stack.enter_async_context(window_of(settings, leasing=True))
-        await _serve(stack, settings, bus, window)
+        worker = await api_main._worker(stack, settings)
+        await _serve(worker.app, worker.app, worker.parts, settings, worker.loops)
 
 
 async def run_edge(settings: Settings, origin: str) -> None:
@@ -86,25 +117,27 @@ async def run_edge(settings: Settings, origin: str) -> None:
     bus = RemoteBus(f"ws://{origin}:{PORT}", SECRET)
     async with contextlib.AsyncExitStack() as stack:
         window = await stack.enter_async_context(window_of(settings))
-        await _serve(stack, settings, bus, window)
+        market = _services(settings)
+        throttle = make_throttle(window, settings, market.names.find, client_host)
+        http = in_front(app_of(market, throttle=throttle), throttle, settings)
+        parts = make_parts(bus, market, window, http, settings)
+        await _serve(parts.streams, http, parts, settings)
 
 
 async def _serve(
-    stack: contextlib.AsyncExitStack, settings: Settings, bus: RedisBus | RemoteBus, window: Window
+    app: App,
+    http: App,
+    parts: WorkerParts,
+    settings: Settings,
+    loops: Sequence[Coroutine[Any, Any, None]] = (),
 ) -> None:
-    market = _services(settings)
-    late = await stack.enter_async_context(delayed_feeds(settings, market.configured()))
-    throttle = make_throttle(window, settings, market.names.find, client_host)
-    routed = app_of(market, throttle=throttle)
-    http = Repeats(routed, throttle=throttle, parameters=routed.state.documents.parameters)
-    parts = make_parts(bus, market, window, http, settings, late_hubs=late.hubs)
-    factory = connection_factory(partial(_with_grant, parts.streams), parts.occupancy)
-    loops = run_loops(parts.relay.run(), ticker.run(parts.hubs.values()), *late.loops)
-    async with loops:
+    """Serves until the process stops: feeds over connections, `http` for readers."""
+    factory = connection_factory(app, parts.occupancy)
+    async with run_loops(parts.relay.run(), ticker.run(parts.hubs.values()), *loops):
         server = await asyncio.get_running_loop().create_server(factory, settings.host, PORT)
+        process = PROCESS.get()
+        process.parts, process.http = parts, http
         try:
-            process = PROCESS.get()
-            process.parts, process.http = parts, http
             await asyncio.Event().wait()
         finally:
             process.http = None
@@ -112,12 +145,10 @@ async def _serve(
             await parts.streams.drain()
 
 
-async def _with_grant(app: Any, scope: Any, receive: Any, send: Any) -> None:
-    """Gives the clients of the path `/late` the rights of a delayed plan."""
-    if scope["path"].startswith("/late"):
-        scope["path"] = scope["path"].removeprefix("/late")
-        request_state(scope).grant = Grant("late", _DELAYED)
-    await app(scope, receive, send)
+def _app_of(services: Services, *, middleware: Sequence[Any], **_: Any) -> Any:
+    """Returns the routes, which all workers share, behind the limits of a worker."""
+    (limits,) = middleware
+    return app_of(services, throttle=limits.__self__)
 
 
 def client_host(scope: Any) -> str:

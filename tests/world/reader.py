@@ -3,7 +3,7 @@
 import asyncio
 import random
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -18,6 +18,14 @@ WINDOW_SECONDS: Final = 60.0
 _ANSWER_SECONDS: Final = 5.0
 
 Find = Callable[[str], Process | None]
+
+
+class Answer(NamedTuple):
+    """An answer: when it came, from which worker, and its status."""
+
+    at: float
+    server: str
+    status: int
 
 
 class Reader:
@@ -35,7 +43,16 @@ class Reader:
         chance: random.Random,
         broken: Break,
         host: Any,
+        hub: str,
+        key: str = "",
+        limit: int = LIMIT,
     ) -> None:
+        self._hub = hub
+        #: Requests that it began, and the answers that came.
+        self.asked = 0
+        self.answers: list[Answer] = []
+        self._key = [(b"x-api-key", key.encode())] if key else []
+        self._limit = limit
         #: Times at which admitted requests began and ended.
         self._admitted: list[tuple[float, float]] = []
         self.host = host
@@ -74,10 +91,12 @@ class Reader:
         answered: asyncio.Future[tuple[int, dict[bytes, bytes], bytes, list[Any]]] = (
             asyncio.get_running_loop().create_future()
         )
+        self.asked += 1
         process.run(self._ask(process, answered))
         status, headers, body, positions = await answered
         await self._travel(server, self.host.name)
-        if status == 429:
+        self.answers.append(Answer(self._network.loop.now, server, status))
+        if status == 429 or (status == 401 and self._key):
             return
         if status in {200, 304}:
             self._admitted.append((began, self._network.loop.now))
@@ -95,7 +114,7 @@ class Reader:
     async def _ask(self, process: Process, answered: "asyncio.Future[Any]") -> None:
         """Runs the application in the worker's process."""
         status, headers, body = 0, {}, b""
-        mirror = process.parts.hubs[str(self._feed)].mirror
+        mirror = process.parts.hubs[self._hub].mirror
         before = mirror.epoch, mirror.mark.seq
 
         async def send(message: Any) -> None:
@@ -118,7 +137,7 @@ class Reader:
             "root_path": "",
             "scheme": "http",
             "query_string": self._query,
-            "headers": [(b"host", b"world"), *tag],
+            "headers": [(b"host", b"world"), *tag, *self._key],
             "client": (self.host.address, 1),
             "server": ("world", 8000),
         }
@@ -164,8 +183,9 @@ class Reader:
             surely = sum(start <= each for each in began) - sum(
                 each > start + WINDOW_SECONDS for each in ended
             )
-            if surely > LIMIT * windows:
+            if surely > self._limit * windows:
                 self._broken(
-                    "limits are never exceeded", f"{surely} requests of {LIMIT * windows} from {start:.3f} s"
+                    "limits are never exceeded",
+                    f"{surely} requests of {self._limit * windows} from {start:.3f} s",
                 )
                 return

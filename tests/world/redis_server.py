@@ -38,7 +38,8 @@ class RedisServer:
         self.unheard: set[str] = set()
         #: Called with each channel and message before the subscribers get it.
         self.observers: list[Callable[[bytes, bytes], None]] = []
-        self._scripts: dict[bytes, tuple[Any, bool]] = {}
+        #: Functions by digest, with the flags of their first lines; None without such a line.
+        self._scripts: dict[bytes, tuple[Any, bytes | None]] = {}
         self._subscribers: dict[bytes, dict[RedisConnection, None]] = {}
         self._runs_script = self._may_exceed_memory = False
         self._lua = LuaRuntime(encoding=None, unpack_returned_tuples=True)
@@ -107,18 +108,21 @@ class RedisServer:
     def _load(self, source: bytes) -> bytes:
         digest = hashlib.sha1(source, usedforsecurity=False).hexdigest().encode()
         if digest not in self._scripts:
-            body, allows = source, False
+            body, flags = source, None
             if source.startswith(b"#!"):
-                head, _, body = source.partition(b"\n")
-                allows = b"allow-oom" in head
-            self._scripts[digest] = self._lua.execute(_SCRIPT_HEAD + body + b"\nend"), allows
+                flags, _, body = source.partition(b"\n")
+            self._scripts[digest] = self._lua.execute(_SCRIPT_HEAD + body + b"\nend"), flags
         return digest
 
     def _evaluate(self, digest: bytes, words: Sequence[bytes]) -> Any:
         found = self._scripts.get(digest.lower())
         if found is None:
             raise RedisError("NOSCRIPT No matching script. Please use EVAL.")
-        function, self._may_exceed_memory = found
+        function, flags = found
+        # A script with flags does not even begin where it may not write.
+        if flags is not None and self.refusal in {"readonly", "misconf"}:
+            raise RedisError(REFUSALS[self.refusal])
+        self._may_exceed_memory = flags is not None and b"allow-oom" in flags
         count = 1 + int(words[0])
         table_of = self._lua.table_from
         try:

@@ -19,9 +19,15 @@ FAULTS_SECONDS: Final = 20.0
 RECOVERY_SECONDS: Final = 12.0
 #: Seconds without quotes, after which every copy equals the venue.
 QUIET_SECONDS: Final = 6.5
+#: Seconds in which a delayed quote is sent: a block of them is kept, then released.
+LATE_SECONDS: Final = 3.0
+#: Seconds after an outage of PostgreSQL in which a worker adds the counts that waited.
+_STORED_SECONDS: Final = 8.0
 _LAST_SECONDS: Final = 0.5
 #: Faults that end a process.
 _ENDS: Final = frozenset({"kill", "power loss", "stop"})
+#: Faults after which a price may cross a threshold once more.
+_MOVES_BACK: Final = frozenset({"old quotes", "empty redis", "failover"})
 
 
 class Outcome(Struct, frozen=True):
@@ -48,6 +54,7 @@ def play(seed: int, chosen: Sequence[Fault] | None = None, *, count: int) -> Out
         faults.schedule(world, found)
         if any(each.kind == "clock step" for each in found):
             world.distrust_clocks()
+        world.loop.call_at(chance.uniform(START_SECONDS, START_SECONDS + FAULTS_SECONDS), _revoke, world)
         # With fewer faults the world is as long as with all of them.
         end = max([START_SECONDS, *(each.at + each.seconds for each in drawn)])
         await asyncio.sleep(end + RECOVERY_SECONDS)
@@ -57,8 +64,15 @@ def play(seed: int, chosen: Sequence[Fault] | None = None, *, count: int) -> Out
         world.rest()
         await asyncio.sleep(QUIET_SECONDS)
         world.check_live()
-        await asyncio.sleep(world.settings.delay_seconds + _seconds_ahead(found))
+        if world.settings.delay_seconds:
+            await asyncio.sleep(world.settings.delay_seconds + LATE_SECONDS + _seconds_ahead(found))
         world.check_late()
+        is_state_kept = not _are_states_lost(found)
+        world.check_stored_bars(is_state_kept=is_state_kept)
+        world.check_alerts(
+            is_calm=not any(each.kind in _MOVES_BACK for each in found), is_state_kept=is_state_kept
+        )
+        world.check_keys(healed=end + RECOVERY_SECONDS, are_counts_kept=not _are_both_gone(found))
         world.check_limits(_lone_workers(found, world.size))
 
     world.loop.run_until_complete(main())
@@ -71,6 +85,30 @@ def _seconds_ahead(found: Sequence[Fault]) -> float:
     """Returns how far the clock of Redis was ahead: blocks of a delayed feed wait until it is right."""
     steps = [each.amount for each in found if each.kind == "clock step" and each.target == "redis"]
     return max([0.0, *steps])
+
+
+def _revoke(world: World) -> None:
+    world.loop.nobody.run(world.revoke_key())
+
+
+def _are_states_lost(found: Sequence[Fault]) -> bool:
+    """Returns whether nobody may know what crossed: Redis and the leader lost it, or a clock was wrong."""
+    hosts = {host for each in found for host in (each.target, each.other)}
+    if any(each.kind == "empty redis" for each in found):
+        return any("ingest" in host for host in hosts)
+    # A crossing has the time of its ingest, and an alert none from before its creation.
+    return any(each.kind == "clock step" and "ingest" in each.target for each in found)
+
+
+def _are_both_gone(found: Sequence[Fault]) -> bool:
+    """Returns whether a worker may have ended without PostgreSQL or Redis for its counts."""
+    ends = [each for each in found if each.kind in _ENDS and "worker" in each.target]
+    away = [each for each in found if {each.target, each.other} & {"redis", "postgres"}]
+    return any(
+        store.at < end.at + end.seconds and end.at < store.at + store.seconds + _STORED_SECONDS
+        for end in ends
+        for store in away
+    )
 
 
 def _lone_workers(found: Sequence[Fault], size: Size) -> int:

@@ -10,6 +10,7 @@ import pytest
 import redis
 
 from quotecast.redis.lua import lua
+from support.servers.processes import Valkey
 from world.redis_data import COMMANDS, RedisError
 from world.redis_server import RedisServer
 
@@ -124,13 +125,28 @@ def test_scripts_of_the_bus_answer_as_on_a_real_server(real: Run, simulated: Run
         owner, number = chance.choice((b"me", b"you")), b"%d" % chance.randint(1, 3)
         arguments = [owner, number, number, b"%d" % (int(number) + 1), *_fields(chance)]
         if script in {"report", "trim", "hold"}:
-            arguments = [owner if script == "hold" else b"10", b"100000"]
+            role = chance.choice((b"", b"heir"))
+            arguments = [owner, b"100000", role] if script == "hold" else [b"10", b"100000"]
         words = [b"EVAL", source, b"%d" % len(keys), *keys, *arguments]
         assert simulated(words) == real(words), words
         read = chance.choice(
             ((b"HGETALL", b"state"), (b"XRANGE", b"closings", b"-", b"+"), (b"GET", b"lease"))
         )
         assert simulated(read) == real(read), read
+
+
+def test_no_script_that_may_write_begins_on_a_replica(own_valkey: Valkey) -> None:
+    """An heir of a lease must not take "no state" for an answer from where its leader cannot write."""
+    server = RedisServer()
+    server.refusal = "readonly"
+    with redis.Redis.from_url(own_valkey.url) as client:
+        client.replicaof("127.0.0.1", "1")
+        for script in ("hold", "publish", "window"):
+            source = lua("limits" if script == "window" else "bus", script)
+            with pytest.raises(redis.ReadOnlyError):
+                client.eval(source, 2, "lease", "state", "me", "1000", "heir")
+            with pytest.raises(RedisError, match="READONLY"):
+                server.run([b"EVAL", source.encode(), b"2", b"lease", b"state", b"me", b"1000", b"heir"])
 
 
 @pytest.mark.parametrize("seed", range(3))

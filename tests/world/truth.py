@@ -3,8 +3,8 @@
 It reads the messages where Redis publishes them, and breaks the world when they break a promise.
 """
 
-from collections.abc import Callable
-from datetime import datetime
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from typing import Any, Final
 
 import msgspec
@@ -22,6 +22,8 @@ Item = dict[str, Any]
 #: Takes a broken promise: its name, and what broke it.
 Break = Callable[[str, str], None]
 _STATES_REMEMBERED: Final = 20_000
+#: Seconds in which a final bar is stored, without faults.
+_WRITER_SECONDS: Final = 6.0
 
 
 class FeedTruth:
@@ -70,6 +72,24 @@ class FeedTruth:
         prices = [(each.open, each.high, each.low, each.close, each.volume) for each in known]
         if (bar["open"], bar["high"], bar["low"], bar["close"], bar.get("volume")) not in prices:
             self._broken("a final bar is the same everywhere", f"{who} has {bar} of {key} instead of {known}")
+
+    def check_stored_bars(
+        self, stored: Mapping[tuple[str, str, str, datetime], Any], *, all_of_them: bool
+    ) -> None:
+        """Checks the bars of minutes in PostgreSQL; its writer may not have the newest ones yet."""
+        for (key, opened), known in self._bars.items():
+            row = stored.get(("1m", str(self.feed), key, datetime.fromtimestamp(opened, UTC)))
+            bars = [
+                (each.open, each.high, each.low, each.close, each.volume, each.updates)
+                for each in known.values()
+            ]
+            if row is None:
+                if all_of_them and opened + MINUTE < wall_time() - _WRITER_SECONDS:
+                    self._broken("a final bar is stored", f"{self.feed} {key} has {bars}")
+            elif row not in bars:
+                self._broken(
+                    "a final bar is the same everywhere", f"PostgreSQL has {row} of {key} instead of {bars}"
+                )
 
     def lose_data(self) -> None:
         """Notes that Redis lost data."""

@@ -21,6 +21,9 @@ SILENCE_SECONDS: Final = 8.0
 #: Seconds from a venue to an ingest.
 _LINE_SECONDS: Final = (0.001, 0.02)
 
+#: Names of one update, and their mean.
+_COUNTS: Final = (1, 1, 1, 2, 5)
+_NAMES_AT_ONCE: Final = sum(_COUNTS) / len(_COUNTS)
 #: How often symbols end, to begin again at some later update.
 _REMOVED: Final = 0.08
 
@@ -47,6 +50,10 @@ class Venue:
         #: Every quote that an upstream may bring, in JSON.
         self.issued: set[bytes] = set()
         self.lines: dict[Line, None] = {}
+        #: Names that never end.
+        self.lasting: set[str] = set()
+        #: Every price of each name.
+        self.prices: dict[str, set[float]] = {name: set() for name in self.names}
         self._prices = 0
         for name in self.names:
             self._issue(name)
@@ -61,15 +68,17 @@ class Venue:
         """Issues quotes without end."""
         while True:
             await asyncio.sleep(self._chance.expovariate(1 / self._pause))
-            names = self._chance.sample(
-                self.names, min(self._chance.choice((1, 1, 1, 2, 5)), len(self.names))
-            )
+            names = self._chance.sample(self.names, min(self._chance.choice(_COUNTS), len(self.names)))
             gone = []
             if self._chance.random() < _REMOVED:
-                gone = [name for name in names if name in self.quotes]
+                gone = [name for name in names if name in self.quotes and name not in self.lasting]
                 for name in gone:
                     del self.quotes[name]
             self.send(Update([self._issue(name) for name in names if name not in gone], gone))
+
+    def price_at(self, second: float) -> float:
+        """Returns a price that the venue has at about a second of the world."""
+        return _price(len(self.names) + round(second * _NAMES_AT_ONCE / self._pause))
 
     def send(self, update: Update) -> None:
         """Sends an update to every ingest that listens."""
@@ -79,7 +88,8 @@ class Venue:
     def _issue(self, name: str) -> Quote:
         self._prices += 1
         # No two quotes have one price, so that each can be told from all others.
-        made = _MADE[self.feed](name, 100 + self._prices / 100)
+        made = _MADE[self.feed](name, _price(self._prices))
+        self.prices[name].add(_price(self._prices))
         changed: dict[str, str] = {"timestamp": iso_utc(wall_time())}
         if self._chance.random() < 0.02:
             changed["name"] = f"{name} of {self._prices}"
@@ -89,6 +99,11 @@ class Venue:
         self.quotes[name] = quote
         self.issued.add(msgspec.json.encode(quote))
         return quote
+
+
+def _price(number: int) -> float:
+    """Returns the price of a venue's quote by its number."""
+    return 100 + number / 100
 
 
 class Line:

@@ -13,11 +13,14 @@ from msgspec import Struct
 from quotecast.market.feeds import Feed
 from quotecast.settings.plans import delayed_prefix
 from world import clock, programs
-from world.client import EVENTS, Frontend
+from world.alerts import Alerts
+from world.client import ALL_FEEDS, EVENTS, FeedCopy, Frontend
 from world.clock import PROCESS
+from world.keys import SMALL_LIMIT, Death, Keys
 from world.loop import Host, Process, WorldLoop
 from world.network import Network
-from world.reader import Reader
+from world.postgres_server import PostgresServer
+from world.reader import LIMIT, Reader
 from world.redis_data import Data
 from world.redis_server import RedisServer
 from world.truth import FeedTruth
@@ -29,6 +32,12 @@ _NOTATIONS: Final = (
     "quotecast.v1.rows",
     "quotecast.v1.json.deflate",
 )
+#: How many readers have an API key.
+_WITH_KEY: Final = 0.6
+#: How many pages and readers see delayed quotes, where there are any.
+_LATE: Final = 0.25
+#: How many pages have one socket for all feeds.
+_OF_ALL: Final = 0.25
 _INTERVALS: Final = (100, 250, 500, 1000, 5000)
 
 Program = Callable[[], Coroutine[Any, Any, None]]
@@ -113,6 +122,10 @@ class World:
         programs.prepare(self.venues, self.note)
         self.settings = programs.settings_of(size.feeds, size.delay_seconds)
         self.redis = RedisServer()
+        self.postgres = PostgresServer()
+        self.alerts = Alerts(self.venues.values(), random.Random(chance.random()), self.break_promise)
+        self.alerts.store(self.postgres.tables)
+        self.keys = Keys(self.postgres.tables, random.Random(chance.random()), self.break_promise)
         self.truths: dict[tuple[str, Feed], FeedTruth] = {}
         for prefix in (self.settings.redis_prefix, delayed_prefix(self.settings)):
             for feed in size.feeds:
@@ -126,6 +139,8 @@ class World:
         self.redis.observers.append(self._observe)
         self.frontends: list[Frontend] = []
         self.readers: list[Reader] = []
+        #: The workers that were killed.
+        self.deaths: list[Death] = []
         #: What a replica of Redis had at the last copy.
         self.replica: Data | None = None
 
@@ -142,6 +157,7 @@ class World:
     def build(self) -> None:
         """Starts every process."""
         self.add("redis", self._run_redis)
+        self.add("postgres", self._run_postgres)
         for number in (1, 2):
             self.add(f"ingest-{number}", partial(programs.run_ingest, self.settings))
         workers = [f"worker-{number + 1}" for number in range(self.size.workers)]
@@ -164,8 +180,16 @@ class World:
         for truth in self.truths.values():
             truth.clocks_are_right = False
 
+    async def revoke_key(self) -> None:
+        """Revokes the key of a reader when no transaction writes."""
+        while self.postgres.turn.locked():  # noqa: ASYNC110 - a killed server releases nothing
+            await asyncio.sleep(0.05)
+        self.keys.revoke(self.postgres.tables)
+
     def rest(self) -> None:
-        """Lets no venue change any more."""
+        """Lets no venue change any more, and no reader ask."""
+        for reader in self.readers:
+            self._tasks[reader.host.name].cancel()
         for task in self._venues_run:
             task.cancel()
 
@@ -186,50 +210,82 @@ class World:
         for reader in self.readers:
             reader.check_limit(workers)
 
+    def check_alerts(self, *, is_calm: bool, is_state_kept: bool) -> None:
+        """Checks the events of alerts."""
+        self.alerts.check(self.postgres.tables, is_calm=is_calm, is_state_kept=is_state_kept)
+
+    def check_stored_bars(self, *, is_state_kept: bool) -> None:
+        """Checks the final bars in PostgreSQL."""
+        for (prefix, _), truth in self.truths.items():
+            if prefix == self.settings.redis_prefix:
+                truth.check_stored_bars(self.postgres.tables.bars, all_of_them=is_state_kept)
+
+    def check_keys(self, *, healed: float, are_counts_kept: bool) -> None:
+        """Checks what keys used, and the end of a revoked one."""
+        self.keys.check(self.postgres.tables, self.deaths, healed=healed, are_counts_kept=are_counts_kept)
+
     def _check_page(self, frontend: Frontend) -> None:
-        feed = frontend.truth.feed
-        quotes = {key: msgspec.to_builtins(quote) for key, quote in self.venues[feed].quotes.items()}
-        # A name that had no quote when the page connected was rejected.
-        listed = frontend.copy.listed
-        expected = {key: item for key, item in quotes.items() if listed == "all" or key in listed}
-        if frontend.copy.quotes != expected:
-            self.break_promise("equal again", f"{frontend.name} of {feed}: {frontend.difference(expected)}")
-        if frontend.state != "live":
-            self.break_promise("live again", f"{frontend.name} of {feed} is {frontend.state}")
+        for each in frontend.copies.values():
+            feed = each.truth.feed
+            quotes = {key: msgspec.to_builtins(quote) for key, quote in self.venues[feed].quotes.items()}
+            # A name that had no quote when the page connected was rejected.
+            listed = each.copy.listed
+            expected = {key: item for key, item in quotes.items() if listed == "all" or key in listed}
+            if each.copy.quotes != expected:
+                self.break_promise("equal again", f"{each.name} of {feed}: {each.difference(expected)}")
+            if each.state != "live":
+                self.break_promise("live again", f"{each.name} of {feed} is {each.state}")
 
     def _add_frontend(self, number: int, workers: list[str], edges: list[str]) -> None:
         chance = random.Random(self.chance.random())
-        feed = chance.choice([*self.venues])
-        late = self.size.delay_seconds > 0 and chance.random() < 0.25
-        prefix = delayed_prefix(self.settings) if late else self.settings.redis_prefix
-        names = self.venues[feed].names
+        late = self.size.delay_seconds > 0 and chance.random() < _LATE
         notation = chance.choice(_NOTATIONS if late else (*_NOTATIONS, EVENTS))
-        few, one = chance.sample(names, min(len(names), 5)), chance.choice(names)
+        of_all = notation != EVENTS and chance.random() < _OF_ALL
+        feeds = [*self.venues] if of_all else [chance.choice([*self.venues])]
+        name = f"page-{number + 1}"
+        bars = {"bars": "1m"} if chance.random() < 0.5 else {}
+        prefix = delayed_prefix(self.settings) if late else self.settings.redis_prefix
+        path = f"/api/{'sse' if notation == EVENTS else 'ws'}/{feeds[0].spec.name}"
         frontend = Frontend(
-            feed,
-            self.truths[prefix, feed],
+            [
+                FeedCopy(
+                    self.truths[prefix, feed],
+                    {"symbols": self._symbols(feed, chance), **bars},
+                    name,
+                    self.break_promise,
+                )
+                for feed in feeds
+            ],
             workers if late else chance.choice([workers, workers, edges or workers, workers + edges]),
-            f"{'/late' if late else ''}/api/{'sse' if notation == EVENTS else 'ws'}/{feed.spec.name}",
-            symbols=chance.choice(["all", ",".join(few), one]),
+            ALL_FEEDS if of_all else path,
             interval=chance.choice(_INTERVALS),
             notation=notation,
-            bars=chance.random() < 0.5,
             chance=chance,
             broken=self.break_promise,
-            name=f"page-{number + 1}",
+            name=name,
+            key=self.keys.make("late").text if late else "",
         )
         frontend.is_late = late
         self.frontends.append(frontend)
-        self.add(frontend.name, frontend.run)
+        self.add(name, frontend.run)
+
+    def _symbols(self, feed: Feed, chance: random.Random) -> str:
+        names = self.venues[feed].names
+        few, one = chance.sample(names, min(len(names), 5)), chance.choice(names)
+        return chance.choice(["all", ",".join(few), one])
 
     def _add_reader(self, number: int, workers: list[str]) -> None:
         chance = random.Random(self.chance.random())
         feed = chance.choice([*self.venues])
         name = f"reader-{number + 1}"
+        late = self.size.delay_seconds > 0 and chance.random() < _LATE
+        plan = "late" if late else "small" if chance.random() < _WITH_KEY else ""
+        key = self.keys.make(plan) if plan else None
+        prefix = delayed_prefix(self.settings) if late else self.settings.redis_prefix
         self.hosts[name] = self._host(name)
         reader = Reader(
             feed,
-            self.truths[self.settings.redis_prefix, feed],
+            self.truths[prefix, feed],
             workers,
             self.network,
             self._running,
@@ -237,7 +293,12 @@ class World:
             chance=chance,
             broken=self.break_promise,
             host=self.hosts[name],
+            key=key.text if key else "",
+            limit=SMALL_LIMIT if plan == "small" else LIMIT,
+            hub=f"{feed}{'-delayed' if late else ''}",
         )
+        if key:
+            self.keys.follow(reader, key)
         self.readers.append(reader)
         self.add(name, reader.run)
 
@@ -276,6 +337,8 @@ class World:
     def kill(self, name: str, *, silently: bool = False) -> None:
         """Kills a process; silently if its machine loses power."""
         process = self.processes[name]
+        if name.startswith("worker"):
+            self.deaths.append(Death(name, self.loop.now))
         process.kill()
         self.hosts[name].has_power = not silently
         self.network.end(process, silently=silently)
@@ -287,6 +350,14 @@ class World:
     async def _run_redis(self) -> None:
         await self.loop.create_server(self.redis.connection, "redis", 6379)
         await asyncio.Event().wait()
+
+    async def _run_postgres(self) -> None:
+        port = programs.DATABASE_PORT
+        server = await self.loop.create_server(self.postgres.connection, "postgres", port)
+        try:
+            await asyncio.Event().wait()
+        finally:
+            server.close()
 
     def _observe(self, channel: bytes, payload: bytes) -> None:
         prefix, _, rest = channel.decode().partition(":{")

@@ -1,0 +1,102 @@
+"""API keys of a world: their plans, a revocation, and the check of what they used."""
+
+import random
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Final, NamedTuple
+
+import msgspec
+from msgspec.structs import replace
+
+from quotecast.access.key_text import digest, key_text
+from quotecast.access.plans import Plan
+from world.clock import wall_time
+from world.postgres_data import KeyRow, Tables
+from world.reader import Reader
+from world.truth import Break
+
+#: Requests of a small plan in a minute.
+SMALL_LIMIT: Final = 20
+PLANS: Final = {
+    "late": Plan(freshness="delayed"),
+    "small": Plan(requests={"market": SMALL_LIMIT, "crypto": SMALL_LIMIT, "doviz": SMALL_LIMIT}),
+}
+_SECRET_BYTES: Final = 21
+#: Seconds of answers that a worker may lose from its counts when it dies: a roll-up and two attempts.
+_LOST_SECONDS: Final = 8.0
+
+
+class WorldKey(NamedTuple):
+    """A key as its holder has it."""
+
+    id: str
+    text: str
+
+
+class Death(NamedTuple):
+    """The second of the world in which a worker was killed."""
+
+    worker: str
+    at: float
+
+
+class Keys:
+    """The keys of a world, and those who use them."""
+
+    def __init__(self, tables: Tables, chance: random.Random, broken: Break) -> None:
+        self._chance = chance
+        self._broken = broken
+        self._tables = tables
+        self._users: dict[str, Reader] = {}
+        self._revoked = ""
+        for name, plan in PLANS.items():
+            tables.plans[name] = msgspec.json.encode(plan).decode()
+
+    def make(self, plan: str) -> WorldKey:
+        """Stores a key with a plan before the world begins."""
+        key_id, secret = self._chance.randbytes(12).hex(), "x" + self._chance.randbytes(_SECRET_BYTES).hex()
+        now = datetime.fromtimestamp(wall_time(), UTC)
+        self._tables.api_keys[key_id] = KeyRow(
+            id=key_id, secret_hash=digest(secret), created_at=now, plan=plan
+        )
+        return WorldKey(key_id, key_text(key_id, secret))
+
+    def follow(self, reader: Reader, key: WorldKey) -> None:
+        """Remembers who uses a key."""
+        self._users[key.id] = reader
+
+    def revoke(self, tables: Tables) -> None:
+        """Revokes the key of one reader, as its owner does; nobody writes meanwhile."""
+        if not self._users:
+            return
+        self._revoked = self._chance.choice([*self._users])
+        now = datetime.fromtimestamp(wall_time(), UTC)
+        tables.api_keys[self._revoked] = replace(tables.api_keys[self._revoked], revoked_at=now)
+        tables.key_changes[True] += 1
+
+    def check(self, tables: Tables, deaths: Sequence[Death], *, healed: float, are_counts_kept: bool) -> None:
+        """Checks the revocation, and the usage of each key; `healed` is when the last fault was over."""
+        for key_id, reader in self._users.items():
+            used = sum(row[0] for (owner, _), row in tables.api_key_usage.items() if owner == key_id)
+            what = f"{reader.host.name} asked {reader.asked} times, {used} are counted"
+            if used > reader.asked:
+                self._broken("a request counts once", what)
+            # Wrong keys are counted for no key, and many of them are refused with 429.
+            uncounted = {401, 429, 503} if key_id == self._revoked else {503}
+            counted = [each for each in reader.answers if each.status not in uncounted]
+            lost = [
+                each
+                for each in counted
+                if any(
+                    death.worker == each.server and death.at - _LOST_SECONDS < each.at <= death.at
+                    for death in deaths
+                )
+            ]
+            if are_counts_kept and used < len(counted) - len(lost):
+                self._broken(
+                    "requests are counted", f"{what}, {len(counted)} answered, {len(lost)} may be lost"
+                )
+            if key_id == self._revoked:
+                late = [each for each in reader.answers if each.at > healed and each.status in {200, 304}]
+                if late:
+                    self._broken("a revoked key ends", f"{reader.host.name} got {late}")

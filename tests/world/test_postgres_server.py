@@ -1,0 +1,192 @@
+"""The PostgreSQL of simulated worlds answers the service's statements as a real one does."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+from datetime import UTC, date, datetime, timedelta
+from functools import partial
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import asyncpg
+import pytest
+
+from quotecast.access import storage as key_storage
+from quotecast.access import usage_storage
+from quotecast.access.usage import Taken
+from quotecast.access.usage_storage import UsageBatch, Used
+from quotecast.alerts import storage as alert_storage
+from quotecast.database.database import Database
+from quotecast.history import storage as bar_storage
+from quotecast.history.reader import StoredBars
+from quotecast.history.recall import recall
+from quotecast.market.calendars import AroundTheClock
+from quotecast.market.crossings import NO_CROSSING, Crossing, CrossingId
+from quotecast.market.feeds import Feed
+from quotecast.market.own_bars import Closing, OwnBar
+from world.postgres_data import Alert, KeyRow
+from world.postgres_server import PostgresServer
+
+NOW = datetime.now(UTC).replace(microsecond=0)
+SECONDS = int(NOW.timestamp())
+USER = "a" * 24
+DAY = date(2026, 11, 26)
+
+
+def alert(number: int, threshold: float, **choices: Any) -> Alert:
+    return Alert(
+        id=f"{number:024x}",
+        user_id=USER,
+        kind="crypto",
+        ticker="BTC/USDT",
+        threshold=threshold,
+        armed_at=NOW - timedelta(minutes=1),
+        **choices,
+    )
+
+
+ALERTS = [
+    alert(1, 100.0),
+    alert(2, 100.0, repeats=True),
+    alert(3, 99.0, direction="down", repeats=True),
+    alert(4, 103.0),
+    alert(5, 1.0, measure="5m"),
+    alert(6, 100.5, active=False),
+    alert(7, 100.0, repeats=True, events=alert_storage.EVENTS_OF_ALERT - 1),
+]
+KEY = KeyRow(id="b" * 24, secret_hash="c" * 64, created_at=NOW)
+
+
+@pytest.fixture
+async def real(accounts_url: str) -> AsyncIterator[Database]:
+    """A database on a real server, with the alerts and the key."""
+    connection = await asyncpg.connect(accounts_url)
+    await connection.execute(
+        "INSERT INTO users (id, name, email, password_hash, created_at) VALUES ($1, 'a', 'a@b.c', '', now())",
+        USER,
+    )
+    for row in [*ALERTS, KEY]:
+        table = "alerts" if isinstance(row, Alert) else "api_keys"
+        names = row.__struct_fields__
+        places = ", ".join(f"${number + 1}" for number in range(len(names)))
+        values = [getattr(row, name) for name in names]
+        text = f"INSERT INTO {table} ({', '.join(names)}) VALUES ({places})"  # noqa: S608 - names of ours
+        await connection.execute(text, *values)
+    await connection.close()
+    async with Database(accounts_url, pool_size=2) as database:
+        yield database
+
+
+@contextlib.asynccontextmanager
+async def served(server: PostgresServer, **options: Any) -> AsyncIterator[Database]:
+    """Gives a database on a simulated server, with the service's own driver."""
+    listener = await asyncio.get_running_loop().create_server(server.connection, "127.0.0.1", 0)
+    port = listener.sockets[0].getsockname()[1]
+    url = f"postgresql://quotecast@127.0.0.1:{port}/quotecast?sslmode=disable"
+    async with listener, Database(url, pool_size=2, **options) as database:
+        yield database
+
+
+@pytest.fixture
+async def simulated() -> AsyncIterator[Database]:
+    """The same on a simulated server."""
+    server = PostgresServer()
+    server.tables.alerts = {each.id: each for each in ALERTS}
+    server.tables.api_keys = {KEY.id: KEY}
+    async with served(server) as database:
+        yield database
+
+
+def crossing(number: int, before: float, value: float, **changes: Any) -> Crossing:
+    at = SECONDS + number
+    return Crossing(
+        at * 1000, abs(number), "BTC/USDT", changes.get("measure", "price"), before, value, value, float(at)
+    )
+
+
+async def story_of_alerts(database: Database) -> list[Any]:
+    """Crossings up and down, twice, of another measure, and with the wrong place to begin."""
+    found: list[Any] = []
+
+    async def write(after: CrossingId, *crossings: Crossing) -> None:
+        work = partial(alert_storage.write, feed=Feed.CRYPTO, after=after, crossings=crossings)
+        written = await database.session(work)
+        found.append((written.last, written.events, sorted(written.users)))
+
+    async def look() -> None:
+        found.append(await database.session(alert_storage.changes))
+        found.append(await database.session(partial(alert_storage.levels, kind="crypto")))
+        found.append(await database.session(partial(alert_storage.last_written, feed=Feed.CRYPTO)))
+
+    first = [crossing(1, 99.5, 101.0), crossing(2, 101.0, 98.0)]
+    await look()
+    await write(NO_CROSSING, *first)
+    await look()
+    await write(NO_CROSSING, *first)
+    await write(first[-1].id, crossing(3, 98.0, 101.0), crossing(4, 0.5, 1.5, measure="5m"))
+    await look()
+    early = crossing(-100, 102.0, 104.0)
+    await write(CrossingId((SECONDS + 4) * 1000, 4), early)
+    await write(early.id, crossing(8000, 102.0, 104.0))
+    await look()
+    return found
+
+
+async def story_of_usage(database: Database) -> list[Any]:
+    """A batch that comes twice, an older one, an unknown key, a second day, and a deletion."""
+    found: list[Any] = []
+
+    async def run(work: Callable[[Any], Awaitable[Any]]) -> None:
+        found.append(await database.session(work))
+
+    def batch(number: int, *used: Used) -> Callable[[Any], Awaitable[Any]]:
+        return partial(_status_of_usage, batch=UsageBatch("worker", number, list(used)))
+
+    used = Used(KEY.id, DAY, Taken(1, 2, 3, 4, 5))
+    for each in (2, 2, 1, 3):
+        await run(batch(each, used, Used("d" * 24, DAY, used.counts)))
+    await run(batch(4, Used(KEY.id, DAY - timedelta(days=500), used.counts)))
+    await run(partial(usage_storage.delete_before, day=DAY - timedelta(days=400)))
+    await run(key_storage.number_of_changes)
+    await run(partial(key_storage.known_keys, ids=[KEY.id, "e" * 24]))
+    await run(key_storage.known_plans)
+    return found
+
+
+async def _status_of_usage(connection: Any, batch: UsageBatch) -> None:
+    await usage_storage.add(connection, batch)
+
+
+async def story_of_bars(database: Database) -> list[Any]:
+    """Two minutes, one of them twice, and what a leader recalls of them."""
+    found: list[Any] = []
+    minute = SECONDS // 3600 * 3600 - 3600
+
+    def closing(number: int) -> Closing:
+        opened = minute + 60 * number
+        bar = OwnBar(opened, 1.0 + number, 2.0, 0.5, 1.5, None if number else 10.0, 3)
+        return Closing(opened + 60, {"1m": {"BTC/USDT": bar, "ETH/USDT": bar}}, {})
+
+    async def write(after: int, *closings: Closing) -> None:
+        work = partial(bar_storage.write, series="crypto", after=after, closings=closings)
+        found.append(await database.session(work))
+
+    await write(0, closing(0))
+    await write(0, closing(1))
+    await write(minute + 60, closing(1))
+    found.append(await database.session(partial(bar_storage.written_through, series="crypto")))
+    found.append(await database.session(partial(bar_storage.written_through, series="stocks")))
+    span = [datetime.fromtimestamp(each, UTC) for each in (minute, minute + 120)]
+    found.append(await StoredBars(database).read("crypto", ["ETH/USDT", "NO/USDT"], "1m", *span))
+    found.append(
+        await recall(database, series="crypto", calendar=AroundTheClock(ZoneInfo("UTC")), now=SECONDS)
+    )
+    found.append(await database.session(partial(bar_storage.expired_partitions, days={"1m": 7})))
+    return found
+
+
+@pytest.mark.parametrize("story", [story_of_alerts, story_of_usage, story_of_bars])
+async def test_both_servers_answer_alike(
+    story: Callable[[Database], Awaitable[list[Any]]], real: Database, simulated: Database
+) -> None:
+    assert await story(simulated) == await story(real)
