@@ -1,11 +1,12 @@
 """The ingest, PostgreSQL and Redis die while prices cross the thresholds of alerts, under the load.
 
+Simulated worlds play all other faults of these; here are the hardest ones, on real processes.
+
 Two alerts that repeat wait at each threshold, one for each direction, and no price ever equals it. So the
 events of a threshold go up and down in turn: one too few or too many makes two of one direction meet.
 """
 
 import asyncio
-import signal
 import time
 from collections import defaultdict
 from collections.abc import Iterator
@@ -13,7 +14,6 @@ from typing import Any, Final
 
 import asyncpg
 import pytest
-import redis
 
 from quotecast.bus.base import Snapshot
 from quotecast.bus.redis import RedisBus
@@ -117,46 +117,6 @@ def test_the_ingest_dies_while_prices_cross(watched: Whole, figures: Figures) ->
         wait_for_events(watched, EVENTS)
         watched.ingests.pop().kill()
         watched.start_ingest()
-        check_events(watched, figures)
-
-
-def test_the_ingest_freezes_while_prices_cross(watched: Whole, figures: Figures) -> None:
-    """A standby leads; the first one finds that out when it goes on."""
-    with watched.under_load():
-        frozen = watched.ingests.pop()
-        frozen.send_signal(signal.SIGSTOP)
-        watched.start_ingest()
-        wait_for_events(watched, EVENTS)
-        frozen.send_signal(signal.SIGCONT)
-        wait_for_events(watched, EVENTS)
-        frozen.kill()
-        check_events(watched, figures)
-
-
-@pytest.mark.parametrize("how", ["killed", "frozen"])
-def test_postgres_is_away_while_prices_cross(watched: Whole, figures: Figures, how: str) -> None:
-    """Crossings wait in Redis, across a restart of the ingest: that one has the copy of the thresholds."""
-    with watched.under_load():
-        if how == "killed":
-            watched.postgres.kill()
-        else:
-            watched.postgres.freeze()
-        time.sleep(5)
-        watched.ingests.pop().kill()
-        watched.start_ingest()
-        time.sleep(5)
-        if how == "killed":
-            watched.postgres.start()
-        else:
-            watched.postgres.thaw()
-        check_events(watched, figures)
-
-
-def test_redis_forgets_while_prices_cross(watched: Whole, figures: Figures) -> None:
-    with watched.under_load(), redis.Redis.from_url(watched.redis.url) as client:
-        for _ in range(5):
-            client.flushall()
-            time.sleep(1)
         check_events(watched, figures)
 
 

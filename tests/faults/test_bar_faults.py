@@ -1,4 +1,7 @@
-"""The recorder of bars, PostgreSQL and Redis die, freeze and forget while minutes end, under the load."""
+"""The recorder of bars, PostgreSQL and Redis die and forget while minutes end, under the load.
+
+Simulated worlds play single faults of PostgreSQL and Redis; here are those of several at once.
+"""
 
 import time
 from collections.abc import Iterator
@@ -67,46 +70,6 @@ def test_the_ingest_dies_while_a_minute_ends(whole: Whole, bars: BarListener, fi
         whole.ingests.pop().kill()
         wait_for_minute(5)
         whole.start_ingest()
-        check_bars(whole, bars, figures)
-
-
-@pytest.mark.minutes
-@pytest.mark.parametrize("how", ["killed", "frozen"])
-def test_postgres_is_away_while_a_minute_ends(
-    whole: Whole, bars: BarListener, figures: Figures, how: str
-) -> None:
-    with whole.under_load():
-        wait_for_minute(BEGINS_AT)
-        if how == "killed":
-            whole.postgres.kill()
-        else:
-            whole.postgres.freeze()
-        wait_for_minute(10)
-        if how == "killed":
-            whole.postgres.start()
-        else:
-            whole.postgres.thaw()
-        check_bars(whole, bars, figures)
-
-
-@pytest.mark.minutes
-def test_redis_forgets_while_a_minute_ends(whole: Whole, bars: BarListener, figures: Figures) -> None:
-    with whole.under_load(), redis.Redis.from_url(whole.redis.url) as client:
-        wait_for_minute(BEGINS_AT)
-        for _ in range(10):
-            client.flushall()
-            time.sleep(1)
-        check_bars(whole, bars, figures)
-
-
-@pytest.mark.minutes
-def test_redis_dies_while_a_minute_ends(whole: Whole, bars: BarListener, figures: Figures) -> None:
-    with whole.under_load():
-        wait_for_minute(BEGINS_AT)
-        whole.redis.kill()
-        (whole.redis.socket.parent / "dump.rdb").unlink(missing_ok=True)
-        wait_for_minute(10)
-        whole.redis.start()
         check_bars(whole, bars, figures)
 
 
