@@ -42,10 +42,11 @@ class Clients:
         self.address_of = address_of
         self._per_address = per_address
         self._by_address: Counter[str] = Counter()
-        self._clients: set[Client] = set()
+        #: In the order in which they came.
+        self._clients: dict[Client, None] = {}
         #: Returns the present rights of the key of a grant; None for a key that ended.
         self.present_grant: Callable[[Grant], Grant | None] = lambda grant: grant
-        self._by_key: defaultdict[str, set[Client]] = defaultdict(set)
+        self._by_key: defaultdict[str, dict[Client, None]] = defaultdict(dict)
         #: Open connections.
         self.sockets: Counter[Kind] = Counter()
         #: Accepted connections.
@@ -82,9 +83,9 @@ class Clients:
             await client.send_farewell(self.retry_range(client))
             await self._close(client, CloseCode.SERVICE_RESTART)
             return
-        self._clients.add(client)
+        self._clients[client] = None
         if client.key_id is not None:
-            self._by_key[client.key_id].add(client)
+            self._by_key[client.key_id][client] = None
         self.sockets[client.kind] += 1
         try:
             self._check_rights(client)
@@ -101,7 +102,7 @@ class Clients:
             await self._close(client, client.code)
         finally:
             client.leave()
-            self._clients.remove(client)
+            del self._clients[client]
             self._forget_key(client)
             self.sockets[client.kind] -= 1
 
@@ -132,7 +133,7 @@ class Clients:
 
     def _forget_key(self, client: Client) -> None:
         if client.key_id is not None:
-            self._by_key[client.key_id].discard(client)
+            self._by_key[client.key_id].pop(client, None)
             if not self._by_key[client.key_id]:
                 del self._by_key[client.key_id]
 

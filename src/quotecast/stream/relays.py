@@ -54,7 +54,8 @@ class Relays:
         self._bus = bus
         self._secret = secret.encode()
         self._clock = clock
-        self._readers: set[_Reader] = set()
+        #: In the order in which they came.
+        self._readers: dict[_Reader, None] = {}
         self._states = {feed: _Shared(bus, feed) for feed in Feed}
         #: When a relay's report of each feed was last checked.
         self._checked_at: dict[Feed, float] = {}
@@ -90,7 +91,7 @@ class Relays:
         await send({"type": "websocket.accept", "subprotocol": relay_wire.SUBPROTOCOL, "headers": []})
         reader = _Reader(feeds, scope["extensions"][WRITER], asyncio.current_task())
         address = scope["client"][0]
-        self._readers.add(reader)
+        self._readers[reader] = None
         log.info("relay connected", address=address, feeds=",".join(sorted(feeds)))
         try:
             while (event := await receive())["type"] == "websocket.receive":
@@ -104,7 +105,7 @@ class Relays:
             send(_close(CloseCode.SERVICE_RESTART))
             raise
         finally:
-            self._readers.discard(reader)
+            self._readers.pop(reader, None)
             log.info("relay left", address=address)
 
     def drain(self) -> None:
