@@ -2,8 +2,9 @@
 
 import gc
 import os
+import signal
 import traceback
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -24,16 +25,25 @@ def play_one(seed: int, chosen: Sequence[Fault] | None, count: int) -> Outcome:
     return _outcome(_start(seed, chosen, count))
 
 
-def play_all(seeds: Iterable[int], count: int) -> Iterator[Outcome]:
-    """Plays worlds, one on each core at once; yields their outcomes in the order of the seeds."""
+def play_all(seeds: Iterable[int], count: int) -> Generator[Outcome, None, None]:
+    """Plays worlds, one on each core at once; yields their outcomes in the order of the seeds.
+
+    To close the generator is to end the worlds that run.
+    """
     running: list[_Child] = []
     at_once = min(os.cpu_count() or 1, 8)
-    for seed in seeds:
-        running.append(_start(seed, None, count))
-        if len(running) >= at_once:
+    try:
+        for seed in seeds:
+            running.append(_start(seed, None, count))
+            if len(running) >= at_once:
+                yield _outcome(running.pop(0))
+        while running:
             yield _outcome(running.pop(0))
-    for child in running:
-        yield _outcome(child)
+    finally:
+        for child in running:
+            os.kill(child.pid, signal.SIGKILL)
+            os.close(child.reader)
+            os.waitpid(child.pid, 0)
 
 
 def _start(seed: int, chosen: Sequence[Fault] | None, count: int) -> _Child:
@@ -42,6 +52,7 @@ def _start(seed: int, chosen: Sequence[Fault] | None, count: int) -> _Child:
     if pid:
         os.close(writer)
         return _Child(pid, reader, seed)
+    os.close(reader)  # so that a child without its parent ends
     gc.disable()  # a world is short, and what killed processes held must not be collected
     try:
         outcome = play(seed, chosen, count=count)

@@ -3,7 +3,7 @@
 import argparse
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -34,13 +34,13 @@ def main() -> int:
         sys.stdout.write("\n".join(map(str, outcome.trace)) + "\n")
         if arguments.picture:
             arguments.picture.write_text(drawn(outcome), "utf-8")
-        return _report([outcome], arguments.faults)
+        return _report((each for each in [outcome]), arguments.faults)
     count = arguments.seeds if arguments.minutes is None else sys.maxsize
     seeds = range(arguments.first, arguments.first + count)
     return _report(play_all(seeds, arguments.faults), arguments.faults, minutes=arguments.minutes)
 
 
-def _report(outcomes: Iterable[Outcome], count: int, *, minutes: float | None = None) -> int:
+def _report(outcomes: Generator[Outcome, None, None], count: int, *, minutes: float | None = None) -> int:
     """Prints the first world that broke a promise, shortened, and the sums of all."""
     began = time.monotonic()
     worlds = frames = 0
@@ -57,6 +57,7 @@ def _report(outcomes: Iterable[Outcome], count: int, *, minutes: float | None = 
             sys.stderr.write(f"{worlds} worlds hold, {seconds / 3600:.1f} hours\n")
         if minutes is not None and time.monotonic() - began > 60 * minutes:
             break
+    outcomes.close()
     took = time.monotonic() - began
     sys.stdout.write(
         f"{worlds} worlds, {seconds / 3600:.1f} hours in {took:.0f} s, {frames:,} frames checked\n"

@@ -12,7 +12,14 @@ from world.planted import PLANTED
 def run_world(*arguments: str, hash_seed: str = "random") -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONHASHSEED": hash_seed}
     command = [sys.executable, "-m", "world", *arguments]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        command, env=environment, stdout=pipe, stderr=pipe, text=True, start_new_session=True
+    ) as process:
+        out, err = process.communicate()
+    with pytest.raises(ProcessLookupError):  # no world outlives the command
+        os.killpg(process.pid, 0)
+    return subprocess.CompletedProcess(command, process.returncode, out, err)
 
 
 def test_a_seed_plays_the_same_world_each_time() -> None:
