@@ -44,7 +44,9 @@ PLANTED: Final[dict[str, Planted]] = {
         "quotecast.feed.bus_listener", "if self._clock() >= self._check_at:", "if False:"
     ),
     "a mirror takes a state that is older": Planted(
-        "quotecast.feed.mirror", "if same_epoch and snapshot.seq <= mark.seq:", "if False:"
+        "quotecast.feed.mirror",
+        "if snapshot.seq <= (mark.seq if same_epoch else ",
+        "if snapshot.seq <= (-1 if True else ",
     ),
     "a cursor advances before the write": Planted(
         "quotecast.feed.hub",
