@@ -8,7 +8,7 @@ from world import clock, planted
 
 # The order of a set of names, such as a page's list, decides the bytes of a frame.
 if os.environ.get("PYTHONHASHSEED") != "0":
-    os.execve(sys.executable, sys.orig_argv, {**os.environ, "PYTHONHASHSEED": "0"})
+    os.execve(sys.executable, sys.orig_argv, {**os.environ, "PYTHONHASHSEED": "0"})  # noqa: S606 - Python itself
 clock.install()
 # Before the first import of the service.
 early = argparse.ArgumentParser(prog="just world", add_help=False)

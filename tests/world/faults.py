@@ -35,6 +35,7 @@ Kind = Literal[
     "old quotes",
     "newer release",
     "refused rows",
+    "lost answers",
 ]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 
@@ -103,12 +104,14 @@ def _draw_one(world: "World", chance: random.Random, kind: Kind, at: float) -> F
         case "silent venue" | "broken venue" | "old quotes" | "newer release":
             target = chance.choice([name for name in servers if name.startswith("ingest")])
             other = "" if kind == "newer release" else chance.choice([*world.venues])
-        case "empty redis" | "failover" | "refused writes" | "refused rows":
+        case "empty redis" | "failover" | "refused writes" | "refused rows" | "lost answers":
             return _draw_of_stores(chance, kind, at, seconds)
     return Fault(kind, at, seconds, target, other, amount)
 
 
 def _draw_of_stores(chance: random.Random, kind: Kind, at: float, seconds: float) -> Fault:
+    if kind == "lost answers":
+        return Fault(kind, at, seconds, chance.choice(("redis", "postgres")))
     if kind == "refused rows":
         return Fault(kind, at, seconds, "postgres", detail=chance.choice([*REFUSALS]))
     if kind == "refused writes":
@@ -184,6 +187,12 @@ def _upgrade(world: "World", fault: Fault) -> Callable[[], object]:
 def _refuse_rows(world: "World", fault: Fault) -> Callable[[], object]:
     world.postgres.refusal = fault.detail
     return lambda: setattr(world.postgres, "refusal", "")
+
+
+def _lose_answers(world: "World", fault: Fault) -> Callable[[], object]:
+    server = world.redis if fault.target == "redis" else world.postgres
+    server.loses_answers = True
+    return lambda: setattr(server, "loses_answers", False)
 
 
 def _stop(world: "World", fault: Fault) -> Callable[[], object]:
@@ -322,4 +331,5 @@ _STARTS: Final[dict[Kind, _Start]] = {
     "old quotes": _go_back,
     "newer release": _upgrade,
     "refused rows": _refuse_rows,
+    "lost answers": _lose_answers,
 }

@@ -43,6 +43,8 @@ class PostgresServer:
         self.tables = Tables()
         #: The SQLSTATE with which it refuses writes; empty while it takes them.
         self.refusal = ""
+        #: Whether it ends each connection on which it has committed, in place of an answer.
+        self.loses_answers = False
         #: The transaction that writes.
         self.turn = asyncio.Lock()
         self._sessions: set[asyncio.Task[None]] = set()
@@ -209,6 +211,8 @@ class _Session:
     def _end_transaction(self, word: str) -> None:
         if word == "COMMIT" and self._own is not None:
             self._server.tables = self._own.without_temporary()
+            if self._server.loses_answers:
+                raise ConnectionResetError("the answer to a commit is lost")
         self.roll_back()
         self._complete(word)
 

@@ -34,6 +34,8 @@ class RedisServer:
         self.clock = clock
         self.data = Data(clock)
         self.refusal: Refusal | None = None
+        #: Whether it ends each connection on which it has written, in place of an answer.
+        self.loses_answers = False
         #: Addresses whose subscriptions miss every message: delivery is at most once.
         self.unheard: set[str] = set()
         #: Called with each channel and message before the subscribers get it.
@@ -213,7 +215,10 @@ class RedisConnection(asyncio.Protocol):
             answer = self._server.run(words)
         except RedisError as error:
             answer = error
-        self.send(answer)
+        if self._server.loses_answers and name in {b"EVALSHA", *WRITES}:
+            self._transport.abort()
+        else:
+            self.send(answer)
 
 
 def _encoded(value: Any) -> bytes:
