@@ -1,10 +1,13 @@
-"""The leading ingest dies or freezes, and another takes over."""
+"""The leading ingest dies or freezes, and another takes over; it leads on when Redis alone loses its data."""
 
 import signal
 import time
+from typing import Any
 
 import pytest
+import redis
 
+from quotecast.market.feeds import Feed
 from support.runs.figures import Figures
 from support.servers.whole_service import Whole
 from support.stages.standard_load import StandardLoad
@@ -28,6 +31,29 @@ def wait_for_takeover(load: StandardLoad, before: set[str], figures: Figures) ->
     load.until(lambda: before.isdisjoint(each.state.epoch for each in load.listeners), PATIENCE_SECONDS)
     figures.note("new epoch seen", time.time() - at, "a part of the next")
     figures.at_most("taken over", load.until_newer(at + 0.5, PATIENCE_SECONDS) + 0.5, TAKEOVER_SECONDS)
+
+
+def owners(client: Any) -> list[bytes]:
+    """Returns who leads each feed, when each has a leader."""
+    names = [f"quotecast:{{{feed}}}:lease" for feed in Feed]
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not all(found := client.mget(names)):
+        assert time.monotonic() < deadline, "a feed has no leader"
+        time.sleep(0.02)
+    return [*found]
+
+
+@pytest.mark.vital
+def test_the_leader_leads_on_when_redis_has_lost_its_data(standby: Whole, figures: Figures) -> None:
+    """It remembers them; the standby, which asks for the lease more often, does not."""
+    with standby.under_load() as load, redis.Redis.from_url(standby.redis.url) as client:
+        before, worst = owners(client), 0.0
+        for _ in range(3):
+            client.flushall()
+            worst = max(worst, load.until_newer(time.time(), PATIENCE_SECONDS))
+            assert owners(client) == before
+        figures.at_most("healed", worst, TAKEOVER_SECONDS)
+        assert not load.closes
 
 
 @pytest.mark.vital

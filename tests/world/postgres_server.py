@@ -1,9 +1,9 @@
 """A PostgreSQL for worlds: one server with the statements that the service sends, on any event loop.
 
-It speaks protocol 3 with the service's own driver. A statement is a function in `postgres_data`, by its text:
-`test_postgres_server.py` holds each to PostgreSQL. Transactions that write take turns, which PostgreSQL asks
-of the writers of alerts and bars too; one that has not committed is seen by nobody, and ends with its
-connection. What is committed outlasts every process.
+It speaks protocol 3 with the service's own driver. A statement is a function of `postgres_statements` or
+`postgres_bars`, found by its text; `test_postgres_server.py` holds them to PostgreSQL. Transactions that
+write take turns. One that has not committed is seen by nobody, and ends with its connection. What is
+committed outlasts every process.
 """
 
 import asyncio
@@ -180,7 +180,9 @@ class _Session:
         for command in filter(None, map(str.strip, text.split(";"))):
             word = command.split()[0].upper()
             if word in {"COMMIT", "ROLLBACK"}:
-                self._end_transaction("ROLLBACK" if self._has_failed else word)
+                word = "ROLLBACK" if self._has_failed else word
+                self._end_transaction(commits=word == "COMMIT")
+                self._complete(word)
             elif word == "BEGIN":
                 self._is_open = True
                 self._complete(word)
@@ -188,7 +190,7 @@ class _Session:
                 self._set(command.split()[2], int(command.split()[4]) / 1000)
                 self._complete(word)
             elif word == "COPY":
-                await self._begin_copy(command)
+                self._begin_copy(command)
                 return
             else:
                 rows = await self._run(_statement(command), [])
@@ -208,13 +210,12 @@ class _Session:
         elif name == "idle_in_transaction_session_timeout":
             self._idle_seconds = seconds
 
-    def _end_transaction(self, word: str) -> None:
-        if word == "COMMIT" and self._own is not None:
+    def _end_transaction(self, *, commits: bool) -> None:
+        if commits and self._own is not None:
             self._server.tables = self._own.without_temporary()
             if self._server.loses_answers:
                 raise ConnectionResetError("the answer to a commit is lost")
         self.roll_back()
-        self._complete(word)
 
     async def _run(self, statement: Statement, values: Sequence[Any]) -> list[Any]:
         if self._has_failed:
@@ -227,7 +228,7 @@ class _Session:
         tables.now = datetime.fromtimestamp(self._server.clock(), UTC)
         rows = list(statement.run(tables, *values))
         if statement.writes and not self._is_open:
-            self._end_transaction("COMMIT")
+            self._end_transaction(commits=True)
         return rows
 
     async def _take_turn(self) -> None:
@@ -264,7 +265,7 @@ class _Session:
         self._bound = statement, values
         self._send(b"2")
 
-    async def _begin_copy(self, command: str) -> None:
+    def _begin_copy(self, command: str) -> None:
         self._bound = _statement(command), []
         self._copied = b""
         self._send(b"G", struct.pack("!bh", 1, 0))
