@@ -128,7 +128,7 @@ async def account_service(
             tokens=Tokens([SECRET], lifetime_seconds=7 * 86_400, clock=clock),
             passwords=passwords,
             logins=LoginWindow(LocalLimits(900), SECRET),
-            keys=KeyAccess(database, SharedAccess("redis://127.0.0.1:1", "test"), plans),
+            keys=KeyAccess(database, SharedAccess("redis://127.0.0.1:1", "test"), plans, wall_clock=clock),
             address_of=identify_by_address(SETTINGS.trusted_proxies),
         )
         made = services(other.pop("mirrors", None) or full_mirrors(), accounts=accounts, **other)

@@ -28,7 +28,7 @@ ENDED_SECONDS: Final = 60.0
 class KeyAccess:
     """Finds keys and tickets, and counts the sockets of keys.
 
-    `plans` are those of the file. `clock` gives monotonic seconds.
+    `plans` are those of the file. `clock` gives monotonic seconds, `wall_clock` Unix time.
     """
 
     def __init__(
@@ -38,8 +38,9 @@ class KeyAccess:
         plans: Mapping[str, Plan],
         *,
         clock: Callable[[], float] = time.monotonic,
+        wall_clock: Callable[[], float] = time.time,
     ) -> None:
-        self.book = KeyBook(database, plans, clock=clock, wall_clock=time.time)
+        self.book = KeyBook(database, plans, clock=clock, wall_clock=wall_clock)
         self._clock = clock
         self._ended: dict[str, float] = {}
         self._away_until = float("-inf")
