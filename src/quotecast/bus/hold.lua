@@ -7,7 +7,8 @@ local holder = redis.call('GET', KEYS[1])
 if holder and holder ~= ARGV[1] then
   return 0
 end
-if not holder and ARGV[3] == 'heir' and redis.call('EXISTS', KEYS[2]) == 0 then
+-- A state of another type is one too: whoever leads replaces it.
+if not holder and ARGV[3] == 'heir' and not redis.pcall('HGET', KEYS[2], 'epoch') then
   return -1
 end
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])

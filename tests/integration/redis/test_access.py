@@ -84,6 +84,7 @@ def writes(bus: RedisBus) -> Mapping[str, Any]:
     entries = {"AAPL": StoredQuote(2, 1, stock())}
     memory = Memory([made_closing(120)], [CROSSING])
     return {
+        "take_over": lambda: bus.take_over(STOCKS, "me", 60_000),
         "hold": lambda: bus.hold(STOCKS, "me", 60_000),
         "begin": lambda: bus.begin("me", state_of([stock()]), memory),
         "publish": lambda: bus.publish("me", BATCH, entries, {"AAPL": {}}, [CROSSING]),
