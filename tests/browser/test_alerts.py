@@ -116,7 +116,7 @@ def add_ladder(page: Page, service: Service) -> None:
     """
     with client(page, service) as http:
         quote = http.get("/api/crypto/quotes/BTC-USDT").json()
-        steps = [1.6**power / 10_000 for power in range(11)]
+        steps = [2**power / 100_000 for power in range(11)]
         for step in [*steps, *(-step for step in steps)]:
             threshold = round(quote["price"] * (1 + step), 4)
             for condition in ("above", "below"):
