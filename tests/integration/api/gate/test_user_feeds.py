@@ -142,7 +142,11 @@ def test_the_end_of_a_session_ends_its_feeds_on_every_worker(service: Service, l
             error, code = ended(client)
             assert (error["detail"], code) == ("The session of this user ended; connect again", 4452)
         assert ended(stack.enter_context(service.feed(f"{FEED}&ticket={ticket}")))[1] == 4452
-        assert ended(stack.enter_context(service.feed(FEED, additional_headers=login.header)))[1] == 4401
+        # A worker that only gave the ticket learns of the end within half a second: it opens and ends a feed.
+        while (
+            code := ended(stack.enter_context(service.feed(FEED, additional_headers=login.header)))[1]
+        ) != 4401:
+            assert code == 4452
         assert bystander.next_of("update")
 
 
