@@ -45,8 +45,8 @@ PLANTED: Final[dict[str, Planted]] = {
     ),
     "a mirror takes a state that is older": Planted(
         "quotecast.feed.mirror",
-        "if snapshot.seq <= (mark.seq if same_epoch else ",
-        "if snapshot.seq <= (-1 if True else ",
+        "known = mark.seq if same_epoch else",
+        "known = -1 if same_epoch else",
     ),
     "a cursor advances before the write": Planted(
         "quotecast.feed.hub",

@@ -69,10 +69,11 @@ def play(seed: int, chosen: Sequence[Fault] | None = None, *, count: int) -> Out
         world.check_late()
         is_state_kept = not _are_states_lost(found)
         world.check_stored_bars(is_state_kept=is_state_kept)
-        world.check_alerts(
-            is_calm=not any(each.kind in _MOVES_BACK for each in found), is_state_kept=is_state_kept
-        )
-        world.check_keys(healed=end + RECOVERY_SECONDS, are_counts_kept=not _are_both_gone(found))
+        tables = world.postgres.tables
+        is_calm = not any(each.kind in _MOVES_BACK for each in found)
+        world.alerts.check(tables, is_calm=is_calm, is_state_kept=is_state_kept)
+        counted, healed = not _are_both_gone(found), end + RECOVERY_SECONDS
+        world.keys.check(tables, world.deaths, healed=healed, are_counts_kept=counted)
         world.check_limits(_lone_workers(found, world.size))
 
     world.loop.run_until_complete(main())

@@ -5,6 +5,7 @@ import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
+from operator import attrgetter
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -24,8 +25,9 @@ from quotecast.market.calendars import AroundTheClock
 from quotecast.market.crossings import NO_CROSSING, Crossing, CrossingId
 from quotecast.market.feeds import Feed
 from quotecast.market.own_bars import Closing, OwnBar
-from world.postgres_data import Alert, KeyRow
+from world.postgres_data import Alert, KeyRow, Tables, reads
 from world.postgres_server import PostgresServer
+from world.postgres_types import DATE, FLOAT8, INT4, INT8, TEXT, TIME
 
 NOW = datetime.now(UTC).replace(microsecond=0)
 SECONDS = int(NOW.timestamp())
@@ -55,6 +57,40 @@ ALERTS = [
     alert(7, 100.0, repeats=True, events=alert_storage.EVENTS_OF_ALERT - 1),
 ]
 KEY = KeyRow(id="b" * 24, secret_hash="c" * 64, created_at=NOW)
+
+
+#: What stories left behind, in statements that only tests ask for.
+EVENTS = "SELECT alert_id, crossing, ticker, value, price, happened_at FROM alert_events ORDER BY id"
+COUNTS = "SELECT id, events, active::int AS active FROM alerts ORDER BY id"
+USAGE = "SELECT key_id, day, requests, refused, socket_ms, quotes, bytes FROM api_key_usage ORDER BY day"
+
+
+@reads(EVENTS, alert_id=TEXT, crossing=TEXT, ticker=TEXT, value=FLOAT8, price=FLOAT8, happened_at=TIME)
+def _events(tables: Tables) -> list[Any]:
+    return [
+        (each.alert_id, each.crossing, each.ticker, each.value, each.price, each.happened_at)
+        for each in tables.alert_events.values()
+    ]
+
+
+@reads(COUNTS, id=TEXT, events=INT4, active=INT4)
+def _counts(tables: Tables) -> list[Any]:
+    return [
+        (each.id, each.events, int(each.active))
+        for each in sorted(tables.alerts.values(), key=attrgetter("id"))
+    ]
+
+
+@reads(USAGE, key_id=TEXT, day=DATE, requests=INT8, refused=INT8, socket_ms=INT8, quotes=INT8, bytes=INT8)
+def _usage(tables: Tables) -> list[Any]:
+    return [(*key, *counts) for key, counts in sorted(tables.api_key_usage.items(), key=str)]
+
+
+async def rows(database: Database, statement: str) -> list[tuple[Any, ...]]:
+    async def read(connection: Any) -> list[tuple[Any, ...]]:
+        return [tuple(row) for row in await connection.fetch(statement)]
+
+    return await database.session(read)
 
 
 @pytest.fixture
@@ -133,7 +169,7 @@ async def story_of_alerts(database: Database) -> list[Any]:
     await write(CrossingId((SECONDS + 4) * 1000, 4), early)
     await write(early.id, crossing(8000, 102.0, 104.0))
     await look()
-    return found
+    return [*found, await rows(database, EVENTS), await rows(database, COUNTS)]
 
 
 async def story_of_usage(database: Database) -> list[Any]:
@@ -144,21 +180,18 @@ async def story_of_usage(database: Database) -> list[Any]:
         found.append(await database.session(work))
 
     def batch(number: int, *used: Used) -> Callable[[Any], Awaitable[Any]]:
-        return partial(_status_of_usage, batch=UsageBatch("worker", number, list(used)))
+        return partial(usage_storage.add, batch=UsageBatch("worker", number, list(used)))
 
     used = Used(KEY.id, DAY, Taken(1, 2, 3, 4, 5))
     for each in (2, 2, 1, 3):
         await run(batch(each, used, Used("d" * 24, DAY, used.counts)))
     await run(batch(4, Used(KEY.id, DAY - timedelta(days=500), used.counts)))
+    found.append(await rows(database, USAGE))
     await run(partial(usage_storage.delete_before, day=DAY - timedelta(days=400)))
     await run(key_storage.number_of_changes)
     await run(partial(key_storage.known_keys, ids=[KEY.id, "e" * 24]))
     await run(key_storage.known_plans)
-    return found
-
-
-async def _status_of_usage(connection: Any, batch: UsageBatch) -> None:
-    await usage_storage.add(connection, batch)
+    return [*found, await rows(database, USAGE)]
 
 
 async def story_of_bars(database: Database) -> list[Any]:
@@ -189,7 +222,27 @@ async def story_of_bars(database: Database) -> list[Any]:
     return found
 
 
-@pytest.mark.parametrize("story", [story_of_alerts, story_of_usage, story_of_bars])
+async def story_of_transactions(database: Database) -> list[Any]:
+    """One that fails leaves nothing, and one that commits is seen by the next."""
+
+    async def fail(connection: Any) -> None:
+        await alert_storage.write(
+            connection, feed=Feed.CRYPTO, after=NO_CROSSING, crossings=[crossing(1, 99.5, 101.0)]
+        )
+        raise LookupError
+
+    with pytest.raises(LookupError):
+        await database.session(fail)
+    found = [await rows(database, EVENTS), await rows(database, COUNTS)]
+    write = partial(alert_storage.write, feed=Feed.CRYPTO, crossings=[crossing(1, 99.5, 101.0)])
+    written = await asyncio.gather(
+        *(database.session(partial(write, after=NO_CROSSING)) for _ in range(2)),
+    )
+    found.append(sorted((each.last, each.events) for each in written))
+    return [*found, await rows(database, EVENTS)]
+
+
+@pytest.mark.parametrize("story", [story_of_alerts, story_of_usage, story_of_bars, story_of_transactions])
 async def test_both_servers_answer_alike(
     story: Callable[[Database], Awaitable[list[Any]]], real: Database, simulated: Database
 ) -> None:

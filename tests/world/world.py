@@ -210,19 +210,11 @@ class World:
         for reader in self.readers:
             reader.check_limit(workers)
 
-    def check_alerts(self, *, is_calm: bool, is_state_kept: bool) -> None:
-        """Checks the events of alerts."""
-        self.alerts.check(self.postgres.tables, is_calm=is_calm, is_state_kept=is_state_kept)
-
     def check_stored_bars(self, *, is_state_kept: bool) -> None:
         """Checks the final bars in PostgreSQL."""
         for (prefix, _), truth in self.truths.items():
             if prefix == self.settings.redis_prefix:
                 truth.check_stored_bars(self.postgres.tables.bars, all_of_them=is_state_kept)
-
-    def check_keys(self, *, healed: float, are_counts_kept: bool) -> None:
-        """Checks what keys used, and the end of a revoked one."""
-        self.keys.check(self.postgres.tables, self.deaths, healed=healed, are_counts_kept=are_counts_kept)
 
     def _check_page(self, frontend: Frontend) -> None:
         for each in frontend.copies.values():

@@ -227,7 +227,7 @@ class BusWriter(Protocol):
         ...
 
     async def take_over(self, feed: Feed, owner: str, milliseconds: int) -> bool | None:
-        """Takes the feed's lease with its state, as `hold` does; returns None where nobody left a state."""
+        """Takes the lease as `hold` does; returns None, without it, for a feed without holder and state."""
         ...
 
     async def release(self, feed: Feed, owner: str) -> None:

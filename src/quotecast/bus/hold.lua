@@ -7,7 +7,7 @@ local holder = redis.call('GET', KEYS[1])
 if holder and holder ~= ARGV[1] then
   return 0
 end
--- A state of another type is one too: whoever leads replaces it.
+-- A key of another type counts as a state: the next leader replaces it.
 if not holder and ARGV[3] == 'heir' and not redis.pcall('HGET', KEYS[2], 'epoch') then
   return -1
 end

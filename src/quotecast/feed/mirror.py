@@ -249,7 +249,8 @@ class Mirror:
         self.info = snapshot.info
         mark = self.mark
         same_epoch = snapshot.epoch == self.epoch
-        if snapshot.seq <= (mark.seq if same_epoch else self._ended.get(snapshot.epoch, 0) - 1):
+        known = mark.seq if same_epoch else self._ended.get(snapshot.epoch, 0) - 1
+        if snapshot.seq <= known:
             return
         if not same_epoch:
             self._end_epoch()

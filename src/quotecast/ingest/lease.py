@@ -15,8 +15,8 @@ LEASE_MILLISECONDS: Final = 3000
 RENEW_SECONDS: Final = 1.0
 #: Seconds between two tries of a standby to take the lease; clients get no updates meanwhile.
 STANDBY_SECONDS: Final = 0.25
-#: Tries for which a standby leaves a feed without a state to its leader: the bus lost its data, and the
-#: leader remembers them. It asks for its lease at its next beat, within a second.
+#: Tries for which a standby leaves a feed without a state to its leader. The bus has lost its data, which the
+#: leader remembers; it asks for its lease within a second.
 LEADERS_TRIES: Final = 8
 
 Sleep = Callable[[float], Awaitable[None]]

@@ -89,6 +89,17 @@ async def test_flushed_scripts_are_loaded_again(redis_url: str) -> None:
     await bus.close()
 
 
+async def test_a_damaged_state_keeps_no_heir_from_the_lease(redis_url: str) -> None:
+    """Nobody can read it, so the next leader begins with its own."""
+    bus = RedisBus(redis_url, "test")
+    with redis.Redis.from_url(redis_url) as client:
+        client.set("test:{stocks}:state", "no map")
+    assert await bus.take_over(Feed.STOCKS, "heir", 10_000) is True
+    assert await bus.begin("heir", state_of([stock()]))
+    assert await bus.load(Feed.STOCKS) == state_of([stock()])
+    await bus.close()
+
+
 async def test_a_state_of_thousands_of_symbols_is_taken_whole(redis_url: str) -> None:
     """Lua's stack limits the number of unpacked values."""
     bus = RedisBus(redis_url, "test")
