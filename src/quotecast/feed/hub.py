@@ -57,8 +57,8 @@ class Hub:
         self._length_sent = 0
         self._passed_over = 0
         self._disconnected = 0
-        #: Called when a connection joins.
-        self.on_join: Callable[[], None] = lambda: None
+        #: Called when an interval may have its first connection.
+        self.on_enter: Callable[[], None] = lambda: None
         #: Counts of reconnects with a cursor, by their outcome: `resume` or `resync`.
         self.resumptions: Counter[str] = Counter()
         #: Seconds from the publication of the newest batch to the tick that sends it.
@@ -72,7 +72,6 @@ class Hub:
         """Starts to serve a connection that has received its greeting."""
         connection.heartbeat_at = self._clock() + self._seconds_between(connection)
         self.enter(connection)
-        self.on_join()
 
     def enter(self, connection: Connection) -> None:
         """Serves a connection, at the interval of its session."""
@@ -81,6 +80,7 @@ class Hub:
         interval = connection.session.interval
         self._connections[connection] = interval
         self._tiers[interval].stragglers[connection] = None
+        self.on_enter()
 
     def leave(self, connection: Connection) -> None:
         """Forgets a connection; its session then has a subscription of its own."""
@@ -93,8 +93,17 @@ class Hub:
         del tier.stragglers[connection]
         self._due.pop(connection, None)
 
+    def serves(self, interval: int) -> bool:
+        """Returns whether any connection has this interval."""
+        return not self._tiers[interval].is_empty
+
     def tick(self, interval: int) -> None:
-        """Sends every ready connection of one interval its update, and due heartbeats."""
+        """Sends every ready connection of one interval its update, and due heartbeats.
+
+        An interval without connections leaves the mirror's batches undecoded, for a longer one to merge.
+        """
+        if not self.serves(interval):
+            return
         now = self._clock()
         state = self._announce(now)
         due = [connection for connection in self._due if connection.idle()] if self._due else []

@@ -105,6 +105,11 @@ class Tier:
         #: Cohorts that every change may concern.
         self._unindexed: dict[Cohort, None] = {}
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether no connection has this interval."""
+        return not self.cohorts and not self.stragglers
+
     def concerned_by(self, changed: Sequence[QuoteEntry]) -> Collection[Cohort]:
         """Returns the cohorts that may have to send something after these changes, and perhaps others."""
         by_symbol = self._by_symbol

@@ -65,7 +65,7 @@ async def growth() -> int:
 async def open_clients(port: int, hub: Hub, stack: contextlib.AsyncExitStack) -> None:
     """Opens connections in a process of their own, and waits until all have their greeting."""
     wanted, joined = len(hub) + CLIENTS, asyncio.Event()
-    hub.on_join = lambda: joined.set() if len(hub) == wanted else None
+    hub.on_enter = lambda: joined.set() if len(hub) == wanted else None
     source = f"""
 import socket, sys
 request = {request().encode()!r}

@@ -1,11 +1,12 @@
 """The hub: fan-out of one feed."""
 
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 from quotecast.bus.base import Batch
-from quotecast.bus.wire import encode_change
+from quotecast.bus.wire import decode_quote, encode_change
 from quotecast.close_codes import CloseCode
 from quotecast.feed.commands import Command, Query
 from quotecast.feed.hub import Hub
@@ -99,6 +100,24 @@ def test_a_tick_serves_its_own_interval(hub: Hub) -> None:
     assert (len(fast.frames), len(slow.frames)) == (1, 0)
     hub.tick(1000)
     assert (len(fast.frames), len(slow.frames)) == (1, 1)
+
+
+def test_an_interval_without_connections_leaves_quotes_undecoded(
+    hub: Hub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next tick that has a connection decodes a symbol once that moved three times."""
+    _, socket = joined(hub, Query("all"))
+    seq = hub.mirror.mark.seq
+    decode = Mock(wraps=decode_quote)
+    monkeypatch.setattr("quotecast.feed.arrivals.decode_quote", decode)
+    for number, price in enumerate((2.0, 3.0, 4.0), 1):
+        change = encode_change(stock("AAPL", price))
+        hub.mirror.apply(Batch(feed=Feed.STOCKS, epoch=EPOCH, seq=seq + number, changes=[change]))
+        hub.tick(100)
+    assert decode.call_count == 0
+    hub.tick(250)
+    assert decode.call_count == 1
+    assert socket.last()["data"][0]["price"] == 4.0
 
 
 def test_a_busy_socket_gets_the_merged_newest_state_later(hub: Hub) -> None:

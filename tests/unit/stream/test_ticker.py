@@ -66,42 +66,46 @@ def test_a_tick_longer_than_its_interval_is_followed_soon_but_not_at_once(
 
 
 class Counted:
-    """A fake hub that counts its ticks."""
+    """A fake hub with one connection, or none, that notes which intervals tick; a sweep is 0."""
 
     def __init__(self) -> None:
-        self.connections = self.ticks = 0
-        self.on_join: Callable[[], None] = lambda: None
+        self.interval: int | None = None
+        self.ticks: set[int] = set()
+        self.on_enter: Callable[[], None] = lambda: None
 
     def __len__(self) -> int:
-        return self.connections
+        return int(self.interval is not None)
 
-    def tick(self, _interval: int) -> None:
-        self.ticks += 1
+    def serves(self, interval: int) -> bool:
+        return self.interval == interval
+
+    def tick(self, interval: int) -> None:
+        self.ticks.add(interval)
 
     def sweep(self) -> None:
-        self.ticks += 1
+        self.ticks.add(0)
 
 
-async def test_it_rests_while_nobody_is_connected(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first connection starts the ticks, and the end of the last one stops them."""
+async def test_an_interval_rests_while_no_connection_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first connection of an interval starts its ticks, and the end of the last one stops them."""
     turn = asyncio.sleep
     monkeypatch.setattr(asyncio, "sleep", lambda _seconds: turn(0))
     hub = Counted()
     running = asyncio.create_task(ticker.run(cast("list[Hub]", [hub])))
     seen = []
-    for connections in (0, 1, 0):
-        hub.connections = connections
-        hub.on_join()
+    for interval in (None, 250, 1000, None):
+        hub.interval = interval
+        hub.on_enter()
         # What was on its way ends; only then is it counted.
         for _ in range(5):
             await turn(0)
-        before = hub.ticks
+        hub.ticks.clear()
         for _ in range(20):
             await turn(0)
-        seen.append(hub.ticks > before)
+        seen.append(set(hub.ticks))
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
-    assert seen == [False, True, False]
+    assert seen == [set(), {0, 250}, {0, 1000}, set()]
 
 
 def test_every_interval_is_a_multiple_of_a_quarter_of_a_tenth() -> None:
