@@ -179,6 +179,7 @@ class Hub:
     ) -> None:
         """Sends frames to connections; `metered` is the number of connections of each meter."""
         for frame in frames:
+            frame.readers = len(connections)
             for connection in connections:
                 connection.writer.write(frame)
             self._count(len(connections), len(connections) * len(frame))

@@ -40,7 +40,7 @@ class SseEvent(Frame):
         self._length = len(text)
         self.plain = chunk(text)
         self._compressed = chunk(stored(text)) if len(text) < LEAST_DEFLATED_BYTES else None
-        self._is_shared = False
+        self.readers = 1
 
     @property
     def payload(self) -> bytes:
@@ -48,12 +48,12 @@ class SseEvent(Frame):
         return unchunked(self.plain)
 
     def compressed(self) -> bytes:
-        """Returns the chunk for a client that accepts gzip; the first client gets them uncompressed."""
+        """Returns the chunk for a client that accepts gzip; a client alone gets it uncompressed."""
         if self._compressed is None:
-            if not self._is_shared:
-                self._is_shared = True
+            if self.readers < 2:
+                self.readers = 2
                 return chunk(stored(self.payload))
-            self._compressed = chunk(deflate(self.payload) + TAIL)
+            self._compressed = chunk(deflate(self.payload, self.readers) + TAIL)
         return self._compressed
 
 

@@ -80,6 +80,7 @@ def test_equal_subscriptions_share_one_frame(hub: Hub) -> None:
     hub.tick(250)
     assert sockets[0].frames[-1] is sockets[1].frames[-1]
     assert everyone[0].frames[-1] is everyone[1].frames[-1]
+    assert sockets[0].frames[-1].readers == 2
 
 
 def test_unchanged_symbols_send_nothing(hub: Hub) -> None:
