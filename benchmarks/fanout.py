@@ -21,7 +21,15 @@ from benchmarks.contenders import (
     quotecast,
     uwebsockets,
 )
-from benchmarks.figures import BUN, FASTAPI, OURS, Round, bytes_per_quote_of, listeners_of
+from benchmarks.figures import (
+    BUN,
+    FASTAPI,
+    OURS,
+    Round,
+    bytes_per_quote_of,
+    listeners_of,
+    with_everything,
+)
 from benchmarks.load import ListenerResult, OverloadedError, listen
 from quotecast.market import reference
 
@@ -37,6 +45,8 @@ GO_BATCHED: Final = "Go gorilla, batched"
 SYMBOLS: Final = 500
 MOVES_PER_SECOND: Final = 4
 LISTENERS: Final = 500
+#: 10,000 would need more than the core of the load generator.
+MANY_LISTENERS: Final = 2500
 #: Age of quotes in milliseconds above which a contender does not sustain a load, and gets a lighter one.
 BOUNDED_MS: Final = 1000.0
 #: Listeners: with the smallest interval, ten frames a second, they are offered 25,000 frames a second.
@@ -94,6 +104,18 @@ def market(seconds: float) -> Iterator[Round]:
     yield from _measure_each(_market(), LISTENERS, seconds, lambda result: result.quotes_per_cpu_second)
 
 
+def market_of_many(seconds: float) -> Iterator[Round]:
+    """Yields the same as `market` of the contenders that send one frame for a tick, to 2,500 listeners."""
+    contenders = [each for each in _market() if each.name in (OURS, BATCHED, UWEBSOCKETS_BATCHED)]
+    yield from _measure_each(contenders, MANY_LISTENERS, seconds, lambda result: result.quotes_per_cpu_second)
+
+
+def market_of_many_deflated(seconds: float) -> Iterator[Round]:
+    """Yields the same with compression."""
+    contenders = [each for each in _market_deflated() if each.name in (OURS, BATCHED)]
+    yield from _measure_each(contenders, MANY_LISTENERS, seconds, lambda result: result.quotes_per_cpu_second)
+
+
 def small_frames_over_veth(seconds: float) -> Iterator[Round]:
     """Yields the same as `small_frames`, between two network namespaces."""
     yield from _measure_each(
@@ -123,7 +145,9 @@ def market_deflated(seconds: float) -> Iterator[Round]:
 def bytes_per_quote(seconds: float) -> Iterator[Round]:
     """Yields bytes on the wire per quote, with all symbols and compression for each listener."""
     ours = [each for each in _market_deflated() if each.name == OURS]
-    yield from _measure_each(ours, LISTENERS, seconds, lambda result: result.bytes_per_quote)
+    yield from _measure_each(
+        ours, LISTENERS, seconds, lambda result: result.bytes_per_quote, is_per_cpu=False
+    )
 
 
 def bytes_per_price(seconds: float) -> Iterator[Round]:
@@ -131,14 +155,19 @@ def bytes_per_price(seconds: float) -> Iterator[Round]:
     paths = ("/api/ws/market?symbols=all&interval=250&fields=price",)
     contender = Contender(OURS, lambda: quotecast(MARKET), paths, deflate=True, rows=True)
     yield from _measure_each(
-        [contender], LISTENERS, seconds, lambda result: result.bytes_per_quote, sustains=_serves_all
+        [contender],
+        LISTENERS,
+        seconds,
+        lambda result: result.bytes_per_quote,
+        sustains=_serves_all,
+        is_per_cpu=False,
     )
 
 
 def market_age(seconds: float) -> Iterator[Round]:
     """Yields the age of quotes at the listeners, 99th percentile in milliseconds."""
     contenders = [each for each in _market() if each.name in (OURS, BATCHED)]
-    yield from _measure_each(contenders, LISTENERS, seconds, lambda result: result.age_p99)
+    yield from _measure_each(contenders, LISTENERS, seconds, lambda result: result.age_p99, is_per_cpu=False)
 
 
 def own_lists(seconds: float) -> Iterator[Round]:
@@ -252,9 +281,13 @@ def _measure_each(
     value: Callable[[ListenerResult], float],
     sustains: Callable[[ListenerResult], bool] = _is_young,
     *,
+    is_per_cpu: bool = True,
     over_veth: bool = False,
 ) -> Iterator[Round]:
-    """Measures the contenders in turn, each under the heaviest load that it sustains."""
+    """Measures the contenders in turn, each under the heaviest load that it sustains.
+
+    A value per CPU second of the server comes with the same per CPU second of everything behind the sockets.
+    """
     loads: dict[str, int] = {}
     while True:
         found: dict[str, float] = {}
@@ -264,6 +297,9 @@ def _measure_each(
             loads[each.name] = result.listeners
             found[each.name] = value(result)
             found[bytes_per_quote_of(each.name)] = result.bytes_per_quote
+            if is_per_cpu:
+                part = result.server_cpu_seconds / result.total_cpu_seconds
+                found[with_everything(each.name)] = value(result) * part
             if result.listeners < listeners:
                 found[listeners_of(each.name)] = result.listeners
         yield found

@@ -1,6 +1,7 @@
 """Load generators: wrk for HTTP, and `listeners`, a C program, for WebSockets."""
 
 import json
+import os
 import re
 import subprocess
 from collections.abc import Iterator, Sequence
@@ -12,7 +13,7 @@ from typing import Final
 from msgspec import Struct, convert
 
 from benchmarks import veth
-from benchmarks.processes import LOAD_CORE, cpu_seconds, resident_bytes
+from benchmarks.processes import LOAD_CORE, cpu_seconds, family, resident_bytes
 
 HERE: Final = Path(__file__).parent
 PINNED: Final = ("taskset", "-c", str(LOAD_CORE))
@@ -21,6 +22,8 @@ WRK_CONNECTIONS: Final = 32
 HELD_SECONDS: Final = 600
 #: A script for wrk: many clients behind a trusted proxy.
 CLIENTS: Final = HERE / "clients.lua"
+#: A script for wrk: about 10,000 requests a second.
+UNHURRIED: Final = HERE / "unhurried.lua"
 
 
 class OverloadedError(Exception):
@@ -49,6 +52,8 @@ class ListenerResult(Struct):
     age_p99: float
     age_max: float
     server_cpu_seconds: float = 0.0
+    #: CPU seconds of everything behind the sockets: publisher, broker and server.
+    total_cpu_seconds: float = 0.0
     #: CPU seconds of the server until all listeners were connected and warm.
     opening_cpu_seconds: float = 0.0
     server_bytes: int = 0
@@ -137,13 +142,21 @@ def listen(
     numbers = [address, str(port), str(count), f"{warm:g}", f"{seconds:g}"]
     began = cpu_seconds(pids)
     with _listeners([*prefix, *PINNED, str(compile_listeners()), *numbers, *words], paths) as listeners:
-        before = cpu_seconds(pids)
+        behind = _pids_behind(listeners.pid)
+        before, total_before = cpu_seconds(pids), cpu_seconds(behind)
         assert listeners.stdout
         result = convert(json.loads(listeners.stdout.readline()), ListenerResult)
         result.server_cpu_seconds = cpu_seconds(pids) - before
+        result.total_cpu_seconds = cpu_seconds(behind) - total_before
         result.opening_cpu_seconds = before - began
         result.server_bytes = resident_bytes(pids)
     return result
+
+
+def _pids_behind(listeners: int) -> list[int]:
+    """Returns every process that this program started, without the listeners."""
+    others = {os.getpid(), *family(listeners)}
+    return [pid for pid in family(os.getpid()) if pid not in others]
 
 
 @contextmanager

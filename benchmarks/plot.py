@@ -17,7 +17,7 @@ PANELS = {
     "P5": "Own lists: quotes per CPU second (log)",
 }
 #: Keys of values that are no contender's.
-NOT_BARS = ("listeners of ", "bytes per quote of ")
+NOT_BARS = ("listeners of ", "bytes per quote of ", "everything behind ")
 
 
 def main(source: Path, target: Path) -> None:
