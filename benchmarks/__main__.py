@@ -142,6 +142,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sys.stdout.write(f"\n{report.machine()}\n{report.table(results)}")
     if options.write:
         report.write(results, rounds, seconds)
+    elif fallen := report.fallen(results):
+        sys.exit("Ratios that fell since benchmarks/results.json was written:\n" + "".join(fallen))
 
 
 def _run_over_veth(arguments: Sequence[str] | None) -> NoReturn:

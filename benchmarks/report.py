@@ -22,6 +22,8 @@ PLOT: Final = PAGE.with_suffix(".png")
 #: `write` replaces the part of the page between these two lines.
 BEGIN: Final = "<!-- results -->\n"
 END: Final = "<!-- end of results -->"
+#: The part of a written ratio below which a new one has fallen: a single round varies by a tenth.
+FALLEN: Final = 0.85
 IMAGE: Final = "![The figures as bars](benchmarks.png)\n"
 
 
@@ -34,8 +36,22 @@ class Measurement(Struct, frozen=True):
 
 def ratios(measured: Measurement, goal: Goal) -> list[float]:
     """Returns the ratio of ours to the peer's by round; a peer's load may have been lighter."""
-    names = (with_everything(name) if goal.everything else name for name in (OURS, goal.peer))
-    return [ours / their for ours, their in zip(*map(measured.values.__getitem__, names), strict=True)]
+    return [ours / their for ours, their in zip(*map(measured.values.__getitem__, _names(goal)), strict=True)]
+
+
+def fallen(results: Sequence[Measurement]) -> list[str]:
+    """Returns a line for each median ratio that is 15 % or more below the one in results.json."""
+    written: Mapping[str, dict[str, list[float]]] = json.loads(RESULTS.read_text())
+    lines = []
+    for measured in results:
+        before = Measurement(measured.figure, written.get(measured.figure.name, {}))
+        for goal in measured.figure.goals:
+            if not {*_names(goal)} <= before.values.keys():
+                continue
+            now, then = (median(ratios(each, goal)) for each in (measured, before))
+            if now <= FALLEN * then:
+                lines.append(f"{measured.figure.name}: {now:.2f} x {goal.peer}, where it was {then:.2f} x\n")
+    return lines
 
 
 def goal_rows(measured: Measurement) -> list[str]:
@@ -103,6 +119,11 @@ def write(results: Sequence[Measurement], rounds: int, seconds: float) -> None:
     RESULTS.write_text(json.dumps(values, indent=1) + "\n")
     python = HERE.parent / ".venv-bench" / "bin" / "python"
     subprocess.run([python, str(HERE / "plot.py"), str(RESULTS), str(PLOT)], check=True)
+
+
+def _names(goal: Goal) -> tuple[str, ...]:
+    """Returns the keys of the values that a goal compares."""
+    return tuple(with_everything(name) if goal.everything else name for name in (OURS, goal.peer))
 
 
 _OWN_UNITS: Final = {
