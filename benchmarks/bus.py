@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
+from datetime import datetime
 from pathlib import Path
 from subprocess import run
 from typing import Final
@@ -103,7 +104,9 @@ class _Measured(RedisBus):
         changed = self._mirror.changes_since(self._revision)
         now, self._revision = time.time(), self._mirror.mark.revision
         times = [entry.quote.timestamp for entry in changed if entry.quote is not None]
-        self.lags += [(now - float(each)) * 1000 for each in times if each is not None]
+        self.lags += [
+            (now - datetime.fromisoformat(each).timestamp()) * 1000 for each in times if each is not None
+        ]
 
 
 async def _main(url: str, seconds: float, *, lag: bool) -> None:

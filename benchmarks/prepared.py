@@ -2,13 +2,14 @@
 
 As a program, `python -m benchmarks.prepared URL SHAPE` publishes until killed. The shape is `flood`, which
 sends prepared batches as fast as the workers read them, or `steady` or `bursts`: both give a real ingest
-2,000 updates a second, one by one or 200 at a time. The timestamp of a quote is the Unix time of its update.
+2,000 updates a second, one by one or 200 at a time. The timestamp of a quote is the time of its update.
 """
 
 import asyncio
 import sys
 import time
 from collections.abc import AsyncGenerator, Iterator, Mapping
+from datetime import UTC, datetime
 from itertools import cycle, islice
 from typing import Any, Final
 
@@ -55,7 +56,7 @@ class Upstream:
         began, sent = time.monotonic(), 0
         while True:
             while time.monotonic() >= began + (sent + self._size) / RATE:
-                now, moves = str(time.time()), islice(self._moves, self._size)
+                now, moves = f"{datetime.now(UTC):%FT%T.%fZ}", islice(self._moves, self._size)
                 yield Update([structs.replace(move, timestamp=now) for move in moves])
                 sent += self._size
             await asyncio.sleep(self._size / RATE / 4)
