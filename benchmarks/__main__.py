@@ -1,6 +1,7 @@
 """`python -m benchmarks [--quick] [--veth] [--only P1,P3] [--rounds N] [--seconds S] [--write]`."""
 
 import argparse
+import subprocess
 import sys
 import time
 from collections.abc import Sequence
@@ -138,12 +139,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.veth and not veth.is_inside():
         _run_over_veth(arguments)
     available = (*FIGURES, *VETH_FIGURES) if options.veth else FIGURES
-    results = [_measure(each, rounds, seconds) for each in available if not wanted or each.name in wanted]
+    results, failures = [], []
+    for figure in available:
+        if not wanted or figure.name in wanted:
+            try:
+                results.append(_measure(figure, rounds, seconds))
+            except (RuntimeError, subprocess.SubprocessError) as error:
+                failures.append(f"{figure.name} failed: {error}\n")
     sys.stdout.write(f"\n{report.machine()}\n{report.table(results)}")
     if options.write:
         report.write(results, rounds, seconds)
     elif fallen := report.fallen(results):
-        sys.exit("Ratios that fell since benchmarks/results.json was written:\n" + "".join(fallen))
+        failures += ["Ratios that fell since benchmarks/results.json was written:\n", *fallen]
+    if failures:
+        sys.exit("".join(failures))
 
 
 def _run_over_veth(arguments: Sequence[str] | None) -> NoReturn:
