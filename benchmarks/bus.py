@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import datetime
 from pathlib import Path
-from subprocess import run
+from subprocess import PIPE, run
 from typing import Final
 
 import uvloop
@@ -61,7 +61,7 @@ def _follow(shape: str, seconds: float, *words: str) -> dict[str, float]:
             reader = [sys.executable, "-m", "benchmarks.bus", url, str(seconds), *words]
             result = run(
                 ["taskset", "-c", str(SERVER_CORE), *reader],
-                capture_output=True,
+                stdout=PIPE,
                 check=True,
                 cwd=Path(__file__).parent.parent,
             )

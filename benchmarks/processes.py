@@ -15,7 +15,7 @@ import httpx
 #: The server has a core to itself; load generators and publishers share the other.
 SERVER_CORE: Final = 0
 LOAD_CORE: Final = 1
-#: Seven dozen workers start in that time on two cores.
+#: 73 workers start in that time on two cores.
 START_SECONDS: Final = 120.0
 #: Address that servers listen on; `benchmarks.veth` sets another one.
 HOST: Final = os.environ.get("BENCH_HOST", "127.0.0.1")

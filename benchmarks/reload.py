@@ -42,7 +42,7 @@ def measure_reloads(url: str) -> ReloadResult:
     """Runs the program, on the core of the workers."""
     command = ["taskset", "-c", str(SERVER_CORE), sys.executable, "-m", "benchmarks.reload", url]
     place = Path(__file__).parent.parent
-    output = subprocess.run(command, capture_output=True, check=True, cwd=place).stdout
+    output = subprocess.run(command, stdout=subprocess.PIPE, check=True, cwd=place).stdout
     return convert(json.loads(output), ReloadResult)
 
 
