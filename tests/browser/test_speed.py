@@ -20,8 +20,21 @@ BUSY = {"QUOTECAST_SIMULATOR_RATE": "2000"}
 WATCHED_MS = 1000
 WINDOWS = 6
 MOST_PERCENT = 20
-#: Brotli bytes of the page before the chart's library.
-MOST_KB = 90
+#: Requests and Brotli bytes until the first prices, with the socket and the frame that brings them.
+MOST_REQUESTS = 12
+MOST_KB = 85
+NOTE_FIRST_PRICE = """
+    new MutationObserver((_, observer) => {
+        const cells = [...document.querySelectorAll("[data-kind=watchlist] td.price")];
+        if (!cells.some((cell) => /\\d/.test(cell.textContent))) return;
+        window.firstPriceAt = performance.now();
+        observer.disconnect();
+    }).observe(document, { childList: true, subtree: true, characterData: true });
+"""
+ASKED_BEFORE_FIRST_PRICE = """() => [
+    ...performance.getEntriesByType("navigation"),
+    ...performance.getEntriesByType("resource").filter((each) => each.startTime < window.firstPriceAt),
+].map((each) => each.name)"""
 
 
 def cpu_seconds(page: Page) -> float:
@@ -67,15 +80,19 @@ def brotli_bytes(path: str) -> int:
 
 
 def test_the_start_is_small(browser: Browser, service: Service, figures: Figures) -> None:
-    """All that the first screen needs is small, but for the chart's library, which loads later."""
+    """The first prices need few requests and bytes: all else loads after them."""
+    frames: list[int] = []
     with browser.new_context() as context:
         page = context.new_page()
-        asked: list[str] = []
-        page.on("request", lambda request: asked.append(urlsplit(request.url).path))
+        page.add_init_script(NOTE_FIRST_PRICE)
+        page.on(
+            "websocket", lambda socket: socket.on("framereceived", lambda frame: frames.append(len(frame)))
+        )
         page.goto(service.url)
-        page.locator(".plot canvas").first.wait_for()
         page.locator("[data-kind=heatmap] button").first.wait_for()
-    files = {path for path in asked if path == "/" or path.startswith("/assets/")}
-    first = {path for path in files if "/candles-" not in path}
-    assert len(first) == len(files) - 1
-    figures.at_most("start", sum(map(brotli_bytes, first)) / 1000, MOST_KB, "KB")
+        first: list[str] = page.evaluate(ASKED_BEFORE_FIRST_PRICE)
+    # The browser counts the socket's handshake as no resource.
+    paths = [urlsplit(each).path for each in first]
+    size = sum(map(brotli_bytes, {path for path in paths if not path.startswith("/api/")})) + frames[0]
+    figures.at_most("requests", len(paths) + 1, MOST_REQUESTS, "requests")
+    figures.at_most("start", size / 1000, MOST_KB, "KB")

@@ -2,6 +2,7 @@ import type { ComponentType } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 
 import { reloadForCode } from "./retried.ts";
+import { live } from "./service.ts";
 import { say } from "./words.ts";
 
 /** Returns a component whose code the browser loads when it is first shown. */
@@ -12,7 +13,7 @@ export function lazy<Props extends object>(load: () => Promise<ComponentType<Pro
     const isRetry = useRef(false);
     useEffect(() => {
       if (state !== "loading") return;
-      load().then(
+      live.begun.then(load).then(
         (component) => {
           Loaded = component;
           setState("ready");

@@ -22,6 +22,8 @@ const LIT_FOR_MS = 350;
 const FLUSH_EVERY_MS = 240;
 /** How long news of other feeds waits for the leader. */
 const LEADER_LATE_MS = 40;
+/** How long other requests wait for the first quotes. */
+const QUOTES_FIRST_MS = 1000;
 /** Wait in which nearly simultaneous changes share a flush. */
 const GATHER_MS = 20;
 
@@ -57,6 +59,12 @@ export class Live implements QuoteSource {
   #quiet: ReturnType<typeof setTimeout> | undefined;
   #following: ReturnType<typeof setTimeout> | undefined;
   readonly #connection: Connection;
+  #begin = () => {};
+  /** Settles with the first quotes on the screen, or after a second without: what else loads waits for it. */
+  readonly begun = new Promise<void>((settle) => {
+    this.#begin = settle;
+    setTimeout(settle, QUOTES_FIRST_MS);
+  });
 
   constructor(connection: Connection, onState: (feed: FeedName, state: FeedState) => void) {
     this.#connection = connection;
@@ -123,6 +131,7 @@ export class Live implements QuoteSource {
 
   #noteChange(feed: FeedName, change: Change): void {
     delete this.#past[feed];
+    this.#afterPaint.add(this.#begin);
     for (const key of change.keys) this.#dirty[feed].add(key);
     if (change.isUpdate) for (const key of change.keys) this.#noteTime(feed, this.quote(feed, key)?.timestamp ?? "");
     this.#flushSoon(feed === this.#leader ? 0 : LEADER_LATE_MS);

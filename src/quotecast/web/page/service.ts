@@ -100,6 +100,8 @@ export function useAnswer<T>(ask: () => Promise<T>, name: string, { everyMs = 0,
     };
     const run = async () => {
       try {
+        await live.begun;
+        if (!current) return;
         const data = await ask();
         if (current) setState({ key, data, error: null });
         later(everyMs);

@@ -1,10 +1,11 @@
 // Builds the page into dist/: file names have content hashes, compressed forms are beside each file.
 import { createHash } from "node:crypto";
 import { cpSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import * as zlib from "node:zlib";
 import { build } from "esbuild";
+import { rollup } from "rollup";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 /** The build takes the place of the last one when it is whole, for a running service may read that. */
@@ -37,25 +38,37 @@ const OPTIONS = {
   alias: { "quotecast-client": join(root, CLIENT) },
 };
 
-async function bundle() {
-  const { metafile } = await build({
+/** Scripts that the start does not need are joined up to this size, where the same panes need them. */
+const CHUNK_BYTES = 5000;
+
+/** Bundles the script and the style of a page; returns their paths and those of the scripts that load later. */
+async function bundle(name, script, style) {
+  const options = {
     ...OPTIONS,
-    entryPoints: {
-      terminal: "page/main.tsx",
-      style: "page/styles/all.css",
-      admin: "page/admin/main.tsx",
-      "admin-style": "page/styles/admin.css",
-    },
-    outdir: `${NEW}/assets`,
-    entryNames: "[name]-[hash]",
-    chunkNames: "[name]-[hash]",
-    splitting: true,
     target: ["es2022", "safari16"],
     jsx: "automatic",
     jsxImportSource: "preact",
+    entryNames: "[name]-[hash]",
     metafile: true,
+  };
+  const assets = `${NEW}/assets`;
+  const { metafile } = await build({ ...options, entryPoints: { [`${name}-style`]: style }, outdir: assets });
+  const parts = `${NEW}/parts`;
+  await build({ ...options, entryPoints: { [name]: script }, entryNames: "[name]", outdir: parts, splitting: true });
+  // esbuild gives code that panes share files of its own, and the start would load twenty; Rollup puts it into one.
+  const joined = await rollup({ input: join(root, parts, `${name}.js`), logLevel: "warn" });
+  const { output } = await joined.write({
+    dir: join(root, assets),
+    entryFileNames: "[name]-[hash].js",
+    chunkFileNames: (chunk) => `${chunk.name.replace(/-[A-Z0-9]{8}$/, "")}-[hash].js`,
+    experimentalMinChunkSize: CHUNK_BYTES,
   });
-  return Object.keys(metafile.outputs).map((path) => `/${path.slice(`${NEW}/`.length)}`);
+  rmSync(join(root, parts), { recursive: true });
+  const names = [
+    ...Object.keys(metafile.outputs).map((path) => basename(path)),
+    ...output.map((each) => each.fileName),
+  ];
+  return names.map((each) => `/assets/${each}`);
 }
 
 /** Writes the page and the files that it names; returns the hash of all, which is the page's version. */
@@ -65,7 +78,7 @@ function writePage(outputs) {
     readFileSync(join(root, "page", name), "utf8")
       .replace("{{style}}", outputLike(style))
       .replace("{{script}}", outputLike(script));
-  const page = filled("index.html", /\/style-.*\.css$/, /\/terminal-.*\.js$/);
+  const page = filled("index.html", /\/terminal-style-.*\.css$/, /\/terminal-(?!style).*\.js$/);
   writeFileSync(join(dist, "admin.html"), filled("admin.html", /\/admin-style-.*\.css$/, /\/admin-(?!style).*\.js$/));
   for (const name of NAMED) cpSync(join(root, "page", name), join(dist, name), { recursive: true });
   const hash = createHash("sha256").update(page);
@@ -109,7 +122,9 @@ function compressAll() {
 
 rmSync(dist, { recursive: true, force: true });
 mkdirSync(dist);
-await writeWorker(writePage(await bundle()));
+const terminal = await bundle("terminal", "page/main.tsx", "page/styles/all.css");
+const admin = await bundle("admin", "page/admin/main.tsx", "page/styles/admin.css");
+await writeWorker(writePage([...terminal, ...admin]));
 compressAll();
 rmSync(join(root, "dist"), { recursive: true, force: true });
 renameSync(dist, join(root, "dist"));
