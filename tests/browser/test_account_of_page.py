@@ -4,15 +4,16 @@ import json
 import re
 
 import pytest
-from playwright.sync_api import Browser, Page, Request, expect
+from playwright.sync_api import Browser, Locator, Page, Request, Route, expect
 
 from support.servers.browsers import both_browsers
-from support.servers.opened_page import address, log_in, open_page, register, wait_for_price
+from support.servers.opened_page import address, change_settings, log_in, open_page, register, wait_for_price
 from support.servers.service import Service
 
 pytestmark = pytest.mark.browser
 
 PROFILE = "/api/auth/profile"
+PASSWORD = "correct horse battery"
 TOKEN = "JSON.parse(localStorage.getItem('quotecast.session')).token"
 
 
@@ -22,7 +23,7 @@ def profile_status(service: Service, token: str) -> int:
 
 def log_in_elsewhere(service: Service, email: str) -> str:
     """Returns the token of another device of the user."""
-    body = {"email": email, "password": "correct horse battery"}
+    body = {"email": email, "password": PASSWORD}
     token: str = service.post("/api/auth/login", json=body).json()["token"]
     return token
 
@@ -39,7 +40,7 @@ def test_a_tab_of_the_dialog_sends_nothing(page: Page) -> None:
     page.get_by_role("banner").get_by_role("button", name="Log in").click()
     dialog = page.get_by_role("dialog")
     dialog.get_by_label("Email").fill(address(page.context.browser, "tabs"))
-    dialog.get_by_label(re.compile("Password")).fill("correct horse battery")
+    dialog.get_by_label(re.compile("Password")).fill(PASSWORD)
     for tab in ("Register", "Log in", "Register"):
         dialog.get_by_role("radio", name=tab).click()
     dialog.get_by_label("Your name").fill("Ada")
@@ -92,14 +93,57 @@ def test_the_dialog_holds_no_password_of_the_user_before(page: Page) -> None:
     expect(dialog.get_by_label("Password")).to_have_value("")
 
 
-def test_a_void_token_logs_the_page_out(page: Page, service: Service) -> None:
-    """A rejected token, in whatever request, logs the page out and shows the reason."""
-    register(page, address(page.context.browser, "void"))
+def end_session(page: Page, service: Service, route: str) -> Locator:
+    """Ends the session while a change is on its way; returns the dialog that asks for the password."""
     headers = {"Authorization": f"Bearer {page.evaluate(TOKEN)}"}
-    assert service.patch(PROFILE, json={"end_sessions": True}, headers=headers).status_code == 200
+
+    def end(request: Route) -> None:
+        service.patch(PROFILE, json={"end_sessions": True}, headers=headers)
+        request.continue_()
+
+    page.route(route, end, times=1)
+    return page.get_by_role("dialog", name="Your session has ended.")
+
+
+def test_a_session_that_ends_wipes_nothing(page: Page, service: Service) -> None:
+    """A dialog asks for the password; what was typed stays, and what was on its way is sent again."""
+    email = address(page.context.browser, "over")
+    register(page, email)
+    page.locator("[data-kind=portfolio]").scroll_into_view_if_needed()
+    form = page.get_by_role("form", name="Add holding")
+    form.get_by_label("Symbol").fill("MSFT")
+    form.get_by_label("Shares").fill("1.5")
+    form.get_by_label("Avg cost").fill("400")
+    dialog = end_session(page, service, "**/api/portfolio/holdings")
+    form.get_by_role("button", name="Add", exact=True).click()
+    expect(dialog).to_contain_text(email)
+    page.keyboard.press("Escape")
+    feed = page.locator(".feed[data-feed=market][data-state=live]")
+    cursor = feed.get_attribute("data-cursor")
+    expect(feed).not_to_have_attribute("data-cursor", cursor or "")
+    dialog.get_by_label("Password").fill("not the password")
+    dialog.get_by_role("button", name="Log in").click()
+    expect(dialog.get_by_role("alert")).to_contain_text("password")
+    expect(form.get_by_label("Shares")).to_have_value("1.5")
+    dialog.get_by_label("Password").fill(PASSWORD)
+    with page.expect_response(
+        lambda answer: answer.request.method == "POST" and "/holdings" in answer.url
+    ) as added:
+        dialog.get_by_role("button", name="Log in").click()
+    assert added.value.status == 201
+    expect(dialog).not_to_be_attached()
+    expect(page.locator("[data-kind=portfolio] tbody")).to_contain_text("MSFT")
+    expect(form.get_by_label("Shares")).to_have_value("")
+
+
+def test_a_reader_whose_session_has_ended_may_go_on_as_a_guest(page: Page, service: Service) -> None:
+    """A star that the service refused is not set then."""
+    register(page, address(page.context.browser, "void"))
+    dialog = end_session(page, service, "**/api/watchlist/*")
     page.locator("[data-kind=chart]").get_by_role("button", name="Add to watchlist").click()
-    expect(page.get_by_role("alert")).to_contain_text("Your session has ended")
+    dialog.get_by_role("button", name="Log out").click()
     expect(page.get_by_role("banner").get_by_role("button", name="Log in")).to_be_visible()
+    assert page.evaluate("localStorage.getItem('quotecast.session')") is None
 
 
 def test_a_failed_star_shows_a_message(page: Page) -> None:
@@ -183,13 +227,14 @@ def test_a_pane_that_fails_leaves_the_others(browser: Browser, service: Service)
         wait_for_price(page)
         movers = page.locator("[data-kind=movers]")
         expect(movers.get_by_role("alert")).to_contain_text("This part cannot be shown")
-        page.get_by_label("Theme").select_option("light")
+        change_settings(page, theme="light")
         page.unroute("**/api/market/movers")
         movers.get_by_role("button", name="Try again").click()
         movers.locator("td.price").first.wait_for()
         page.route("**/api/market/movers", lambda route: route.fulfill(json={}))
         movers.get_by_role("button", name="Reset").click()
-        expect(page.get_by_label("Theme")).to_have_value("auto")
+        page.get_by_role("button", name="Settings").click()
+        expect(page.get_by_role("radio", name="As the system")).to_be_checked()
 
 
 def test_revenue_is_earned_and_estimates_are_marked(page: Page, service: Service) -> None:

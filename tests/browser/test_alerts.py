@@ -10,7 +10,14 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, Request, Response, expect
 
 from support.made.web_files import AXE
-from support.servers.opened_page import address, eventually, open_page, register, wait_for_price
+from support.servers.opened_page import (
+    address,
+    change_settings,
+    eventually,
+    open_page,
+    register,
+    wait_for_price,
+)
 from support.servers.reserved import port_number, reserve_port
 from support.servers.service import Service
 
@@ -248,8 +255,7 @@ def test_alerts_are_accessible(page: Page, service: Service) -> None:
     page.locator(".alert-notices .notice").first.wait_for()
     page.evaluate(AXE.read_text())
     for language, theme in (("en", "dark"), ("tr", "light")):
-        page.get_by_label(re.compile("Language|Dil")).select_option(language)
-        page.get_by_label(re.compile("Theme|Tema")).select_option(theme)
+        change_settings(page, language=language, theme=theme)
         for view in range(3):
             pane(page).get_by_role("radio").nth(view).click()
             pane(page).locator("table, .alert-events, .channels form").first.wait_for()

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, Request, Route, expect
 
 from support.made.web_files import AXE
-from support.servers.opened_page import DEADLINE_MS, open_page, wait_for_price
+from support.servers.opened_page import DEADLINE_MS, bring_up, open_page, wait_for_price
 from support.servers.service import Service
 
 pytestmark = pytest.mark.browser
@@ -283,6 +283,8 @@ def test_the_toolbar_has_one_tab_stop_and_fits_a_narrow_pane(browser: Browser, s
         expect(toolbar.get_by_role("button", name="1D", exact=True)).to_be_focused()
         expect(toolbar.locator("[tabindex='0']")).to_have_count(1)
         page.set_viewport_size({"width": 390, "height": 800})
+        page.locator(".pane-bar").wait_for()
+        bring_up(page, "chart")
         toolbar.get_by_role("combobox", name="Interval").select_option("1h")
         page.wait_for_function("() => document.querySelector('.plot .canvas canvas')")
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
@@ -315,6 +317,10 @@ def test_the_tools_share_one_row(page: Page) -> None:
     tools = chart_of(page).get_by_role("toolbar", name="Chart tools")
     for width in (390, 768, 1024, 1366, 1440):
         page.set_viewport_size({"width": width, "height": 900})
+        page.locator(
+            f"[data-shape={'stack' if width < 761 else 'columns' if width < 1024 else 'grid'}]"
+        ).wait_for()
+        bring_up(page, "chart")
         page.wait_for_function(ONE_ROW, arg=tools.element_handle())
 
 

@@ -93,6 +93,27 @@ def test_sector_is_zoomed_and_left_by_keys(page: Page) -> None:
     assert page.evaluate("document.activeElement.matches('h3 button')")
 
 
+#: The tiles of the map without a text that fits them.
+NAMELESS = """() => [...document.querySelectorAll('.heatmap .tile')]
+    .filter((tile) => !tile.textContent || tile.querySelector('b').offsetWidth > tile.clientWidth)
+    .map((tile) => tile.title)"""
+
+
+def test_every_tile_has_a_name_and_a_card(page: Page) -> None:
+    """The largest stocks of a sector have tiles, the others share one, which shows them."""
+    heatmap = pane(page, "heatmap")
+    heatmap.locator(".tile i:not(:empty)").first.wait_for()
+    assert page.evaluate(NAMELESS) == []
+    heatmap.locator(".tile", has_text="AAPL").hover()
+    expect(heatmap.locator(".card")).to_contain_text("Apple Inc.")
+    sector = heatmap.locator("section", has_text="AAPL")
+    tiles = sector.locator(".tile").count()
+    sector.locator(".others").click()
+    expect(heatmap.locator("section")).to_have_count(1)
+    assert heatmap.locator(".tile").count() > tiles
+    assert page.evaluate(NAMELESS) == []
+
+
 def test_palette_is_remembered_and_tiles_have_a_sign(page: Page) -> None:
     """The blue and orange palette outlives a reload; tiles say the direction without their colour."""
     heatmap = pane(page, "heatmap")

@@ -61,7 +61,7 @@ def test_a_pane_moves_by_keyboard_until_escape_or_enter(page: Page) -> None:
     before = place_of(movers)
     grip(page, "Movers").focus()
     page.keyboard.press("ArrowDown")
-    expect(announced).to_have_text("Movers: column 10, row 7, 3 wide, 8 high")
+    expect(announced).to_have_text("Movers: column 10, row 6, 3 wide, 9 high")
     assert box_of(announced).width > 100
     assert box_of(pane(page, "news")).y < box_of(movers).y
     page.keyboard.press("Shift+ArrowLeft")
@@ -72,7 +72,7 @@ def test_a_pane_moves_by_keyboard_until_escape_or_enter(page: Page) -> None:
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     expect(grip(page, "Movers")).to_be_focused()
-    assert '"movers","x":9,"y":6' in page.evaluate(STORED).replace('"kind":"movers",', "")
+    assert '"movers","x":9,"y":5' in page.evaluate(STORED).replace('"kind":"movers",', "")
     page.keyboard.press("ArrowUp")
     page.keyboard.press("Tab")
     assert place_of(movers) == before
@@ -117,7 +117,8 @@ def test_a_closed_pane_comes_back(page: Page) -> None:
     page.keyboard.press("Control+Shift+z")
     expect(pane(page, "movers")).to_have_count(0)
     expect(page.get_by_role("tab", name="Main")).to_be_focused()
-    page.get_by_label("Add pane").select_option("default")
+    page.get_by_role("button", name="Add pane").click()
+    page.get_by_role("button", name="Default layout").click()
     expect(page.get_by_role("status").get_by_text("default layout")).to_be_visible()
     expect(pane(page, "movers")).to_have_count(1)
     page.get_by_role("tab").dblclick()
@@ -159,7 +160,8 @@ def test_a_pane_fills_the_workspace_and_goes_back(page: Page) -> None:
 
 def test_a_new_pane_is_in_view_with_the_focus(page: Page) -> None:
     """A new pane of the header's menu comes into view, takes the focus, and has a title of its own."""
-    page.get_by_label("Add pane").select_option("chart")
+    page.get_by_role("button", name="Add pane").click()
+    page.get_by_role("group", name="Add pane").get_by_role("button", name="Chart").click()
     second = page.get_by_role("region", name="Chart 2")
     expect(second).to_be_focused()
     expect(second).to_be_in_viewport(ratio=0.99)
@@ -200,6 +202,33 @@ def test_a_tablet_has_two_columns(browser: Browser, service: Service, size: tupl
             assert min(box.width, box.height) >= 32, button
 
 
+#: Rows of quotes in view, and the tables that show a part of a row.
+ROWS = """() => {
+    const frames = [...document.querySelectorAll('.table-frame')];
+    const bottom = document.querySelector('main').getBoundingClientRect().bottom;
+    const seen = (frame) => {
+        const box = frame.getBoundingClientRect();
+        return [...frame.querySelectorAll('tbody tr[data-row]')].map((row) => row.getBoundingClientRect())
+            .filter(({ top, bottom: end }) => top >= box.top + 23 && end <= Math.min(box.bottom, bottom) + 1)
+            .length;
+    };
+    const isCut = (frame) => (frame.clientHeight - 24) % 24 !== 0;
+    const sum = frames.reduce((total, frame) => total + seen(frame), 0);
+    return [sum, frames.filter(isCut).map((frame) => frame.closest('.pane').dataset.kind)];
+}"""
+
+
+def test_a_laptop_shows_forty_five_whole_rows_of_quotes(browser: Browser, service: Service) -> None:
+    """Tables end with a whole row, and the first screen has room for the usual lists."""
+    with open_page(browser, service.url, viewport={"width": 1440, "height": 900}) as page:
+        wait_for_price(page)
+        for kind in ("movers", "crypto", "doviz"):
+            pane(page, kind).locator("td:not(:empty)").first.wait_for()
+        rows, cut = page.evaluate(ROWS)
+    assert rows >= 45
+    assert cut == []
+
+
 def test_few_keys_reach_the_panes(page: Page) -> None:
     """The first Tab stop skips to the panes; a header has two stops, a choice one, and its arrows choose."""
     page.keyboard.press("Tab")
@@ -207,7 +236,9 @@ def test_few_keys_reach_the_panes(page: Page) -> None:
     expect(skip).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.get_by_role("main")).to_be_focused()
-    assert page.evaluate(STOPS, ".pane > header") == [
+    tools = page.evaluate(STOPS, ".pane > header > .tools")
+    frame = [stop for stop in page.evaluate(STOPS, ".pane > header") if stop not in tools]
+    assert frame == [
         label
         for title in TITLES
         for label in (
@@ -223,3 +254,45 @@ def test_few_keys_reach_the_panes(page: Page) -> None:
     page.get_by_role("button", name="Maximise Movers").focus()
     page.keyboard.press("ArrowRight")
     expect(page.get_by_role("button", name="Close Movers")).to_be_focused()
+
+
+def test_a_question_mark_lists_the_keys(page: Page) -> None:
+    """Escape closes the list."""
+    page.keyboard.press("?")
+    dialog = page.get_by_role("dialog", name="Keyboard")
+    expect(dialog).to_contain_text("Maximise the pane with the focus")
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+
+
+def test_rows_are_as_dense_as_the_reader_wants(page: Page) -> None:
+    """The choice outlives a reload."""
+    page.get_by_role("button", name="Settings").click()
+    page.get_by_role("radio", name="Roomy").click()
+    row = pane(page, "watchlist").locator("tbody tr[data-row]").first
+    page.wait_for_function("row => row.offsetHeight === 32", arg=row.element_handle())
+    page.reload()
+    wait_for_price(page)
+    page.wait_for_function("row => row.offsetHeight === 32", arg=row.element_handle())
+
+
+def test_the_screener_lists_what_fits(page: Page, service: Service) -> None:
+    """Bounds, sectors and signals cut the market; the pane remembers them."""
+    page.get_by_role("button", name="Add pane").click()
+    page.get_by_role("group", name="Add pane").get_by_role("button", name="Screener").click()
+    screener = pane(page, "screener")
+    screener.scroll_into_view_if_needed()
+    found = screener.get_by_role("status")
+    expect(found).to_have_text("500 of 500")
+    screener.get_by_label("Sector").select_option("Energy")
+    sectors = service.get("/api/market/heatmap").json()["sectors"]
+    energy = next(each for each in sectors if each["sector"] == "Energy")["stocks"]
+    expect(found).to_have_text(f"{len(energy)} of 500")
+    screener.get_by_label("Price from").fill("100")
+    expect(found).not_to_have_text(f"{len(energy)} of 500")
+    page.reload()
+    screener.scroll_into_view_if_needed()
+    expect(screener.get_by_label("Price from")).to_have_value("100")
+    prices = screener.locator("td.price:not(:empty)")
+    prices.first.wait_for()
+    assert all(float(text.replace(",", "")) > 99 for text in prices.all_text_contents())

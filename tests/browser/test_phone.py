@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 from support.servers.browsers import both_browsers
 from support.servers.opened_page import open_page, wait_for_price
@@ -12,25 +12,6 @@ from support.servers.service import Service
 pytestmark = pytest.mark.browser
 
 KINDS = "() => [...document.querySelectorAll('.pane')].map((pane) => pane.dataset.kind)"
-#: Returns whether the page may scroll after a touch of the element: the answer of its touch handlers.
-SWIPE = """(element) => {
-    const { left, top, width, height } = element.getBoundingClientRect();
-    const x = left + width / 2;
-    const at = (y) =>
-        new Touch({ identifier: 1, target: element, clientX: x, clientY: y, pageX: x, pageY: y });
-    const send = (name, touch) => {
-        const touches = name === 'touchend' ? [] : [touch];
-        const event = new TouchEvent(name,
-            { touches, targetTouches: touches, changedTouches: [touch], bubbles: true, cancelable: true });
-        element.dispatchEvent(event);
-        return !event.defaultPrevented;
-    };
-    const from = top + height / 2;
-    send('touchstart', at(from));
-    const scrolls = [20, 40, 60, 80].map((step) => send('touchmove', at(from - step)));
-    send('touchend', at(from - 80));
-    return scrolls.every(Boolean);
-}"""
 
 
 @pytest.fixture
@@ -73,10 +54,30 @@ def test_the_header_shows_every_control(phone: Page) -> None:
         phone.wait_for_function(ROOM)
 
 
-@both_browsers
-def test_a_vertical_swipe_on_the_chart_scrolls_the_page(phone: Page) -> None:
-    """The chart handles horizontal swipes; vertical ones scroll the page."""
-    phone.locator("[data-kind=chart]").scroll_into_view_if_needed()
-    canvas = phone.locator("[data-kind=chart] tr:first-child td:nth-child(2) canvas").last
-    canvas.wait_for()
-    assert canvas.evaluate(SWIPE)
+#: Sizes of what a finger may hit, but for the rows' own buttons, whose row is as high.
+SMALL_TARGETS = """() => [...document.querySelectorAll(':is(.top, .pane-bar, .pane > header) button')]
+    .filter((each) => each.checkVisibility())
+    .map((each) => [each.textContent, each.getBoundingClientRect().height])
+    .filter(([, height]) => height < 44)"""
+
+
+def test_one_pane_fills_the_screen_and_a_bar_brings_the_others(phone: Page) -> None:
+    """Four panes have a button, the others a menu; nothing is out of the screen, and targets suit fingers."""
+    bar = phone.get_by_role("navigation", name="Panes")
+    assert phone.locator(".pane:visible").count() == 1
+    bar.get_by_role("button", name="Chart").click()
+    expect(phone.locator("[data-kind=chart] .plot canvas").first).to_be_visible()
+    bar.get_by_role("button", name="More panes").click()
+    bar.get_by_role("button", name="Portfolio").click()
+    expect(phone.locator("[data-kind=portfolio]")).to_be_visible()
+    assert phone.locator(".pane:visible").count() == 1
+    assert phone.evaluate("document.documentElement.scrollHeight") <= 844
+    assert phone.evaluate(SMALL_TARGETS) == []
+
+
+def test_a_tap_on_a_symbol_opens_its_chart(phone: Page) -> None:
+    """Back in the list, it is as it was."""
+    phone.locator("[data-kind=watchlist]").get_by_role("button", name="MSFT", exact=True).click()
+    expect(phone.locator("[data-kind=chart] h3")).to_have_text("MSFT")
+    phone.get_by_role("navigation", name="Panes").get_by_role("button", name="Watchlist").click()
+    expect(phone.locator("[data-kind=watchlist] tr[aria-current]")).to_contain_text("MSFT")

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from support.made.web_files import WEB
-from support.servers.opened_page import log_in, open_page
+from support.servers.opened_page import change_settings, log_in, open_page
 from support.servers.service import Service
 
 pytestmark = pytest.mark.browser
@@ -179,8 +179,7 @@ def test_nothing_here_breaks_an_accessibility_rule(
     hold(service, user, "NOPE")
     with open_page(browser, service.url) as page:
         pane = portfolio(page, user)
-        page.get_by_label("Theme").select_option(theme)
-        page.get_by_label("Language").select_option(language)
+        change_settings(page, language=language, theme=theme)
         pane.locator("tbody tr.group button").last.click()
         check(page, "[data-kind=portfolio]")
         pane.locator("tbody .action button").first.click()

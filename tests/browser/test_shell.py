@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from support.made.web_files import WEB
 from support.servers.fault_proxy import FaultProxy
-from support.servers.opened_page import open_page, wait_for_price
+from support.servers.opened_page import change_settings, open_page, wait_for_price
 from support.servers.processes import running_valkey
 from support.servers.service import Service
 
@@ -76,7 +76,7 @@ def test_the_title_has_the_price(browser: Browser, service: Service) -> None:
     with open_page(browser, service.url) as page:
         wait_for_price(page)
         expect(page).to_have_title(re.compile(r"^AAPL \d+\.\d\d ([▲▼] )?\d+\.\d\d% · quotecast$"))
-        page.get_by_label("Language").select_option("tr")
+        change_settings(page, language="tr")
         expect(page).to_have_title(re.compile(r"^AAPL \d+,\d\d ([▲▼] )?%\d+,\d\d · quotecast$"))
         choose(page, "MSFT")
         expect(page).to_have_title(re.compile("^MSFT"))

@@ -24,6 +24,7 @@ FILLED: Final = {
     "portfolio": "tbody tr",
     "earnings": "tbody tr",
     "alerts": "tbody tr",
+    "screener": "td.price:not(:empty)",
 }
 PANES: Final = [
     {"id": kind, "kind": kind, "x": 4 * (place % 3), "y": 10 * (place // 3), "w": 4, "h": 10}

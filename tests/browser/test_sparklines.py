@@ -31,7 +31,7 @@ def service(databases: Databases) -> Iterator[Service]:
 
 def has_line(service: Service, feed: str, symbol: str) -> bool:
     answer = service.get(f"/api/{feed}/sparklines", params={"symbols": symbol})
-    return answer.is_success and len(answer.json().get(symbol, {}).get("closes", ())) > 1
+    return answer.is_success and len(answer.json().get(symbol, {}).get("closes", ())) >= 4
 
 
 def test_the_watchlist_has_a_line_of_each_symbol(browser: Browser, service: Service) -> None:

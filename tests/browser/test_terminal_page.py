@@ -13,6 +13,7 @@ from support.servers.browsers import both_browsers
 from support.servers.opened_page import (
     DEADLINE_MS,
     address,
+    change_settings,
     eventually,
     log_in,
     open_page,
@@ -214,8 +215,7 @@ def test_axe_finds_no_fault(
     viewport = {"width": width, "height": 1000}
     with open_page(browser, service.url, viewport=viewport) as page:
         wait_for_price(page)
-        page.get_by_label("Theme").select_option(scheme)
-        page.get_by_label("Language").select_option(language)
+        change_settings(page, language=language, theme=scheme)
         page.evaluate(AXE.read_text())
         found = page.evaluate(RUN_AXE)
         assert [(each["id"], [node["html"][:200] for node in each["nodes"][:3]]) for each in found] == []

@@ -5,7 +5,7 @@ from typing import Final
 import pytest
 from playwright.sync_api import Browser, Page
 
-from support.servers.opened_page import open_page, register
+from support.servers.opened_page import bring_up, change_settings, open_page, register
 from support.servers.service import Service
 
 pytestmark = pytest.mark.browser
@@ -71,7 +71,7 @@ FILLED: Final = {
 def wait_for_data(page: Page, kind: str) -> None:
     """Scrolls a pane into view and waits for its data."""
     pane = page.locator(f"[data-kind={kind}]")
-    pane.scroll_into_view_if_needed()
+    bring_up(page, kind)
     pane.locator(FILLED[kind]).first.wait_for()
 
 
@@ -82,9 +82,12 @@ def test_no_digit_is_cut_at_any_width(browser: Browser, service: Service, langua
     """No pane cuts a digit, and the page never scrolls sideways."""
     with open_page(browser, service.url) as page:
         fill(page, service, f"{browser.browser_type.name}-{language}@example.com")
-        page.locator("header.top select").nth(2).select_option(language)
+        change_settings(page, language=language)
         for width in WIDTHS:
             page.set_viewport_size({"width": width, "height": 1000})
+            page.locator(
+                "[data-shape=stack]" if width < 761 else ":not([data-shape=stack]) > .pane"
+            ).first.wait_for()
             for kind in FILLED:
                 wait_for_data(page, kind)
                 wait_for_fit(page, width, f"[data-kind={kind}]")

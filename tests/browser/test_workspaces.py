@@ -10,6 +10,7 @@ from support.made.web_files import AXE, RUN_AXE
 from support.servers.opened_page import (
     LAYOUT,
     address,
+    change_settings,
     log_in,
     open_page,
     register,
@@ -116,11 +117,11 @@ def test_the_frame_is_accessible(browser: Browser, service: Service, language: s
     """Axe finds no violation of WCAG 2.2 AA in open menu and maximised pane, light and dark."""
     with open_page(browser, service.url) as page:
         wait_for_price(page)
-        page.locator(".top select").last.select_option(language)
+        change_settings(page, language=language)
         page.evaluate(AXE.read_text())
         page.get_by_role("tab").dblclick()
         for theme in ("light", "dark"):
-            page.locator(".top select").nth(1).select_option(theme)
+            change_settings(page, theme=theme)
             page.get_by_role("tab").dblclick()
             page.locator("[data-kind=movers] h2").dblclick()
             assert [each["id"] for each in page.evaluate(RUN_AXE)] == []

@@ -26,8 +26,8 @@ export interface RestOptions {
   readonly apiKey?: () => string | null;
   /** Called after every answer with rate limit headers. */
   readonly onLimit?: (limit: RateLimit) => void;
-  /** Called with a token that the service refused as expired or void. */
-  readonly onVoidToken?: (token: string) => void;
+  /** Called with a token that the service refused as expired or void; `true`, once another is there, repeats the request. */
+  readonly onVoidToken?: (token: string) => boolean | Promise<boolean>;
   readonly fetch?: typeof fetch;
 }
 
@@ -87,7 +87,7 @@ export class Rest {
       request(method, sent, token, this.options.apiKey?.() ?? null),
     );
     this.#reportLimit(response.headers);
-    if (response.status === 401 && token) this.options.onVoidToken?.(token);
+    if (response.status === 401 && token && (await this.options.onVoidToken?.(token))) return this.#send(name, given);
     if (!response.ok) throw await this.#toError(filled, response);
     return response;
   }

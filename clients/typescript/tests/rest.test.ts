@@ -34,3 +34,28 @@ test("a path over its limit gets no request before its time", async () => {
   await assert.rejects(ask, isRefusal);
   assert.equal(requests, made);
 });
+
+for (const [hasNew, sent] of [
+  [true, ["Bearer old", "Bearer new"]],
+  [false, ["Bearer old"]],
+] as const)
+  test(`a request with a void token ${hasNew ? "is repeated with the next one" : "fails without another"}`, async () => {
+    let token = "old";
+    const tokens: unknown[] = [];
+    const rest = new Rest({
+      address: ADDRESS,
+      token: () => token,
+      onVoidToken: async () => {
+        if (hasNew) token = "new";
+        return hasNew;
+      },
+      fetch: async (_, { headers } = {}) => {
+        tokens.push((headers as Record<string, string>).Authorization);
+        return Response.json({ id: "1" }, { status: token === "new" ? 200 : 401 });
+      },
+    });
+    const asked = rest.call("GET /api/auth/profile");
+    if (hasNew) assert.equal((await asked).id, "1");
+    else await assert.rejects(asked, (error) => error instanceof ApiError && error.status === 401);
+    assert.deepEqual(tokens, sent);
+  });

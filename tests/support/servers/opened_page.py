@@ -80,6 +80,32 @@ def wait_for_live(page: Page, feed: str = "market") -> None:
     page.locator(f".feed[data-feed={feed}][data-state=live]").wait_for()
 
 
+def bring_up(page: Page, kind: str) -> None:
+    """Brings a pane into view; on a phone the bar has a button for it, or its menu."""
+    pane = page.locator(f"[data-kind={kind}]")
+    # The bar is there as soon as the page has the width of a phone.
+    if not pane.is_visible():
+        title = pane.get_attribute("aria-label")
+        bar = page.locator(".pane-bar")
+        button = bar.get_by_role("button", name=title or kind, exact=True)
+        if not button.is_visible():
+            bar.locator(".menu button").first.click()
+        button.click()
+    pane.scroll_into_view_if_needed()
+
+
+def change_settings(page: Page, *, language: str | None = None, theme: str | None = None) -> None:
+    """Chooses a language or a theme in the menu of the header."""
+    menu = page.locator(".menu.settings")
+    menu.locator("button").first.click()
+    if theme:
+        menu.get_by_role("radio").nth(("auto", "dark", "light").index(theme)).click()
+    if language:
+        menu.get_by_role("radio").nth(3 + ("en", "tr").index(language)).click()
+    page.keyboard.press("Escape")
+    menu.locator(".actions").wait_for(state="detached")
+
+
 def wait_for_layout(page: Page, service: Service, holds: Callable[[str], bool]) -> None:
     """Waits until the account of the page's user has a layout; `holds` judges its JSON.
 

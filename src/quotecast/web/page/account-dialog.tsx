@@ -2,10 +2,10 @@ import { useEffect, useRef } from "preact/hooks";
 
 import type { SessionShown } from "quotecast-client";
 import { logOutEverywhere } from "./account.ts";
-import { Form } from "./account-form.tsx";
 import { accountIsOpen } from "./account-state.ts";
 import { ApiKeys } from "./api-keys/section.tsx";
 import { deviceOf } from "./devices.ts";
+import { Form } from "./form.tsx";
 import { moment } from "./formats.ts";
 import { AnswerView } from "./pane.tsx";
 import { rest, showError, useAnswer } from "./service.ts";
@@ -44,8 +44,8 @@ export function AccountDialog() {
 
 function NameForm() {
   const user = session.value?.user;
-  const send = async ({ name = "" }) => {
-    const changed = await rest.call("PATCH /api/auth/profile", { body: { name } });
+  const send = async (given: FormData) => {
+    const changed = await rest.call("PATCH /api/auth/profile", { body: { name: String(given.get("name")) } });
     if (session.value) session.value = { ...session.value, user: changed };
     return say("saved");
   };
@@ -60,8 +60,9 @@ function NameForm() {
 }
 
 function PasswordForm() {
-  const send = async ({ current = "", new: wanted = "" }) => {
-    session.value = await rest.call("POST /api/auth/password", { body: { current, new: wanted } });
+  const send = async (given: FormData) => {
+    const body = { current: String(given.get("current")), new: String(given.get("new")) };
+    session.value = await rest.call("POST /api/auth/password", { body });
     return say("passwordChanged");
   };
   const password = { type: "password", required: true } as const;
@@ -132,10 +133,9 @@ function Row({ id, device, address, created_at, current, onEnd }: SessionShown &
 
 /** Deletes the account, once its email has been typed and its password given. */
 function DeletionForm({ email }: { readonly email: string }) {
-  const send = async ({ password = "" }) => {
-    await rest.call("DELETE /api/auth/profile", { body: { password } });
+  const send = async (given: FormData) => {
+    await rest.call("DELETE /api/auth/profile", { body: { password: String(given.get("password")) } });
     session.value = null;
-    return "";
   };
   return (
     <details>

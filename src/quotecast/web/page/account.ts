@@ -24,6 +24,11 @@ export function logOutEverywhere(): void {
 /** Forgets the session at once; an error says that the service has not ended it. */
 function leave(ended: Promise<unknown>): void {
   ended.catch((error) => showError(error, "stillValid"));
+  forgetSession();
+}
+
+/** Goes on as a guest, in every window of this browser. */
+export function forgetSession(): void {
   // Alerts of this user must not reach the next one.
   void import("./alerts/device.ts").then(({ forgetDevice }) => forgetDevice());
   session.value = null;

@@ -1,7 +1,8 @@
 import { useLayoutEffect, useState } from "preact/hooks";
 
+import { rowHeight } from "./density.ts";
 import type { Instrument } from "./instruments.ts";
-import { idOf, moveIndex, ROW_HEIGHT } from "./row-moves.ts";
+import { idOf, moveIndex } from "./row-moves.ts";
 
 /** Moves the focus inside of the table; `active` is the index of the row that the Tab key stops at. */
 export function useActiveRow(
@@ -56,7 +57,7 @@ export function useActiveRow(
     if (isSide) focusBeside(target, event.key === "ArrowRight" ? 1 : -1);
     else if (event.key === "ArrowUp" && (isHeading || active === 0)) focusHeading(frame.current);
     else {
-      const page = Math.max(1, Math.floor((frame.current?.clientHeight ?? 0) / ROW_HEIGHT) - 2);
+      const page = Math.max(1, Math.floor((frame.current?.clientHeight ?? 0) / rowHeight.value) - 2);
       const index = isHeading && event.key === "ArrowDown" ? active : moveIndex(event.key, active, rows.length, page);
       if (index === null) return;
       activate(index);

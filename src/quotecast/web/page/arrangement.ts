@@ -1,5 +1,5 @@
 import { computed, signal } from "@preact/signals";
-import { announcement, focusTarget, maximised, moving, nameOf, titleOf, undoOffer } from "./frame-state.ts";
+import { announcement, focusOn, maximised, moving, nameOf, titleOf, undoOffer } from "./frame-state.ts";
 import { addPlace, DEFAULT, inOrder, type Kind, type Place, removePlace } from "./layout.ts";
 import { layout, loadLayout, putLayout } from "./layout-store.ts";
 import { type Changes, NO_CHANGES, noteChange, stepBack, stepForward } from "./undo.ts";
@@ -70,9 +70,9 @@ function travel(step: typeof stepBack, word: Word): void {
   putLayout(keepMemories(present, layout.value));
   announcement.value = say(word);
   const back = activeWorkspace.value.panes.filter((each) => !before.has(each.id));
-  if (back.length === 1) focusTarget.value = { pane: back[0]?.id ?? null, part: "pane" };
+  if (back.length === 1) focusOn({ pane: back[0]?.id ?? null, part: "pane" });
   else if (focused && !activeWorkspace.value.panes.some((each) => each.id === focused))
-    focusTarget.value = { pane: null, part: "pane" };
+    focusOn({ pane: null, part: "pane" });
 }
 
 /** Reverts the last change of panes or workspaces. */
@@ -88,7 +88,7 @@ export function addPane(kind: Kind, memory?: Record<string, string>): string {
   const { id } = next.find((each) => !before.some((other) => other.id === each.id)) as Place;
   maximised.value = null;
   arrange(next);
-  focusTarget.value = { pane: id, part: "pane" };
+  focusOn({ pane: id, part: "pane" });
   return id;
 }
 
@@ -97,7 +97,7 @@ export function showPane(kind: Kind): string {
   const found = inOrder(activeWorkspace.value.panes).find((each) => each.kind === kind);
   if (!found) return addPane(kind);
   if (maximised.value !== found.id) maximised.value = null;
-  focusTarget.value = { pane: found.id, part: "pane" };
+  focusOn({ pane: found.id, part: "pane" });
   return found.id;
 }
 
@@ -110,7 +110,7 @@ export function closePane(id: string): void {
   if (maximised.value === id) maximised.value = null;
   const offer = { word: "paneClosed", name: titleOf(closed) } as const;
   commit(replacePanes(layout.value, removePlace(activeWorkspace.value.panes, id)), offer);
-  focusTarget.value = { pane: (ordered[at + 1] ?? ordered[at - 1])?.id ?? null, part: "grip" };
+  focusOn({ pane: (ordered[at + 1] ?? ordered[at - 1])?.id ?? null, part: "grip" });
 }
 
 /** Arranges the active workspace as in a new browser. */
@@ -135,7 +135,7 @@ export function addWorkspace(like?: Workspace): string {
     : say("workspaceNumber", { number: workspaces.value.length + 1 });
   leave();
   commit(insertWorkspace(layout.value, { id, name, panes: like?.panes ?? DEFAULT }));
-  focusTarget.value = { pane: null, part: "pane" };
+  focusOn({ pane: null, part: "pane" });
   return id;
 }
 
@@ -147,7 +147,7 @@ export function deleteWorkspace(id: string): void {
   if (!deleted) return;
   leave();
   commit(removeWorkspace(layout.value, id), { word: "workspaceDeleted", name: nameOf(deleted) });
-  focusTarget.value = { pane: null, part: "pane" };
+  focusOn({ pane: null, part: "pane" });
 }
 
 export function nameWorkspace(id: string, name: string): void {

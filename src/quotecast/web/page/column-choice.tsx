@@ -1,6 +1,7 @@
-import { useId, useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 
 import type { Column } from "./columns.ts";
+import { Menu } from "./menu.tsx";
 import { say } from "./words.ts";
 
 interface Props {
@@ -10,11 +11,9 @@ interface Props {
   readonly onChoose: (text: string) => void;
 }
 
-/** A button that shows and hides a list of columns to choose. */
+/** A menu of the columns of a table. */
 export function ColumnChoice({ all, shown, onChoose }: Props) {
   const [isOpen, setOpen] = useState(false);
-  const id = useId();
-  const button = useRef<HTMLButtonElement>(null);
   const titles = new Set(shown.map((each) => each.title));
   const toggle = (column: Column) => {
     const next = new Set(titles);
@@ -27,34 +26,14 @@ export function ColumnChoice({ all, shown, onChoose }: Props) {
         .join(),
     );
   };
-  const onKeyDown = (event: KeyboardEvent) => {
-    if (event.key !== "Escape") return;
-    event.stopPropagation();
-    setOpen(false);
-    button.current?.focus();
-  };
   return (
-    <>
-      <button
-        ref={button}
-        type="button"
-        class="small"
-        aria-expanded={isOpen}
-        aria-controls={id}
-        onClick={() => setOpen(!isOpen)}
-      >
-        {say("columns")}
-      </button>
-      {isOpen && (
-        <div class="columns-shown" id={id} role="group" aria-label={say("showColumns")} onKeyDown={onKeyDown}>
-          {all.slice(1).map((column) => (
-            <label key={column.title}>
-              <input type="checkbox" checked={titles.has(column.title)} onChange={() => toggle(column)} />
-              {say(column.title)}
-            </label>
-          ))}
-        </div>
-      )}
-    </>
+    <Menu label={say("showColumns")} text="▥" isOpen={isOpen} setOpen={setOpen}>
+      {all.slice(1).map((column) => (
+        <label key={column.title} class="check">
+          <input type="checkbox" checked={titles.has(column.title)} onChange={() => toggle(column)} />
+          {say(column.title)}
+        </label>
+      ))}
+    </Menu>
   );
 }

@@ -71,6 +71,12 @@ export function clock(at: number): string {
   return new Intl.DateTimeFormat(locale(), { timeStyle: "medium" }).format(at);
 }
 
+/** A time (Unix milliseconds) in New York, to the second. */
+export function exchangeClock(at: number): string {
+  const options = { timeStyle: "medium", timeZone: "America/New_York" } as const;
+  return new Intl.DateTimeFormat(locale(), options).format(at);
+}
+
 /** A time of this week, with its weekday. */
 export function dayAndTime(iso: string): string {
   const options = { weekday: "short", hour: "2-digit", minute: "2-digit" } as const;

@@ -1,5 +1,6 @@
 import { activeWorkspace, openWorkspace, redo, undo, workspaces } from "./arrangement.ts";
 import { maximised, toggleMaximised } from "./frame-state.ts";
+import { openKeyList } from "./key-list.tsx";
 import { acceptKeys, cancelMove } from "./moves.ts";
 
 const FIELDS = "input, textarea, select, [contenteditable], dialog[open]";
@@ -26,6 +27,7 @@ function act(event: KeyboardEvent, element: Element | null): boolean {
   if ((event.ctrlKey || event.metaKey) && !event.altKey) return travel(event);
   if (event.altKey && !event.shiftKey && digit) return openNumber(Number(digit));
   if (event.key === "Escape" && isPlain) return cancelMove() || restore();
+  if (event.key === "?") return openKeyList();
   return isPlain && event.key === "m" && maximise(element);
 }
 

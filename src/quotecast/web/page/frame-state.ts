@@ -27,6 +27,15 @@ export const announcement = signal("");
 /** Id of the pane that fills the workspace, until the page closes; null without one. */
 export const maximised = signal<string | null>(null);
 
+/** Id of the pane that the reader asked for last, which a phone shows. */
+export const onTop = signal<string | null>(null);
+
+/** Focuses an element in the next paint, and brings its pane up. */
+export function focusOn(target: FocusTarget): void {
+  if (target.pane !== null) onTop.value = target.pane;
+  focusTarget.value = target;
+}
+
 /** Returns the name of a workspace; the first one has none of its own. */
 export const nameOf = ({ name }: Workspace): string => name || say("firstWorkspace");
 

@@ -1,16 +1,21 @@
+import { useState } from "preact/hooks";
 import { logOut } from "./account.ts";
 import { openAccount } from "./account-state.ts";
 import { addPane, resetLayout } from "./arrangement.ts";
-import { KINDS, type Kind } from "./layout.ts";
+import { DENSITIES, type Density, density } from "./density.ts";
+import { openKeyList } from "./key-list.tsx";
+import { KINDS } from "./layout.ts";
+import { Menu } from "./menu.tsx";
+import { Choice } from "./pane.tsx";
 import { RewindButton } from "./rewind-dialog.tsx";
 import { Search } from "./search.tsx";
 import { session } from "./session.ts";
 import { openSignIn } from "./sign-in.tsx";
 import { Tabs } from "./tabs.tsx";
-import { type Theme, theme } from "./theme.ts";
-import { type Language, language, say, type Word } from "./words.ts";
+import { THEME_NAMES, THEMES, theme } from "./theme.ts";
+import { LANGUAGE_NAMES, LANGUAGES, language, say, type Word } from "./words.ts";
 
-const THEMES: Record<Theme, Word> = { auto: "themeAuto", dark: "themeDark", light: "themeLight" };
+const DENSITY_NAMES: Record<Density, Word> = { compact: "densityCompact", roomy: "densityRoomy" };
 
 export function Header() {
   return (
@@ -18,74 +23,86 @@ export function Header() {
       <a class="skip" href="#workspace">
         {say("skipToWorkspace")}
       </a>
-      <h1>
-        <img src="/favicon.svg" alt="" width="20" height="20" /> quotecast
-      </h1>
+      <div class="side">
+        <h1>
+          <img src="/favicon.svg" alt="" width="20" height="20" /> quotecast
+        </h1>
+        <Tabs />
+      </div>
       <Search />
-      <Tabs />
-      <RewindButton />
-      <AddPane />
-      <Settings />
-      <Account />
-      <a class="docs" href="/api/docs" title="API">
-        API
-      </a>
+      <div class="side">
+        <AddPane />
+        <RewindButton />
+        <Settings />
+        <Account />
+      </div>
       <span class="unseen">{say("terminal")}</span>
     </header>
   );
 }
 
 function AddPane() {
-  const add = (event: Event) => {
-    const select = event.currentTarget as HTMLSelectElement;
-    if (select.value === "default") resetLayout();
-    else addPane(select.value as Kind);
-    select.value = "";
+  const [isOpen, setOpen] = useState(false);
+  const then = (action: () => void) => () => {
+    setOpen(false);
+    action();
   };
   return (
-    <select class="button" aria-label={say("addPane")} value="" onChange={add}>
-      <option value="" disabled>
-        + {say("addPane")}
-      </option>
+    <Menu class="add" label={say("addPane")} text="+" isOpen={isOpen} setOpen={setOpen}>
       {KINDS.map((kind) => (
-        <option key={kind} value={kind}>
+        <button key={kind} type="button" onClick={then(() => addPane(kind))}>
           {say(kind)}
-        </option>
+        </button>
       ))}
-      <option value="default">{say("resetLayout")}</option>
-    </select>
+      <button type="button" onClick={then(resetLayout)}>
+        ↺ {say("resetLayout")}
+      </button>
+    </Menu>
   );
 }
 
 function Settings() {
+  const [isOpen, setOpen] = useState(false);
   return (
-    <>
-      <select
-        class="button"
-        aria-label={say("theme")}
+    <Menu class="settings" label={say("settings")} text="⚙" isOpen={isOpen} setOpen={setOpen}>
+      <Choice
+        label={say("theme")}
+        options={THEMES}
         value={theme.value}
-        onChange={(event) => {
-          theme.value = event.currentTarget.value as Theme;
+        text={(each) => say(THEME_NAMES[each])}
+        onChoose={(each) => {
+          theme.value = each;
         }}
-      >
-        {Object.entries(THEMES).map(([each, word]) => (
-          <option key={each} value={each}>
-            {say(word)}
-          </option>
-        ))}
-      </select>
-      <select
-        class="button"
-        aria-label={say("language")}
+      />
+      <Choice
+        label={say("language")}
+        options={LANGUAGES}
         value={language.value}
-        onChange={(event) => {
-          language.value = event.currentTarget.value as Language;
+        text={(each) => LANGUAGE_NAMES[each]}
+        onChoose={(each) => {
+          language.value = each;
+        }}
+      />
+      <Choice
+        label={say("density")}
+        options={DENSITIES}
+        value={density.value}
+        text={(each) => say(DENSITY_NAMES[each])}
+        onChoose={(each) => {
+          density.value = each;
+        }}
+      />
+      <button
+        type="button"
+        onClick={() => {
+          setOpen(false);
+          openKeyList();
         }}
       >
-        <option value="en">EN</option>
-        <option value="tr">TR</option>
-      </select>
-    </>
+        {say("keyList")} <kbd aria-hidden="true">?</kbd>
+      </button>
+      <a href="/api/docs">API</a>
+    </Menu>
   );
 }
 

@@ -17,6 +17,7 @@ export const KINDS = [
   "portfolio",
   "earnings",
   "alerts",
+  "screener",
 ] as const;
 export type Kind = (typeof KINDS)[number];
 
@@ -36,14 +37,15 @@ export const SIZES: Record<Kind, readonly [number, number]> = {
   watchlist: [3, 14],
   chart: [6, 14],
   heatmap: [5, 10],
-  movers: [3, 8],
-  news: [3, 6],
+  movers: [3, 9],
+  news: [3, 5],
   crypto: [4, 10],
   doviz: [3, 10],
   company: [6, 13],
   portfolio: [6, 13],
   earnings: [4, 12],
   alerts: [4, 10],
+  screener: [6, 12],
 };
 
 const place = (kind: Kind, x: number, y: number, w: number, h: number): Place => ({ id: kind, kind, x, y, w, h });
@@ -51,8 +53,8 @@ const place = (kind: Kind, x: number, y: number, w: number, h: number): Place =>
 export const DEFAULT: readonly Place[] = [
   place("watchlist", 0, 0, 3, 14),
   place("chart", 3, 0, 6, 14),
-  place("movers", 9, 0, 3, 8),
-  place("news", 9, 8, 3, 6),
+  place("movers", 9, 0, 3, 9),
+  place("news", 9, 9, 3, 5),
   place("heatmap", 0, 14, 5, 10),
   place("crypto", 5, 14, 4, 10),
   place("doviz", 9, 14, 3, 10),

@@ -1,3 +1,4 @@
+import { computed } from "@preact/signals";
 import { render } from "preact";
 
 import { loadWatched } from "./account.ts";
@@ -6,12 +7,14 @@ import { offerAlerts } from "./alerts/open.ts";
 import { AlertParts } from "./alerts/parts.tsx";
 import { loadArrangement } from "./arrangement.ts";
 import { Boundary } from "./boundary.tsx";
+import { followDensity } from "./density.ts";
 import { Header } from "./header.tsx";
+import { KeyList } from "./key-list.tsx";
 import { bridgeOutages, shownFrom } from "./last-visit.ts";
 import { Notice } from "./notices.tsx";
 import { RewindDialog } from "./rewind-dialog.tsx";
 import { registerWorker } from "./service-worker.ts";
-import { session } from "./session.ts";
+import { acceptToken, session } from "./session.ts";
 import { ShellNotices } from "./shell.tsx";
 import { SignIn } from "./sign-in.tsx";
 import { Status } from "./status.tsx";
@@ -29,6 +32,7 @@ function Terminal() {
       <Status />
       <SignIn />
       <RewindDialog />
+      <KeyList />
       <Notice />
       <AlertParts />
       <ShellNotices />
@@ -38,10 +42,11 @@ function Terminal() {
 
 /** Loads layout and watchlist of the account or this browser; without an answer the page stays as it is. */
 function loadOwn(): void {
-  void Promise.allSettled([loadArrangement().finally(settleWorkspace), loadWatched()]);
+  void Promise.allSettled([loadArrangement().then(acceptToken).finally(settleWorkspace), loadWatched()]);
 }
 
 followTheme();
+followDensity();
 followAddress();
 followWorkspace();
 followTitle();
@@ -51,5 +56,5 @@ registerWorker();
 language.subscribe((value) => {
   document.documentElement.lang = value;
 });
-session.subscribe(loadOwn);
+computed(() => session.value?.user.id).subscribe(loadOwn);
 render(<Terminal />, document.getElementById("terminal") as HTMLElement);

@@ -6,6 +6,9 @@ import { say } from "./words.ts";
 /** Pixels between panes. */
 export const GAP = 4;
 
+/** What does not drag the heading that it stands in. */
+export const CONTROLS = "button:not(.grip), select, input, label";
+
 /** What a handle changes: the place of a pane, its size, or one of its edges. */
 export type Handle = "move" | "resize" | "resizeWidth" | "resizeHeight";
 
@@ -84,7 +87,7 @@ export function moveByKey(event: KeyboardEvent, id: string): void {
 /** Moves or resizes a pane with the pointer, in steps of the grid; Escape and a lost pointer put it back. */
 export function moveByPointer(event: PointerEvent, place: Place, row: number, handle: Handle): void {
   const target = event.currentTarget as HTMLElement;
-  if (event.button !== 0 || (event.target as Element).closest("button:not(.grip)")) return;
+  if (event.button !== 0 || (event.target as Element).closest(CONTROLS)) return;
   const grid = target.closest("main") as HTMLElement;
   const column = (grid.clientWidth + GAP) / COLUMNS;
   const moved = begin(place.id, "pointer");

@@ -1,15 +1,14 @@
 import { logOut } from "./account.ts";
 import { addPane, resetLayout, showPane } from "./arrangement.ts";
 import { type Command, registeredCommands } from "./commands.ts";
+import { openKeyList } from "./key-list.tsx";
 import { KINDS } from "./layout.ts";
+import { isRecorded } from "./replay.ts";
 import { openRewind } from "./rewind-dialog.tsx";
 import { session } from "./session.ts";
 import { openSignIn } from "./sign-in.tsx";
-import { type Theme, theme } from "./theme.ts";
-import { type Language, language, say, type Word } from "./words.ts";
-
-const THEMES: Record<Theme, Word> = { auto: "themeAuto", dark: "themeDark", light: "themeLight" };
-const LANGUAGES: Record<Language, string> = { en: "English", tr: "Türkçe" };
+import { THEME_NAMES, THEMES, theme } from "./theme.ts";
+import { LANGUAGE_NAMES, LANGUAGES, language, say } from "./words.ts";
 
 /** Returns every command, in the order of the empty palette. */
 export const allCommands = (): Command[] => [
@@ -24,21 +23,22 @@ export const allCommands = (): Command[] => [
     run: () => addPane(kind),
   })),
   { id: "resetLayout", title: () => say("resetLayout"), run: resetLayout },
-  { id: "rewind", title: () => say("rewind"), run: openRewind },
-  ...Object.entries(THEMES).map(([name, word]) => ({
+  ...(isRecorded.value ? [{ id: "rewind", title: () => say("rewind"), run: openRewind }] : []),
+  ...THEMES.map((name) => ({
     id: `theme-${name}`,
-    title: () => say("themeOf", { theme: say(word) }),
+    title: () => say("themeOf", { theme: say(THEME_NAMES[name]) }),
     run: () => {
-      theme.value = name as Theme;
+      theme.value = name;
     },
   })),
-  ...Object.entries(LANGUAGES).map(([name, its]) => ({
+  ...LANGUAGES.map((name) => ({
     id: `language-${name}`,
-    title: () => say("languageOf", { language: its }),
+    title: () => say("languageOf", { language: LANGUAGE_NAMES[name] }),
     run: () => {
-      language.value = name as Language;
+      language.value = name;
     },
   })),
+  { id: "keyList", title: () => say("keyList"), run: openKeyList },
   ...registeredCommands(),
   session.value
     ? { id: "logOut", title: () => say("logOut"), run: logOut }

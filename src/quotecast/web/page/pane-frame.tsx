@@ -1,11 +1,12 @@
 import type { ComponentType } from "preact";
+import { useState } from "preact/hooks";
 
 import { closePane, remember } from "./arrangement.ts";
 import { Boundary } from "./boundary.tsx";
-import { maximised, moving, titleOf, toggleMaximised } from "./frame-state.ts";
+import { moving, titleOf, toggleMaximised } from "./frame-state.ts";
 import type { Place } from "./layout.ts";
-import { acceptKeys, type Handle, moveByKey, moveByPointer } from "./moves.ts";
-import { InView, type Memory } from "./pane.tsx";
+import { acceptKeys, CONTROLS, type Handle, moveByKey, moveByPointer } from "./moves.ts";
+import { Heading, InView, type Memory } from "./pane.tsx";
 import { rove } from "./roving.ts";
 import { say } from "./words.ts";
 
@@ -23,19 +24,21 @@ interface Props {
   readonly extent: Extent;
   /** Height of a row of the grid, in pixels. */
   readonly row: number;
+  /** Whether the pane fills the workspace. */
+  readonly isMaximised: boolean;
 }
 
 const RESIZERS = ["resizeWidth", "resizeHeight", "resize"] as const;
 
 /** A pane with its header and the handles to move and resize it. */
-export function PaneFrame({ workspace, place, content: Content, extent, row }: Props) {
+export function PaneFrame({ workspace, place, content: Content, extent, row, isMaximised }: Props) {
   const title = titleOf(place);
-  const isMaximised = maximised.value === place.id;
+  const [heading, setHeading] = useState<HTMLElement | null>(null);
   const drag = (handle: Handle) => (event: PointerEvent) => {
     if (!isMaximised && matchMedia("(min-width: 1024px)").matches) moveByPointer(event, place, row, handle);
   };
   const onDblClick = (event: MouseEvent) => {
-    if (!(event.target as Element).closest("button")) toggleMaximised(place);
+    if (!(event.target as Element).closest(CONTROLS)) toggleMaximised(place);
   };
   return (
     <section
@@ -51,12 +54,15 @@ export function PaneFrame({ workspace, place, content: Content, extent, row }: P
     >
       <header {...{ onPointerDown: drag("move"), onDblClick }}>
         <h2>{title}</h2>
+        <div class="tools" ref={setHeading} />
         <Grip place={place} title={title} />
         <Buttons place={place} title={title} isMaximised={isMaximised} />
       </header>
       <InView>
         <Boundary>
-          <Content memory={place.memory ?? {}} remember={(memory) => remember(place.id, memory, workspace)} />
+          <Heading.Provider value={heading}>
+            <Content memory={place.memory ?? {}} remember={(memory) => remember(place.id, memory, workspace)} />
+          </Heading.Provider>
         </Boundary>
       </InView>
       {RESIZERS.map((handle) => (

@@ -1,4 +1,4 @@
-import { type ComponentChildren, createContext } from "preact";
+import { type ComponentChildren, createContext, createPortal } from "preact";
 import { useContext, useEffect, useRef, useState } from "preact/hooks";
 
 import { nextItem } from "./roving.ts";
@@ -16,6 +16,15 @@ const Visible = createContext(false);
 
 /** Returns whether the pane is in view; panes out of view do no work. */
 export const useVisible = (): boolean => useContext(Visible);
+
+/** The place in a pane's heading for the controls of its content; null before the first paint. */
+export const Heading = createContext<HTMLElement | null>(null);
+
+/** Controls of a pane, shown in the row of its heading. */
+export function Tools({ children }: { readonly children: ComponentChildren }) {
+  const place = useContext(Heading);
+  return place && createPortal(children, place);
+}
 
 /** Tells children whether they are in view. */
 export function InView({ children }: { readonly children: ComponentChildren }) {

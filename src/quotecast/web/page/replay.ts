@@ -8,6 +8,9 @@ import { ticket } from "./service.ts";
 export type Rewind = Pick<ReplayOptions<FeedName>, "feed" | "at" | "speed">;
 type Listeners = Pick<ReplayOptions<FeedName>, "onMoment" | "onEnd">;
 
+/** Whether the service records its feeds; false until it has said so. */
+export const isRecorded = signal(false);
+
 /** Null while the watchlist is live. */
 export const rewind = signal<Rewind | null>(null);
 

@@ -1,9 +1,11 @@
 import { signal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
 
-import type { FeedName } from "quotecast-client";
+import { ApiError, type FeedName } from "quotecast-client";
 import { FEEDS } from "./live.ts";
 import { useModal } from "./modal.ts";
-import { rewind } from "./replay.ts";
+import { isRecorded, rewind } from "./replay.ts";
+import { rest, useAnswer } from "./service.ts";
 import { say } from "./words.ts";
 
 const isOpen = signal(false);
@@ -14,10 +16,22 @@ export function openRewind(): void {
   isOpen.value = true;
 }
 
-/** Button of the header that opens the dialog. */
+/** Asks for quotes of the past: the service says whether it records any. */
+function askForPast() {
+  const at = new Date(Date.now() - MINUTE_MS).toISOString();
+  return rest.call("GET /api/market/quotes", { query: { symbols: "AAPL", at } });
+}
+
+/** Button of the header that opens the dialog, where something is recorded. */
 export function RewindButton() {
+  const { data, error } = useAnswer(askForPast, "past");
+  const isOff = error instanceof ApiError && error.problem.code === "history_off";
+  useEffect(() => {
+    isRecorded.value = data !== null || (error !== null && !isOff);
+  }, [data, error]);
+  if (!isRecorded.value) return null;
   return (
-    <button type="button" class="button" aria-label={say("rewind")} title={say("rewind")} onClick={openRewind}>
+    <button type="button" class="icon" aria-label={say("rewind")} title={say("rewind")} onClick={openRewind}>
       ↺
     </button>
   );

@@ -1,8 +1,5 @@
 import type { Instrument } from "./instruments.ts";
 
-/** Height of a table's row, in pixels. */
-export const ROW_HEIGHT = 28;
-
 /** Returns the id of a row of a table. */
 export const idOf = (row: Instrument): string => `${row.feed} ${row.key}`;
 

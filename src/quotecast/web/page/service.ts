@@ -4,7 +4,7 @@ import type { FeedState } from "quotecast-client";
 import { ApiError, Connection, type RateLimit, RateLimited, Rest, userTicket } from "quotecast-client";
 import { checkWithBrowser, Live } from "./live.ts";
 import { notice } from "./notices.tsx";
-import { session } from "./session.ts";
+import { isOver, loggedInAgain, refuseToken, session, validToken } from "./session.ts";
 import { say, type Word } from "./words.ts";
 
 /** Rate limit of the last answer with one. */
@@ -12,21 +12,47 @@ export const limit = signal<RateLimit | null>(null);
 /** State of each feed, by name. */
 export const feedStates = signal<Record<string, FeedState>>({});
 
-export const rest = new Rest({
+const options = {
   address: location.origin,
-  token: () => session.value?.token ?? null,
-  onLimit: (latest) => {
+  onLimit: (latest: RateLimit) => {
     limit.value = latest;
   },
+};
+/** The routes with the rights of the page's user; when the session ends, requests wait for the next login. */
+export const rest = new Rest({
+  ...options,
+  token: () => session.value?.token ?? null,
   onVoidToken: (token) => {
-    if (session.value?.token !== token) return;
-    session.value = null;
-    notice.value = say("sessionEnded");
+    noteRefusal(token);
+    return loggedInAgain(token);
+  },
+});
+/** Quotes go on for everybody while the page asks for the password. */
+const unattended = new Rest({
+  ...options,
+  token: () => validToken.value,
+  onVoidToken: (token) => {
+    noteRefusal(token);
+    return false;
   },
 });
 
+function noteRefusal(token: string): void {
+  if (refuseToken(token)) notice.value = say("sessionEnded");
+}
+
 /** Returns a ticket for a feed with the rights of the page's user; null where none is needed. */
-export const ticket = async (): Promise<string | null> => (session.value ? userTicket(rest) : null);
+export async function ticket(): Promise<string | null> {
+  if (validToken.value === null) return null;
+  return userTicket(unattended).catch((error) => {
+    if (isOver.value) return null;
+    throw error;
+  });
+}
+
+/** Returns a session for an email and a password. */
+export const logInAgain = (email: string, password: string) =>
+  unattended.call("POST /api/auth/login", { body: { email, password } });
 
 /**
  * Returns a connection with the rights of the page's user, and the function that ends it. Calls `onRights` when a login or a
@@ -35,11 +61,13 @@ export const ticket = async (): Promise<string | null> => (session.value ? userT
 export function connect(onRights = () => {}): { connection: Connection; close: () => void } {
   const connection = new Connection({ address: location.origin, ticket });
   const endChecks = checkWithBrowser(connection);
-  let token = session.value?.token;
-  const endSession = session.subscribe((next) => {
-    if (next?.token === token) return;
-    token = next?.token;
-    void connection.renew().then((isNew) => isNew && onRights());
+  let [token, user] = [validToken.value, session.value?.user.id];
+  const endSession = validToken.subscribe((next) => {
+    if (next === token) return;
+    token = next;
+    const isOther = !isOver.value && session.value?.user.id !== user;
+    if (isOther) user = session.value?.user.id;
+    void connection.renew().then((isNew) => isNew && isOther && onRights());
   });
   const close = () => {
     endChecks();

@@ -35,7 +35,7 @@ export function useRowHeight(element: { current: HTMLElement | null }, shape: Sh
   useLayoutEffect(() => {
     const main = element.current as HTMLElement;
     const least = shape === "grid" ? LEAST_ROW_HEIGHT : LEAST_OF_TABLET;
-    const look = () => setHeight(Math.max(least, Math.floor((main.clientHeight - 2 * GAP) / ROWS) - GAP));
+    const look = () => setHeight(Math.max(least, (main.clientHeight - GAP) / ROWS - GAP));
     look();
     const observer = new ResizeObserver(look);
     observer.observe(main);

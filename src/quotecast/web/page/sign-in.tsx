@@ -1,11 +1,13 @@
 import { signal } from "@preact/signals";
-import { useState } from "preact/hooks";
-import { logIn } from "./account.ts";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { forgetSession, logIn } from "./account.ts";
 import { accountIsOpen } from "./account-state.ts";
+import { Form } from "./form.tsx";
 import { lazy } from "./lazy.tsx";
 import { useModal } from "./modal.ts";
 import { Choice } from "./pane.tsx";
-import { explain, rest } from "./service.ts";
+import { logInAgain, rest } from "./service.ts";
+import { isOver, session } from "./session.ts";
 import { say } from "./words.ts";
 
 /** Whether the sign-in dialog is open. */
@@ -29,6 +31,7 @@ export function SignIn() {
     <>
       <SignInDialog />
       {accountIsOpen.value && <AccountDialog />}
+      {isOver.value && <SessionOver />}
     </>
   );
 }
@@ -44,25 +47,16 @@ function SignInDialog() {
 /** Fields that are empty each time the dialog opens: the next reader at this browser sees no password. */
 function SignInForm() {
   const [way, setWay] = useState<(typeof WAYS)[number]>("logIn");
-  const [error, setError] = useState<unknown>(null);
-  const submit = async (event: SubmitEvent) => {
-    event.preventDefault();
-    const given = Object.fromEntries(new FormData(event.currentTarget as HTMLFormElement)) as Record<
-      "name" | "email" | "password",
-      string
-    >;
-    try {
-      const entered = await (way === "logIn"
-        ? rest.call("POST /api/auth/login", { body: given })
-        : rest.call("POST /api/auth/register", { body: given }));
-      logIn(entered, way === "register");
-      closeSignIn();
-    } catch (refusal) {
-      setError(refusal);
-    }
+  const send = async (given: FormData) => {
+    const body = Object.fromEntries(given) as Record<"name" | "email" | "password", string>;
+    const entered = await (way === "logIn"
+      ? rest.call("POST /api/auth/login", { body })
+      : rest.call("POST /api/auth/register", { body }));
+    logIn(entered, way === "register");
+    closeSignIn();
   };
   return (
-    <form onSubmit={submit}>
+    <Form send={send} button={say(way)} onClose={closeSignIn}>
       <Choice label={say("account")} options={WAYS} value={way} text={(each) => say(each)} onChoose={setWay} />
       {way === "register" && (
         <label>
@@ -74,29 +68,40 @@ function SignInForm() {
         {say("email")}
         <input name="email" type="email" required autocomplete="email" />
       </label>
-      <label>
-        {say("password")}
-        <input
-          name="password"
-          type="password"
-          required
-          minLength={8}
-          autocomplete={way === "logIn" ? "current-password" : "new-password"}
-        />
-      </label>
-      {error !== null && (
-        <p class="notice" role="alert">
-          {explain(error)}
-        </p>
-      )}
-      <div class="row">
-        <button type="button" onClick={closeSignIn}>
-          {say("close")}
+      <Password autocomplete={way === "logIn" ? "current-password" : "new-password"} />
+    </Form>
+  );
+}
+
+function Password({ autocomplete }: { readonly autocomplete: "current-password" | "new-password" }) {
+  return (
+    <label>
+      {say("password")}
+      <input name="password" type="password" required minLength={8} autocomplete={autocomplete} />
+    </label>
+  );
+}
+
+/** Asks for the password of a session that has ended: what the reader has typed stays, and what it sent is sent again. */
+function SessionOver() {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const user = session.value?.user;
+  // It is above every other dialog, and Escape does not answer it.
+  const show = () => dialog.current?.showModal();
+  useLayoutEffect(show, []);
+  const send = async (given: FormData) => {
+    session.value = await logInAgain(user?.email ?? "", String(given.get("password")));
+  };
+  return (
+    <dialog ref={dialog} aria-label={say("sessionEnded")} onCancel={(event) => event.preventDefault()} onClose={show}>
+      <h2>{say("sessionEnded")}</h2>
+      <p>{say("sessionEndedText", { email: user?.email ?? "" })}</p>
+      <Form send={send} button={say("logIn")}>
+        <Password autocomplete="current-password" />
+        <button type="button" onClick={forgetSession}>
+          {say("logOut")}
         </button>
-        <button class="main" type="submit">
-          {say(way)}
-        </button>
-      </div>
-    </form>
+      </Form>
+    </dialog>
   );
 }

@@ -3,7 +3,7 @@ import { useEffect } from "preact/hooks";
 
 import type { FeedName, Sparkline } from "quotecast-client";
 import type { Column } from "./columns.ts";
-import { price } from "./formats.ts";
+import { price, tone } from "./formats.ts";
 import type { Instrument } from "./instruments.ts";
 import { linePath } from "./line-path.ts";
 import { useVisible } from "./pane.tsx";
@@ -20,6 +20,8 @@ const ROUTES = {
 const EVERY_MS = 180_000;
 /** Symbols of one request, at most. */
 const SYMBOLS_AT_MOST = 500;
+/** Fewer points are no line of a day. */
+const LEAST_POINTS = 4;
 const [WIDTH, HEIGHT, MARGIN] = [56, 16, 1];
 
 /** The last day of each instrument, by feed and symbol. */
@@ -44,11 +46,10 @@ function useLinesOf(feed: FeedName, rows: readonly Instrument[]): void {
   }, [answer.data]);
 }
 
-/** Column of the last day's line, in the colour of the change. */
+/** Column of the last day's line, in the colour of its own change. */
 export const DAY_LINE: Column = {
   title: "dayLine",
   text: () => "",
-  sign: (quote) => quote.change,
   className: "day-line",
   rank: 2,
   drawing: { width: WIDTH, draw: (row) => <DayLine row={row} /> },
@@ -56,16 +57,18 @@ export const DAY_LINE: Column = {
 
 function DayLine({ row }: { readonly row: Instrument }) {
   const closes = days.value[row.feed]?.[row.key]?.closes ?? [];
+  if (closes.length < LEAST_POINTS) return null;
   const path = linePath(closes, WIDTH - 2 * MARGIN, HEIGHT - 2 * MARGIN);
-  if (!path) return null;
-  const [first, last] = [closes[0], closes.at(-1)].map(price);
+  const [from, to] = [closes[0] as number, closes.at(-1) as number];
+  const [first, last] = [price(from), price(to)];
   return (
     <svg
       viewBox={`${-MARGIN} ${-MARGIN} ${WIDTH} ${HEIGHT}`}
       width={WIDTH}
       height={HEIGHT}
       role="img"
-      aria-label={say("lineOfDay", { symbol: row.key, first: first ?? "", last: last ?? "" })}
+      data-tone={tone(to - from)}
+      aria-label={say("lineOfDay", { symbol: row.key, first, last })}
     >
       <path d={path} />
     </svg>

@@ -1,9 +1,10 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { FeedName, MarketStatus } from "quotecast-client";
 import { Banner } from "./banner.tsx";
-import { age, dayAndTime, milliseconds } from "./formats.ts";
+import { age, dayAndTime, exchangeClock, milliseconds } from "./formats.ts";
 import { isNotSaved, savedAt } from "./layout-store.ts";
 import { FEEDS } from "./live.ts";
+import { Menu } from "./menu.tsx";
 import { type FeedView, outageOf } from "./outages.ts";
 import { feedStates, limit, live, rest, useAnswer } from "./service.ts";
 import { isStorageFull } from "./stored.ts";
@@ -20,26 +21,57 @@ const SESSIONS: Record<MarketStatus["session"], Word> = {
 /** Display names that are not the capitalised identifier. */
 const PROVIDERS: Record<string, string> = { genelpara: "GenelPara", tcmb: "TCMB" };
 
-/** Status line: state and delay of the feeds, and the requests left. */
+/** Status line: the state of each feed, the exchange's clock, and behind a button the numbers for developers. */
 export function Status() {
   const now = useNow();
+  const [isOpen, setOpen] = useState(false);
   const answer = useAnswer(() => rest.call("GET /api/market/status"), "status", { everyMs: STATUS_EVERY_MS });
-  const left = limit.value;
   const saved = savedState(now);
+  const sources = FEEDS.map((name) => answer.data?.feeds[SERVICE_NAMES[name]]);
+  const allSimulated = sources.every((each) => each?.simulated);
   return (
     <footer class="status" aria-label={say("feed", { feed: "" })}>
       <Banner outage={outageOf(FEEDS.map(viewOf))} />
       {FEEDS.map((name) => (
-        <FeedStatus key={name} name={name} status={answer.data} now={now} />
+        <FeedStatus key={name} name={name} status={answer.data} isMarked={!allSimulated} now={now} />
       ))}
+      {allSimulated && <mark>{say("simulated")}</mark>}
       <span class="grow" />
       {saved && (
         <span class="saved" role="status">
           {say(saved)}
         </span>
       )}
-      {left && <span class="left">{say("requestsLeft", { remaining: left.remaining, limit: left.limit })}</span>}
+      <time class="exchange">New York {exchangeClock(now + live.clockOffset)}</time>
+      <Menu class="details" label={say("feedDetails")} text={say("feedDetails")} isOpen={isOpen} setOpen={setOpen}>
+        <Details now={now} />
+      </Menu>
     </footer>
+  );
+}
+
+/** Cursor, age and delay of each feed, and the requests that the limit leaves. */
+function Details({ now }: { readonly now: number }) {
+  const left = limit.value;
+  return (
+    <>
+      {FEEDS.map((name) => {
+        const { feed, delay } = live.figures[name];
+        const parts = [
+          feed.lastFrameAt && say("age", { age: age(now - feed.lastFrameAt) }),
+          delay !== null && say("delay", { delay: milliseconds(delay) }),
+        ];
+        return (
+          <p key={name}>
+            <b>{say(name)}</b> {parts.filter(Boolean).join(" · ")}
+            <code>
+              {feed.copy.epoch}-{feed.copy.seq}
+            </code>
+          </p>
+        );
+      })}
+      {left && <p class="left">{say("requestsLeft", { remaining: left.remaining, limit: left.limit })}</p>}
+    </>
   );
 }
 
@@ -58,16 +90,15 @@ function viewOf(name: FeedName): FeedView {
 interface FeedStatusProps {
   readonly name: FeedName;
   readonly status: MarketStatus | null;
+  /** Whether the feed has a mark of its own for simulated data. */
+  readonly isMarked: boolean;
   /** The present, in Unix milliseconds. */
   readonly now: number;
 }
 
-function FeedStatus({ name, status, now }: FeedStatusProps) {
+function FeedStatus({ name, status, isMarked, now }: FeedStatusProps) {
   const state = feedStates.value[name] ?? "connecting";
-  const { feed, delay } = live.figures[name];
-  const { epoch, seq } = feed.copy;
-  // Behind the dot is the shape of the quotes, which stays the same.
-  const [run = ""] = epoch.split(".");
+  const { feed } = live.figures[name];
   const silence = feed.lastFrameAt ? now - feed.lastFrameAt : null;
   const element = useRef<HTMLSpanElement>(null);
   // The cursor changes in the same frame as the cells, so that both always match.
@@ -84,14 +115,8 @@ function FeedStatus({ name, status, now }: FeedStatusProps) {
       {name === "market" && status?.nextOpen && <span> {session(status, status.nextOpen)}</span>}
       {source && !source.simulated && <span> {PROVIDERS[source.provider] ?? capitalise(source.provider)}</span>}
       {source?.delaySeconds ? <span> {say("lateBy", { delay: age(1000 * source.delaySeconds, "short") })}</span> : null}
-      {silence !== null && <span class="age"> {say("age", { age: age(silence) })}</span>}
-      {epoch && (
-        <code title={`${epoch}-${seq}`}>
-          …{run.slice(-4)}-{seq}
-        </code>
-      )}
-      {delay !== null && <span class="delay"> {say("delay", { delay: milliseconds(delay) })}</span>}
-      {source?.simulated && <mark>{say("simulated")}</mark>}
+      {silence !== null && state !== "live" && <span> {say("age", { age: age(silence) })}</span>}
+      {isMarked && source?.simulated && <mark>{say("simulated")}</mark>}
     </span>
   );
 }

@@ -2,6 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useActiveRow } from "./active-row.ts";
 import type { Column } from "./columns.ts";
+import { rowHeight } from "./density.ts";
 import { tone } from "./formats.ts";
 import type { Instrument } from "./instruments.ts";
 import { same } from "./instruments.ts";
@@ -9,7 +10,7 @@ import type { QuoteSource } from "./live.ts";
 import { useVisible } from "./pane.tsx";
 import { PRINTED_ROWS, printing } from "./printing.ts";
 import { dragRow } from "./row-drag.ts";
-import { idOf, ROW_HEIGHT, stretches } from "./row-moves.ts";
+import { idOf, stretches } from "./row-moves.ts";
 import { select, selected } from "./selection.ts";
 import { live } from "./service.ts";
 import { nextSorting, type Sorting, sortingOf, sortingText, useSorted } from "./sorting.ts";
@@ -54,83 +55,85 @@ export function LiveTable(props: Props) {
   const fit = useFit(frame, columns, keys, (action ? ACTION_WIDTH : 0) + (onMove ? HANDLE_WIDTH : 0));
   const onSort = (next: Sorting | null) => (props.onSort ?? setOwn)(sortingText(next));
   return (
-    <div class="table-frame" ref={frame} tabIndex={-1}>
-      <table
-        class="live"
-        aria-label={label}
-        aria-rowcount={sorted.length + 1}
-        data-movable={onMove ? true : undefined}
-        onKeyDown={onKeyDown}
-        onFocusIn={onFocus}
-        style={{ minWidth: `${fit.least}px` }}
-      >
-        <colgroup>
-          <col />
-          {fit.widths.map((width, index) => (
-            <col key={index} style={{ width: `${width}px` }} />
-          ))}
-          {action && <col style={{ width: `${ACTION_WIDTH}px` }} />}
-        </colgroup>
-        <thead>
-          <tr>
-            {fit.columns.map((column) => (
-              <Heading
-                key={column.title}
-                column={column}
-                isFirst={column.title === columns[0]?.title}
-                sorting={sorting}
-                onSort={onSort}
-              />
+    <div class="table-place">
+      <div class="table-frame" ref={frame} tabIndex={-1}>
+        <table
+          class="live"
+          aria-label={label}
+          aria-rowcount={sorted.length + 1}
+          data-movable={onMove ? true : undefined}
+          onKeyDown={onKeyDown}
+          onFocusIn={onFocus}
+          style={{ minWidth: `${fit.least}px` }}
+        >
+          <colgroup>
+            <col />
+            {fit.widths.map((width, index) => (
+              <col key={index} style={{ width: `${width}px` }} />
             ))}
-            {action && (
-              <th class="action">
-                <span class="unseen">{say("menu")}</span>
-              </th>
-            )}
-          </tr>
-        </thead>
-        <tbody>
-          {stretches(sorted.length, from, to, to > from || hasFocus ? active : -1).map(({ index, height }) => {
-            if (height)
+            {action && <col style={{ width: `${ACTION_WIDTH}px` }} />}
+          </colgroup>
+          <thead>
+            <tr>
+              {fit.columns.map((column) => (
+                <Heading
+                  key={column.title}
+                  column={column}
+                  isFirst={column.title === columns[0]?.title}
+                  sorting={sorting}
+                  onSort={onSort}
+                />
+              ))}
+              {action && (
+                <th class="action">
+                  <span class="unseen">{say("menu")}</span>
+                </th>
+              )}
+            </tr>
+          </thead>
+          <tbody>
+            {stretches(sorted.length, from, to, to > from || hasFocus ? active : -1).map(({ index, height }) => {
+              if (height)
+                return (
+                  <tr
+                    key={`space ${index <= from} ${index > active}`}
+                    class="space"
+                    aria-hidden="true"
+                    style={{ height: `${height * rowHeight.value}px` }}
+                  />
+                );
+              const row = sorted[index] as Instrument;
               return (
-                <tr
-                  key={`space ${index <= from} ${index > active}`}
-                  class="space"
-                  aria-hidden="true"
-                  style={{ height: `${height * ROW_HEIGHT}px` }}
+                <Row
+                  key={idOf(row)}
+                  row={row}
+                  fit={fit}
+                  number={index}
+                  isActive={index === active}
+                  heading={heading}
+                  action={action}
+                  source={source}
+                  onGrip={
+                    isMovable
+                      ? (event) => {
+                          activate(index);
+                          dragRow(
+                            event,
+                            rowHeight.value,
+                            index,
+                            sorted.length,
+                            (place) => onMove(row, place, false),
+                            () => onMove(row, -1, true),
+                          );
+                        }
+                      : undefined
+                  }
                 />
               );
-            const row = sorted[index] as Instrument;
-            return (
-              <Row
-                key={idOf(row)}
-                row={row}
-                fit={fit}
-                number={index}
-                isActive={index === active}
-                heading={heading}
-                action={action}
-                source={source}
-                onGrip={
-                  isMovable
-                    ? (event) => {
-                        activate(index);
-                        dragRow(
-                          event,
-                          ROW_HEIGHT,
-                          index,
-                          sorted.length,
-                          (place) => onMove(row, place, false),
-                          () => onMove(row, -1, true),
-                        );
-                      }
-                    : undefined
-                }
-              />
-            );
-          })}
-        </tbody>
-      </table>
+            })}
+          </tbody>
+        </table>
+      </div>
     </div>
   );
 }
@@ -246,11 +249,12 @@ function watchRow(
 function useWindow(frame: { current: HTMLDivElement | null }, count: number): [number, number] {
   const visible = useVisible();
   const [view, setView] = useState({ first: 0, rows: 0 });
+  const height = rowHeight.value;
   useEffect(() => {
     const element = frame.current as HTMLDivElement;
     const look = () => {
-      const first = Math.floor(element.scrollTop / ROW_HEIGHT);
-      const rows = Math.ceil(element.clientHeight / ROW_HEIGHT);
+      const first = Math.floor(element.scrollTop / height);
+      const rows = Math.ceil(element.clientHeight / height);
       setView((before) => (before.first === first && before.rows === rows ? before : { first, rows }));
     };
     const observer = new ResizeObserver(look);
@@ -260,7 +264,7 @@ function useWindow(frame: { current: HTMLDivElement | null }, count: number): [n
       observer.disconnect();
       element.removeEventListener("scroll", look);
     };
-  }, []);
+  }, [height]);
   if (printing.value) return [0, Math.min(count, PRINTED_ROWS)];
   if (!visible) return [0, 0];
   const first = Math.min(view.first, Math.max(0, count - view.rows));

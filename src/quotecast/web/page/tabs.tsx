@@ -11,6 +11,7 @@ import {
   workspaces,
 } from "./arrangement.ts";
 import { nameOf } from "./frame-state.ts";
+import { Menu } from "./menu.tsx";
 import { nextItem } from "./roving.ts";
 import { say } from "./words.ts";
 import { LONGEST_NAME, type Workspace } from "./workspaces.ts";
@@ -30,7 +31,15 @@ export function Tabs() {
           <Tab key={each.id} workspace={each} number={index + 1} onMenu={() => setOpen(true)} />
         ))}
       </div>
-      <Menu key={active.id} workspace={active} isOpen={isOpen} setOpen={setOpen} />
+      <Menu
+        key={active.id}
+        label={say("workspaceMenu", { name: nameOf(active) })}
+        text="⋯"
+        isOpen={isOpen}
+        setOpen={setOpen}
+      >
+        <Actions workspace={active} close={() => setOpen(false)} />
+      </Menu>
     </div>
   );
 }
@@ -73,52 +82,6 @@ function Tab({ workspace, number, onMenu }: TabProps) {
   );
 }
 
-interface MenuProps {
-  readonly workspace: Workspace;
-  readonly isOpen: boolean;
-  readonly setOpen: (open: boolean) => void;
-}
-
-function Menu({ workspace, isOpen, setOpen }: MenuProps) {
-  const element = useRef<HTMLDivElement>(null);
-  const label = say("workspaceMenu", { name: nameOf(workspace) });
-  useEffect(() => (isOpen ? closeOutside(element.current as HTMLElement, () => setOpen(false)) : undefined), [isOpen]);
-  const onKeyDown = (event: KeyboardEvent) => {
-    if (event.key !== "Escape" || !isOpen) return;
-    event.preventDefault();
-    setOpen(false);
-    element.current?.querySelector("button")?.focus();
-  };
-  return (
-    <div class="menu" ref={element} role="group" aria-label={label} onKeyDown={onKeyDown}>
-      <button
-        type="button"
-        class="icon"
-        aria-label={label}
-        title={label}
-        aria-expanded={isOpen}
-        onClick={() => setOpen(!isOpen)}
-      >
-        ⋯
-      </button>
-      {isOpen && <Actions workspace={workspace} close={() => setOpen(false)} />}
-    </div>
-  );
-}
-
-/** Calls `close` when the pointer or the focus goes elsewhere; returns the end of it. */
-function closeOutside(menu: HTMLElement, close: () => void): () => void {
-  const look = (event: Event) => {
-    if (!menu.contains(event.target as Node)) close();
-  };
-  addEventListener("pointerdown", look);
-  addEventListener("focusin", look);
-  return () => {
-    removeEventListener("pointerdown", look);
-    removeEventListener("focusin", look);
-  };
-}
-
 function Actions({ workspace, close }: { readonly workspace: Workspace; readonly close: () => void }) {
   const { id } = workspace;
   const count = workspaces.value.length;
@@ -135,7 +98,7 @@ function Actions({ workspace, close }: { readonly workspace: Workspace; readonly
     document.querySelector<HTMLElement>('[role="tab"][aria-selected="true"]')?.focus();
   };
   return (
-    <div class="actions">
+    <>
       <form onSubmit={submit}>
         <NameField name={nameOf(workspace)} />
       </form>
@@ -154,7 +117,7 @@ function Actions({ workspace, close }: { readonly workspace: Workspace; readonly
       <button type="button" disabled={!canAddWorkspace()} onClick={then(() => addWorkspace())}>
         + {say("addWorkspace")}
       </button>
-    </div>
+    </>
   );
 }
 

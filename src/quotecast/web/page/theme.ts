@@ -1,8 +1,10 @@
 import { signal } from "@preact/signals";
 import { isOneOf, storedSignal } from "./stored.ts";
+import type { Word } from "./words.ts";
 
-const THEMES = ["auto", "dark", "light"] as const;
+export const THEMES = ["auto", "dark", "light"] as const;
 export type Theme = (typeof THEMES)[number];
+export const THEME_NAMES: Record<Theme, Word> = { auto: "themeAuto", dark: "themeDark", light: "themeLight" };
 
 const systemIsDark = matchMedia("(prefers-color-scheme: dark)");
 

@@ -1,7 +1,7 @@
 import { useEffect, useRef } from "preact/hooks";
 
 import { undo } from "./arrangement.ts";
-import { focusTarget, undoOffer } from "./frame-state.ts";
+import { focusOn, undoOffer } from "./frame-state.ts";
 import { say } from "./words.ts";
 
 /** Time until the notice goes, in milliseconds; Ctrl+Z undoes the change later, too. */
@@ -20,7 +20,7 @@ export function UndoNotice() {
     return () => clearInterval(timer);
   }, [offer]);
   const revert = () => {
-    focusTarget.value = { pane: null, part: "pane" };
+    focusOn({ pane: null, part: "pane" });
     undo();
   };
   return (

@@ -2,21 +2,26 @@ import { isOneOf, storedSignal } from "./stored.ts";
 import * as alerts from "./words/alerts.ts";
 import * as apiKeys from "./words/api-keys.ts";
 import * as chart from "./words/chart.ts";
+import * as keys from "./words/keys.ts";
 import * as lists from "./words/lists.ts";
 import * as market from "./words/market.ts";
 import * as panes from "./words/panes.ts";
 import * as portfolio from "./words/portfolio.ts";
+import * as screener from "./words/screener.ts";
 import * as search from "./words/search.ts";
 import * as shell from "./words/shell.ts";
 import { english } from "./words-en.ts";
 import { turkish } from "./words-tr.ts";
 
 /** The words of the page's areas; each has a file of its own. */
-const AREAS = [alerts, apiKeys, chart, lists, market, panes, portfolio, search, shell] as const;
+const AREAS = [alerts, apiKeys, chart, keys, lists, market, panes, portfolio, screener, search, shell] as const;
 type Area = (typeof AREAS)[number];
 type KeysOf<T> = T extends unknown ? keyof T : never;
 export type Word = keyof typeof english | KeysOf<Area["english"]>;
-export type Language = "en" | "tr";
+/** Each in its own language: the reader who needs it knows no other. */
+export const LANGUAGE_NAMES = { en: "English", tr: "Türkçe" } as const;
+export type Language = keyof typeof LANGUAGE_NAMES;
+export const LANGUAGES = Object.keys(LANGUAGE_NAMES) as Language[];
 
 const WORDS = {
   en: Object.assign({}, english, ...AREAS.map((each) => each.english)),
@@ -28,7 +33,7 @@ const regional = navigator.language.startsWith("en") ? navigator.language : "en-
 export const language = storedSignal<Language>(
   "language",
   navigator.language.startsWith("tr") ? "tr" : "en",
-  isOneOf(["en", "tr"]),
+  isOneOf(LANGUAGES),
 );
 
 /** Returns the locale of numbers and times. */

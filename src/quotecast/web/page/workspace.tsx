@@ -4,10 +4,11 @@ import { useEffect, useRef } from "preact/hooks";
 import { activeWorkspace, addPane, places } from "./arrangement.ts";
 import { useFocusTarget, useRestoredFocus } from "./focus.ts";
 import { listenForKeys } from "./frame-keys.ts";
-import { announcement, maximised, moving, nameOf } from "./frame-state.ts";
+import { announcement, maximised, moving, nameOf, onTop } from "./frame-state.ts";
 import { foldPlaces, inOrder, type Kind, type Place } from "./layout.ts";
 import { lazy } from "./lazy.tsx";
 import type { Memory } from "./pane.tsx";
+import { PaneBar, paneOnTop } from "./pane-bar.tsx";
 import { type Extent, PaneFrame } from "./pane-frame.tsx";
 import { Chart } from "./panes/chart.tsx";
 import { Crypto } from "./panes/crypto.tsx";
@@ -16,6 +17,7 @@ import { Heatmap } from "./panes/heatmap.tsx";
 import { Movers } from "./panes/movers.tsx";
 import { News } from "./panes/news.tsx";
 import { Watchlist } from "./panes/watchlist.tsx";
+import { selected } from "./selection.ts";
 import { type Shape, useRowHeight, useShape } from "./shape.ts";
 import { UndoNotice } from "./undo-notice.tsx";
 import { say } from "./words.ts";
@@ -33,6 +35,7 @@ const CONTENTS: Record<Kind, ComponentType<Memory>> = {
   portfolio: lazy(async () => (await import("./panes/portfolio.tsx")).Portfolio),
   earnings: lazy(async () => (await import("./panes/earnings.tsx")).Earnings),
   alerts: lazy(async () => (await import("./panes/alerts.tsx")).Alerts),
+  screener: lazy(async () => (await import("./panes/screener.tsx")).Screener),
 };
 
 /** Rows of a pane on a tablet. */
@@ -46,6 +49,9 @@ export function Workspace() {
   useEffect(listenForKeys, []);
   useRestoredFocus(element);
   useFocusTarget(element);
+  const isPhone = shape === "stack";
+  const shown = isPhone ? paneOnTop()?.id : maximised.value;
+  useChartOfSelected(isPhone);
   return (
     <>
       <main
@@ -54,7 +60,7 @@ export function Workspace() {
         class="workspace"
         tabIndex={-1}
         data-shape={shape}
-        data-maximised={maximised.value !== null || undefined}
+        data-maximised={(shown ?? null) !== null || undefined}
         aria-label={`${say("workspace")}: ${nameOf(workspace)}`}
         style={{ gridAutoRows: `${row}px` }}
       >
@@ -66,6 +72,7 @@ export function Workspace() {
             content={CONTENTS[place.kind]}
             extent={extent}
             row={row}
+            isMaximised={place.id === shown}
           />
         ))}
         {!places.value.length && <Empty />}
@@ -74,8 +81,21 @@ export function Workspace() {
         {announcement.value}
       </p>
       <UndoNotice />
+      {isPhone && <PaneBar />}
     </>
   );
+}
+
+/** On a phone a chosen instrument brings up its chart. */
+function useChartOfSelected(isPhone: boolean): void {
+  const chosen = selected.value;
+  const before = useRef(chosen);
+  useEffect(() => {
+    if (before.current === chosen) return;
+    before.current = chosen;
+    const chart = inOrder(places.value).find((each) => each.kind === "chart");
+    if (isPhone && chart) onTop.value = chart.id;
+  }, [chosen]);
 }
 
 function Empty() {

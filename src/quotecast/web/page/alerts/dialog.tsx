@@ -1,8 +1,9 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 
 import type { AlertShown } from "quotecast-client";
+import { Form } from "../form.tsx";
 import { type EntryType, instrumentOf, typeOf } from "../instruments.ts";
-import { explain, live } from "../service.ts";
+import { live } from "../service.ts";
 import { session } from "../session.ts";
 import { openSignIn } from "../sign-in.tsx";
 import { say } from "../words.ts";
@@ -31,7 +32,7 @@ export function AlertDialog() {
       }}
     >
       <h2 id="alert-title">{title}</h2>
-      {session.value ? <Form about={about} onDone={close} /> : <Invitation onClose={close} />}
+      {session.value ? <AlertForm about={about} onDone={close} /> : <Invitation onClose={close} />}
     </dialog>
   );
 }
@@ -59,13 +60,11 @@ function Invitation({ onClose }: { readonly onClose: () => void }) {
   );
 }
 
-function Form({ about: { instrument, alert }, onDone }: { readonly about: Draft; readonly onDone: () => void }) {
+function AlertForm({ about: { instrument, alert }, onDone }: { readonly about: Draft; readonly onDone: () => void }) {
   const [ticker, setTicker] = useState(instrument.key);
   const [type, setType] = useState<EntryType>(typeOf(instrument));
   const [condition, setCondition] = useState<AlertShown["condition"]>(alert?.condition ?? "above");
   const [value, setValue] = useState(() => (alert ? String(alert.value) : priceOf(type, ticker)));
-  const [error, setError] = useState<unknown>(null);
-  const [busy, setBusy] = useState(false);
   const ofPrice = isOfPrice(condition);
   const chooseSymbol = (nextTicker: string, nextType: EntryType) => {
     setTicker(nextTicker);
@@ -76,9 +75,7 @@ function Form({ about: { instrument, alert }, onDone }: { readonly about: Draft;
     if (isOfPrice(next) !== ofPrice) setValue(isOfPrice(next) ? priceOf(type, ticker) : FIRST_PERCENT);
     setCondition(next);
   };
-  const submit = async (event: SubmitEvent) => {
-    event.preventDefault();
-    const fields = new FormData(event.currentTarget as HTMLFormElement);
+  const send = async (fields: FormData) => {
     const given = {
       condition,
       value: Number(value),
@@ -88,21 +85,16 @@ function Form({ about: { instrument, alert }, onDone }: { readonly about: Draft;
       webhook: fields.has("webhook"),
       push: fields.has("push"),
     };
-    setBusy(true);
-    try {
-      await (alert ? changeAlert(alert.id, given) : addAlert({ ticker: ticker.trim(), type, ...given }));
-      onDone();
-    } catch (refusal) {
-      setError(refusal);
-      setBusy(false);
-    }
+    await (alert ? changeAlert(alert.id, given) : addAlert({ ticker: ticker.trim(), type, ...given }));
+    onDone();
   };
   return (
-    <form onSubmit={submit}>
+    <Form send={send} button={say(alert ? "alertSave" : "alertCreate")} onClose={onDone}>
       {!alert && <SymbolField ticker={ticker} type={type} onChoose={chooseSymbol} />}
       <label>
         {say("alertCondition")}
         <select
+          name="condition"
           value={condition}
           onChange={(event) => chooseCondition(event.currentTarget.value as AlertShown["condition"])}
         >
@@ -118,6 +110,7 @@ function Form({ about: { instrument, alert }, onDone }: { readonly about: Draft;
           {ofPrice ? say("price") : "%"}
           <input
             type="number"
+            name="value"
             required
             min="0"
             step="any"
@@ -148,20 +141,7 @@ function Form({ about: { instrument, alert }, onDone }: { readonly about: Draft;
         <Check name="webhook" label={say("alertWebhook")} checked={alert?.webhook ?? false} />
         <Check name="push" label={say("alertPush")} checked={alert?.push ?? true} />
       </fieldset>
-      {error !== null && (
-        <p class="notice" role="alert">
-          {explain(error)}
-        </p>
-      )}
-      <div class="row">
-        <button type="button" onClick={onDone}>
-          {say("close")}
-        </button>
-        <button class="main" type="submit" disabled={busy}>
-          {say(alert ? "alertSave" : "alertCreate")}
-        </button>
-      </div>
-    </form>
+    </Form>
   );
 }
 

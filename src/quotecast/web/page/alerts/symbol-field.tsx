@@ -39,6 +39,7 @@ export function SymbolField({ ticker, type, onChoose }: Props) {
       <label>
         {say("symbol")}
         <input
+          name="ticker"
           required
           maxLength={40}
           list="alert-symbols"

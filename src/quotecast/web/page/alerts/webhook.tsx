@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 
 import { ApiError, type Trial, type WebhookShown } from "quotecast-client";
+import { Form } from "../form.tsx";
 import { moment } from "../formats.ts";
 import { AnswerView, useVisible } from "../pane.tsx";
 import { explain, rest, useAnswer } from "../service.ts";
@@ -34,10 +35,11 @@ export function WebhookSettings() {
     }
     answer.again();
   };
-  const save = (event: SubmitEvent) => {
-    event.preventDefault();
-    const url = String(new FormData(event.currentTarget as HTMLFormElement).get("url"));
-    void act(async () => setSecret((await rest.call("PUT /api/alerts/webhook", { body: { url } })).secret));
+  const save = async (given: FormData) => {
+    setTrial(null);
+    const { secret } = await rest.call("PUT /api/alerts/webhook", { body: { url: String(given.get("url")) } });
+    setSecret(secret);
+    answer.again();
   };
   const remove = () => act(() => rest.call("DELETE /api/alerts/webhook").then(() => setSecret("")));
   const test = () => act(async () => setTrial(await rest.call("POST /api/alerts/webhook/test")));
@@ -48,7 +50,7 @@ export function WebhookSettings() {
       <AnswerView answer={answer}>
         {({ hook }) => (
           <>
-            <form key={hook?.url} onSubmit={save}>
+            <Form key={hook?.url} send={save} button={say("webhookSave")}>
               <label>
                 {say("webhookUrl")}
                 <input
@@ -60,8 +62,7 @@ export function WebhookSettings() {
                   defaultValue={hook?.url ?? ""}
                 />
               </label>
-              <button type="submit">{say("webhookSave")}</button>
-            </form>
+            </Form>
             {secret && <Secret text={secret} />}
             {hook && <Deliveries hook={hook} />}
             {hook && (

@@ -1,7 +1,6 @@
-import { useState } from "preact/hooks";
-
 import type { KeySecret } from "quotecast-client";
-import { explain, rest } from "../service.ts";
+import { Form } from "../form.tsx";
+import { rest } from "../service.ts";
 import { say } from "../words.ts";
 import { newKeyOf } from "./state.ts";
 
@@ -9,22 +8,14 @@ const FEEDS = ["market", "crypto", "doviz"] as const;
 
 /** Makes a key with a name and, if the user wants, an end and a scope. */
 export function NewKeyForm({ onMake }: { readonly onMake: (key: KeySecret) => void }) {
-  const [error, setError] = useState<unknown>(null);
-  const submit = async (event: SubmitEvent) => {
-    event.preventDefault();
-    const form = event.currentTarget as HTMLFormElement;
-    try {
-      onMake(await rest.call("POST /api/keys", { body: newKeyOf(new FormData(form)) }));
-      setError(null);
-      form.reset();
-    } catch (refusal) {
-      setError(refusal);
-    }
+  const send = async (given: FormData) => {
+    onMake(await rest.call("POST /api/keys", { body: newKeyOf(given) }));
+    return "";
   };
   return (
     <details>
       <summary>{say("keyMakeTitle")}</summary>
-      <form aria-label={say("keyMakeTitle")} onSubmit={submit}>
+      <Form label={say("keyMakeTitle")} send={send} button={say("keyMake")}>
         <label>
           {say("keyName")}
           <input name="name" required maxLength={100} autocomplete="off" />
@@ -46,15 +37,7 @@ export function NewKeyForm({ onMake }: { readonly onMake: (key: KeySecret) => vo
           {say("keySymbols")}
           <input name="symbols" autocomplete="off" placeholder="AAPL, sector:Energy" />
         </label>
-        <div class="row">
-          <button type="submit">{say("keyMake")}</button>
-        </div>
-        {error !== null && (
-          <p class="notice" role="alert">
-            {explain(error)}
-          </p>
-        )}
-      </form>
+      </Form>
     </details>
   );
 }

@@ -1,8 +1,9 @@
-import { useRef, useState } from "preact/hooks";
+import { useRef } from "preact/hooks";
 
 import type { KeySecret, KeyShown } from "quotecast-client";
+import { Form } from "../form.tsx";
 import { moment } from "../formats.ts";
-import { explain, rest } from "../service.ts";
+import { rest } from "../service.ts";
 import { say } from "../words.ts";
 import { isUsable, statesOf } from "./state.ts";
 
@@ -24,7 +25,6 @@ interface Props {
 /** One key: what it is, and, unless it has ended, how to rotate and to revoke it. */
 export function KeyRow({ shown, onRotate, onRevoke }: Props) {
   const { id, name, key, plan, scope } = shown;
-  const [error, setError] = useState<unknown>(null);
   const item = useRef<HTMLLIElement>(null);
   const now = Date.now();
   const about = [
@@ -34,31 +34,17 @@ export function KeyRow({ shown, onRotate, onRevoke }: Props) {
     ...(scope.symbols ?? []),
     ...statesOf(shown, now).map(([word, time]) => say(word, time ? { time: moment(time) } : {})),
   ];
-  const act = async (work: () => Promise<void>) => {
-    try {
-      await work();
-      setError(null);
-    } catch (refusal) {
-      setError(refusal);
-    }
+  const rotate = async (given: FormData) => {
+    const body = { overlap_seconds: Number(given.get("overlap")) };
+    onRotate(await rest.call("POST /api/keys/{key_id}/rotate", { path: { key_id: id }, body }));
+    item.current?.querySelector("details")?.removeAttribute("open");
   };
-  const rotate = (event: SubmitEvent) => {
-    event.preventDefault();
-    const form = event.currentTarget as HTMLFormElement;
-    const overlap = Number(new FormData(form).get("overlap"));
-    void act(async () => {
-      const body = { overlap_seconds: overlap };
-      onRotate(await rest.call("POST /api/keys/{key_id}/rotate", { path: { key_id: id }, body }));
-      form.closest("details")?.removeAttribute("open");
-    });
+  const revoke = async () => {
+    await rest.call("DELETE /api/keys/{key_id}", { path: { key_id: id } });
+    onRevoke();
+    // The button that has the focus is about to go.
+    item.current?.focus();
   };
-  const revoke = () =>
-    act(async () => {
-      await rest.call("DELETE /api/keys/{key_id}", { path: { key_id: id } });
-      onRevoke();
-      // The button that has the focus is about to go.
-      item.current?.focus();
-    });
   return (
     <li ref={item} tabIndex={-1}>
       <b>{name}</b>
@@ -67,7 +53,7 @@ export function KeyRow({ shown, onRotate, onRevoke }: Props) {
         <>
           <details>
             <summary aria-label={say("keyRotateOf", { name })}>{say("keyRotate")}</summary>
-            <form aria-label={say("keyRotateOf", { name })} onSubmit={rotate}>
+            <Form label={say("keyRotateOf", { name })} send={rotate} button={say("keyRotateNow")}>
               <label>
                 {say("keyOverlap")}
                 <select name="overlap">
@@ -78,26 +64,15 @@ export function KeyRow({ shown, onRotate, onRevoke }: Props) {
                   ))}
                 </select>
               </label>
-              <div class="row">
-                <button type="submit">{say("keyRotateNow")}</button>
-              </div>
-            </form>
+            </Form>
           </details>
           <details>
             <summary>{say("keyRevoke")}</summary>
-            <p>{say("keyRevokeText")}</p>
-            <div class="row">
-              <button type="button" onClick={() => void revoke()}>
-                {say("keyRevokeOf", { name })}
-              </button>
-            </div>
+            <Form send={revoke} button={say("keyRevokeOf", { name })}>
+              <p>{say("keyRevokeText")}</p>
+            </Form>
           </details>
         </>
-      )}
-      {error !== null && (
-        <p class="notice" role="alert">
-          {explain(error)}
-        </p>
       )}
     </li>
   );

@@ -4,7 +4,7 @@ import { History } from "../alerts/history.tsx";
 import { AlertList } from "../alerts/list.tsx";
 import { newAlert } from "../alerts/open.ts";
 import { alerts, loadAlerts } from "../alerts/store.ts";
-import { AnswerView, Choice, type Memory, useVisible } from "../pane.tsx";
+import { AnswerView, Choice, type Memory, Tools, useVisible } from "../pane.tsx";
 import { selected } from "../selection.ts";
 import { useAnswer } from "../service.ts";
 import { session } from "../session.ts";
@@ -32,7 +32,7 @@ export function Alerts({ memory, remember }: Memory) {
     );
   return (
     <>
-      <div class="tools">
+      <Tools>
         <Choice
           label={say("alerts")}
           options={VIEWS}
@@ -43,7 +43,7 @@ export function Alerts({ memory, remember }: Memory) {
         <button type="button" onClick={() => newAlert(selected.value)}>
           + {say("alertAdd")}
         </button>
-      </div>
+      </Tools>
       {/* A list without buttons takes the focus itself, or the keyboard could not scroll it. */}
       <div class="alerts" role="region" aria-label={say(TITLES[view])} tabIndex={view === "history" ? 0 : undefined}>
         {view === "list" && (

@@ -3,6 +3,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { ApiError, type DovizQuote } from "quotecast-client";
 import { moment, price } from "../formats.ts";
 import { instrumentOf } from "../instruments.ts";
+import { instrumentName } from "../names.ts";
 import { useVisible } from "../pane.tsx";
 import { useQuotes } from "../quotes.ts";
 import { rest } from "../service.ts";
@@ -16,6 +17,7 @@ const spreadOf = ({ selling, buying }: DovizQuote): number => selling - buying;
 
 /** Buying and selling price of each bank, and its spread over time; marks the best of each side, in words too. */
 export function Banks({ category, offer }: { readonly category: Category; readonly offer: Offer }) {
+  const name = instrumentName(instrumentOf("doviz", offer.symbol), offer.name);
   const rows = useMemo(() => offer.banks.map((each) => instrumentOf("doviz", each.symbol)), [offer]);
   const visible = useVisible();
   const quotes = useQuotes(rows, visible).filter((quote) => quote !== undefined) as DovizQuote[];
@@ -30,11 +32,11 @@ export function Banks({ category, offer }: { readonly category: Category; readon
     selling: Math.min(...quotes.map((each) => each.selling)),
   };
   return (
-    <div class="banks" tabIndex={0} role="region" aria-label={`${offer.name}: ${say("source")}`}>
+    <div class="banks" tabIndex={0} role="region" aria-label={`${name}: ${say("source")}`}>
       <table>
         <thead>
           <tr>
-            <th scope="col">{offer.name}</th>
+            <th scope="col">{name}</th>
             <th scope="col">{say("buying")}</th>
             <th scope="col">{say("selling")}</th>
             <th class="spread" scope="col">

@@ -37,6 +37,7 @@ export class CandleChart {
   #scale: Scale = "linear";
   /** Index of the bar under the crosshair; null without one. */
   #pointed: number | null = null;
+  #isAway = false;
   /** Whether the reader has moved the view: the first view alone loads nothing more. */
   #isTouched = false;
   readonly #ending = new AbortController();
@@ -151,6 +152,11 @@ export class CandleChart {
     this.#isTouched = true;
   }
 
+  /** Shows all bars, up to the newest. */
+  showAll(): void {
+    this.#chart.timeScale().fitContent();
+  }
+
   /** Moves the view by a share of its width, or to the newest bar. */
   scroll(share: number): void {
     this.touch();
@@ -217,6 +223,9 @@ export class CandleChart {
   /** Asks for older bars when less than half a view of them is left of the view. */
   #look(): void {
     const range = this.#chart.timeScale().getVisibleLogicalRange();
+    const isAway = range !== null && range.to < this.#bars.length - 1;
+    if (isAway !== this.#isAway) this.options.events.onAway(isAway);
+    this.#isAway = isAway;
     if (range && this.#isTouched && range.from < (range.to - range.from) / 2) this.options.events.onEdge();
     if (!this.#compared.isEmpty) this.#tell();
   }

@@ -5,6 +5,7 @@ import { toggleWatched, watched } from "../account.ts";
 import { AlertButton } from "../alerts/button.tsx";
 import { difference, percent, price, tone } from "../formats.ts";
 import { type EntryType, type Instrument, instrumentOf, same, typeOf } from "../instruments.ts";
+import { instrumentName } from "../names.ts";
 import { type Memory, useVisible } from "../pane.tsx";
 import { useQuotes } from "../quotes.ts";
 import { selected } from "../selection.ts";
@@ -82,7 +83,7 @@ function Heading({
   return (
     <div class="headline" data-feed={shown.feed}>
       <h3>{shown.key}</h3>
-      <span class="name">{quote?.name}</span>
+      <span class="name">{quote && instrumentName(shown, quote.name)}</span>
       <strong>{price(quote?.price)}</strong>
       <span data-tone={tone(quote?.change)}>
         {difference(quote?.change)} ({percent(quote?.changePercent)})
@@ -125,7 +126,11 @@ function Stock({ ticker, memory, remember }: Memory & { readonly ticker: string 
     { active: useVisible() },
   );
   const reload = useReload(answer.again);
-  const choose = (each: Range) => remember({ range: each, interval: FITTING[each] });
+  const [wishes, setWishes] = useState(0);
+  const choose = (each: Range) => {
+    if (each === range) setWishes((count) => count + 1);
+    else remember({ range: each, interval: FITTING[each] });
+  };
   return (
     <ChartBody
       instrument={instrumentOf("stock", ticker)}
@@ -133,6 +138,7 @@ function Stock({ ticker, memory, remember }: Memory & { readonly ticker: string 
       answer={answer}
       onGap={reload}
       session={session}
+      wishes={wishes}
       memory={memory}
       remember={remember}
     >

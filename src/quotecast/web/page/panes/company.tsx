@@ -1,6 +1,7 @@
 import type { Overview } from "quotecast-client";
 import { compact, percent, plain, price, tone } from "../formats.ts";
 import { instrumentOf } from "../instruments.ts";
+import { sectorName } from "../names.ts";
 import { AnswerView, useVisible } from "../pane.tsx";
 import { useQuotes } from "../quotes.ts";
 import { selected } from "../selection.ts";
@@ -38,7 +39,7 @@ export function Company() {
       </div>
       {quote && "sector" in quote && (
         <p class="quiet">
-          {quote.sector} · {quote.industry}
+          {sectorName(quote.sector)} · {quote.industry}
         </p>
       )}
       <AnswerView answer={answer}>{(overview) => <Parts overview={overview} />}</AnswerView>

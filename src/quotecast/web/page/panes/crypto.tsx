@@ -5,7 +5,7 @@ import { ASK, BID, type Column, HIGH, LOW, PERCENT, PRICE, SYMBOL, VOLUME } from
 import { compact } from "../formats.ts";
 import { instrumentOf } from "../instruments.ts";
 import type { AnyQuote } from "../live.ts";
-import { AnswerView, type Memory, useVisible } from "../pane.tsx";
+import { AnswerView, type Memory, Tools, useVisible } from "../pane.tsx";
 import { live, rest, useAnswer } from "../service.ts";
 import { LiveTable } from "../table.tsx";
 import { say } from "../words.ts";
@@ -34,10 +34,14 @@ function Pairs({ symbols, memory, remember }: Memory & { readonly symbols: reado
   const { target, others } = useUnits(exchange);
   return (
     <>
-      <p class="quiet note">
-        {say("turnoverIn", { currency: target })}{" "}
-        {others.length > 0 && say("turnoverMissing", { currency: target, currencies: others.join(", ") })}
-      </p>
+      <Tools>
+        <p class="quiet" title={say("turnoverIn", { currency: target })}>
+          {say("turnoverShort", { currency: target })}
+        </p>
+      </Tools>
+      {others.length > 0 && (
+        <p class="quiet note">{say("turnoverMissing", { currency: target, currencies: others.join(", ") })}</p>
+      )}
       <LiveTable
         label={say("crypto")}
         rows={rows}

@@ -3,7 +3,8 @@ import { useMemo } from "preact/hooks";
 import type { DovizSymbol } from "quotecast-client";
 import { BUYING, PERCENT, SELLING, SYMBOL } from "../columns.ts";
 import { type Instrument, instrumentOf } from "../instruments.ts";
-import { AnswerView, Choice, type Memory, useVisible } from "../pane.tsx";
+import { instrumentName } from "../names.ts";
+import { AnswerView, Choice, type Memory, Tools, useVisible } from "../pane.tsx";
 import { selected } from "../selection.ts";
 import { rest, useAnswer } from "../service.ts";
 import { LiveTable } from "../table.tsx";
@@ -19,7 +20,7 @@ export function Doviz({ memory, remember }: Memory) {
   const choose = (each: Category) => remember({ category: each });
   return (
     <>
-      <div class="tools">
+      <Tools>
         <Choice
           label={say("category")}
           options={CATEGORIES}
@@ -27,7 +28,7 @@ export function Doviz({ memory, remember }: Memory) {
           text={(each) => say(each)}
           onChoose={choose}
         />
-      </div>
+      </Tools>
       <AnswerView answer={answer}>
         {(symbols) => <Board category={category} symbols={symbols[category] ?? []} />}
       </AnswerView>
@@ -49,7 +50,7 @@ function Board({ category, symbols }: BoardProps) {
   const names = useMemo(() => new Map(offers.map((each) => [each.symbol, each.name])), [offers]);
   const chosen = selected.value;
   const shown = offers.find((each) => chosen.feed === "doviz" && each.symbol === chosen.key) ?? offers[0];
-  const heading = (row: Instrument) => names.get(row.key) ?? row.key;
+  const heading = (row: Instrument) => instrumentName(row, names.get(row.key) ?? row.key);
   return (
     <>
       <LiveTable label={say("doviz")} rows={rows} columns={COLUMNS} heading={heading} />

@@ -3,7 +3,7 @@ import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { EarningsCalendar, EarningsEvent } from "quotecast-client";
 import { compact, dayOnly, plain } from "../formats.ts";
 import { instrumentOf } from "../instruments.ts";
-import { AnswerView, Choice, type Memory, useVisible } from "../pane.tsx";
+import { AnswerView, Choice, type Memory, Tools, useVisible } from "../pane.tsx";
 import { select, selected } from "../selection.ts";
 import { rest, useAnswer } from "../service.ts";
 import { requireTabStop, walkItems } from "../tab-stop.ts";
@@ -25,7 +25,7 @@ export function Earnings({ memory, remember }: Memory) {
   const answer = useAnswer(ask, span.from, { everyMs: EVERY_MS, active: useVisible() });
   return (
     <>
-      <div class="tools">
+      <Tools>
         <Choice
           label={say("daysFrom")}
           options={WEEKS}
@@ -40,7 +40,7 @@ export function Earnings({ memory, remember }: Memory) {
           text={(each) => (each === "reports" ? say("allNews") : say(each))}
           onChoose={(each) => remember({ whose: each })}
         />
-      </div>
+      </Tools>
       <AnswerView answer={answer}>
         {(calendar) => <Days calendar={calendar} isMine={whose === "onlyMine"} />}
       </AnswerView>

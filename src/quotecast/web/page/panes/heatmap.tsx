@@ -1,28 +1,30 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import type { Heatmap as HeatmapAnswer, HeatmapSector, HeatmapStock } from "quotecast-client";
-import { percent, price } from "../formats.ts";
+import { compact, percent, price, tone } from "../formats.ts";
 import { instrumentOf } from "../instruments.ts";
 import type { AnyQuote } from "../live.ts";
+import { sectorName } from "../names.ts";
 import { AnswerView, Choice, type Memory, useVisible } from "../pane.tsx";
+import { useQuotes } from "../quotes.ts";
 import { nearest } from "../row-moves.ts";
 import { select } from "../selection.ts";
 import { live, rest, useAnswer } from "../service.ts";
 import { focusOn, requireTabStop } from "../tab-stop.ts";
 import { say } from "../words.ts";
+import { changeOf, fitStocks, roomOf } from "./sector-tiles.ts";
 import { type Box, treemap } from "./treemap.ts";
 
 /** Weights hardly move: the page loads them once a minute, and the colours follow the feed. */
 const EVERY_MS = 60_000;
 /** Colours are coarse: five hundred tiles need no update at every tick. */
 const COLOURS_EVERY_MS = 1000;
-/** Pixels of a tile that has room for a sign. */
-const LEAST_WITH_SIGN = 14;
+/** Stocks of a sector that have a tile, beside the others and alone. */
+const [MOST_OF_MANY, MOST_ALONE] = [12, 60];
 /** The least size of a target. */
 const HEADING_HEIGHT = 24;
 /** Per cent of change per step of colour; there are three steps either way. */
 const STEP_PERCENT = 0.75;
-const [LETTER_WIDTH, PERCENT_FROM] = [7.2, 38];
 /** Width in pixels from which a sector's heading shows its change. */
 const CHANGE_FROM = 64;
 
@@ -76,6 +78,14 @@ function Sectors({ map }: { readonly map: HeatmapAnswer }) {
   const frame = useSize(element);
   const moved = useMovedTiles();
   const [zoomed, setZoomed] = useState<string | null>(null);
+  const [hovered, setHovered] = useState<Hovered | null>(null);
+  const hover = (tile: HTMLElement | null, stock: HeatmapStock) => {
+    const [map, box] = [element.current?.getBoundingClientRect(), tile?.getBoundingClientRect()];
+    if (!map || !box) return setHovered((before) => (before?.stock === stock ? null : before));
+    const middle = (from: number, length: number, edge: number, whole: number) => (from + length / 2 - edge) / whole;
+    const x = middle(box.left, box.width, map.left, map.width);
+    setHovered({ stock, x, y: middle(box.top, box.height, map.top, map.height) });
+  };
   const sectors = useMemo(() => {
     const only = map.sectors.filter((each) => each.sector === zoomed);
     return only.length ? only : map.sectors;
@@ -109,10 +119,12 @@ function Sectors({ map }: { readonly map: HeatmapAnswer }) {
             sector={sector}
             moved={moved}
             isZoomed={isZoomed}
+            onHover={hover}
             onZoom={() => setZoomed(isZoomed ? null : sector.sector)}
           />
         );
       })}
+      {hovered && <Card {...hovered} />}
     </div>
   );
 }
@@ -141,54 +153,66 @@ interface Part {
 interface SectorPart extends Part {
   readonly sector: HeatmapSector;
   readonly isZoomed: boolean;
+  readonly onHover: TilePart["onHover"];
   readonly onZoom: () => void;
 }
 
-function Sector({ box, sector, moved, isZoomed, onZoom }: SectorPart) {
+function Sector({ box, sector, moved, isZoomed, onHover, onZoom }: SectorPart) {
   const heading = isZoomed || (box.h > 3 * HEADING_HEIGHT && box.w > 40) ? HEADING_HEIGHT : 0;
-  const boxes = useMemo(() => {
+  const rest = say("others");
+  const name = sectorName(sector.sector);
+  const { boxes, others } = useMemo(() => {
     const inner = { x: 0, y: heading, w: Math.max(0, box.w - 2), h: Math.max(0, box.h - heading - 2) };
-    return treemap(
-      sector.stocks.map((each) => each.weight),
-      inner,
-    );
-  }, [sector, box, heading]);
+    return fitStocks(sector.stocks, inner, isZoomed ? MOST_ALONE : MOST_OF_MANY, rest);
+  }, [sector, box, heading, isZoomed, rest]);
+  const named = sector.stocks.slice(0, sector.stocks.length - others.length);
   return (
-    <section style={boxStyle(box)} aria-label={sector.sector}>
+    <section style={boxStyle(box)} aria-label={name}>
       {heading > 0 && (
         <h3>
           <button
             type="button"
             tabIndex={-1}
             aria-expanded={isZoomed}
-            title={say(isZoomed ? "zoomOut" : "zoomIn", { sector: sector.sector })}
+            title={say(isZoomed ? "zoomOut" : "zoomIn", { sector: name })}
             onClick={onZoom}
           >
             {isZoomed && "← "}
-            <b>{sector.sector}</b> {box.w > CHANGE_FROM && <span>{percent(sector.changePercent)}</span>}
+            <b>{name}</b> {box.w > CHANGE_FROM && <span>{percent(sector.changePercent)}</span>}
           </button>
         </h3>
       )}
-      {boxes.map((each, index) => (
-        <Tile
-          key={sector.stocks[index]?.ticker}
-          box={each}
-          stock={sector.stocks[index] as HeatmapStock}
-          moved={moved}
-        />
+      {named.map((stock, index) => (
+        <Tile key={stock.ticker} box={boxes[index] as Box} stock={stock} moved={moved} onHover={onHover} />
       ))}
+      {others.length > 0 && (
+        <button
+          type="button"
+          class="tile others"
+          style={boxStyle(boxes.at(-1) as Box)}
+          tabIndex={-1}
+          title={say("othersOf", { count: others.length, sector: name })}
+          data-heat={heatOf(changeOf(others))}
+          disabled={isZoomed}
+          onClick={onZoom}
+        >
+          <b>{named.length ? rest : name}</b>
+          {named.length > 0 && <i>{others.length}</i>}
+        </button>
+      )}
     </section>
   );
 }
 
-function Tile({ box, stock, moved }: Part & { readonly stock: HeatmapStock }) {
+interface TilePart extends Part {
+  readonly stock: HeatmapStock;
+  readonly onHover: (tile: HTMLElement | null, stock: HeatmapStock) => void;
+}
+
+function Tile({ box, stock, moved, onHover }: TilePart) {
   const element = useRef<HTMLButtonElement>(null);
   const visible = useVisible();
-  const letters = stock.ticker.length;
-  const sign = box.w > LETTER_WIDTH * (letters + 1) + 2 ? "beside" : "below";
-  const hasText = box.w > LETTER_WIDTH * letters + 4 && box.h > (sign === "beside" ? 13 : 25);
-  const hasPercent = hasText && box.w > PERCENT_FROM && box.h > 26;
-  const hasSign = !hasPercent && box.w >= LEAST_WITH_SIGN && box.h >= LEAST_WITH_SIGN;
+  const room = roomOf(box, stock.ticker.length);
   useLayoutEffect(() => {
     const button = element.current as HTMLButtonElement;
     show(button, stock.changePercent);
@@ -198,14 +222,7 @@ function Tile({ box, stock, moved }: Part & { readonly stock: HeatmapStock }) {
       end();
       moved.delete(button);
     };
-  }, [stock.ticker, visible, hasPercent]);
-  const name = (event: Event) => {
-    const quote = live.quote("market", stock.ticker) ?? stock;
-    (event.currentTarget as Element).setAttribute(
-      "aria-label",
-      `${stock.ticker}, ${stock.name}, ${price(quote.price)}, ${percent(quote.changePercent)}`,
-    );
-  };
+  }, [stock.ticker, visible, room]);
   return (
     <button
       type="button"
@@ -213,28 +230,60 @@ function Tile({ box, stock, moved }: Part & { readonly stock: HeatmapStock }) {
       ref={element}
       style={boxStyle(box)}
       tabIndex={-1}
-      title={`${stock.ticker} · ${stock.name}`}
-      aria-label={hasText ? undefined : `${stock.ticker}, ${stock.name}`}
-      data-bare={hasSign ? sign : undefined}
+      aria-description={stock.name}
+      data-bare={room === "change" ? undefined : room}
       data-size={box.w > 90 && box.h > 60 ? "large" : undefined}
-      onFocus={hasText ? undefined : name}
+      onPointerEnter={(event) => onHover(event.currentTarget, stock)}
+      onPointerLeave={() => onHover(null, stock)}
+      onFocus={(event) => onHover(event.currentTarget, stock)}
+      onBlur={() => onHover(null, stock)}
       onClick={() => select(instrumentOf("stock", stock.ticker))}
     >
-      {hasText && <b>{stock.ticker}</b>}
-      {hasPercent && <i />}
+      <b>{stock.ticker}</b>
+      {room === "change" && <i />}
     </button>
+  );
+}
+
+interface Hovered {
+  readonly stock: HeatmapStock;
+  /** Middle of the tile, as shares of the map. */
+  readonly x: number;
+  readonly y: number;
+}
+
+/** What there is to know of the tile under the pointer or with the focus, on the other side of the map's middle. */
+function Card({ stock, x, y }: Hovered) {
+  const [quote] = useQuotes([instrumentOf("stock", stock.ticker)], true);
+  const change = quote?.changePercent ?? stock.changePercent;
+  const side = { [x < 0.5 ? "right" : "left"]: "4px", [y < 0.5 ? "bottom" : "top"]: "4px" };
+  return (
+    <div class="card" style={side} aria-hidden="true">
+      <b>{stock.ticker}</b> {stock.name}
+      <p>
+        <strong>{price(quote?.price ?? stock.price)}</strong> <span data-tone={tone(change)}>{percent(change)}</span>
+      </p>
+      {quote && "volume" in quote && (
+        <p>
+          {say("volume")} {compact(quote.volume)}
+        </p>
+      )}
+    </div>
   );
 }
 
 /** Colours a tile and writes its change where there is room; touches only what differs. */
 function show(button: HTMLButtonElement, change: number | null): void {
-  const heat = String(Math.max(-3, Math.min(3, Math.round((change ?? 0) / STEP_PERCENT))));
+  const heat = heatOf(change);
   if (button.dataset.heat !== heat) button.dataset.heat = heat;
   const label = button.querySelector("i");
   if (!label) return;
   const text = percent(change, button.dataset.size ? 2 : 1);
   if (label.textContent !== text) label.textContent = text;
 }
+
+/** Returns the step of colour of a change in percent. */
+const heatOf = (change: number | null) => String(Math.max(-3, Math.min(3, Math.round((change ?? 0) / STEP_PERCENT))));
 
 const boxStyle = (box: Box) => ({ left: `${box.x}px`, top: `${box.y}px`, width: `${box.w}px`, height: `${box.h}px` });
 

@@ -1,7 +1,8 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 
 import type { HoldingChange, HoldingShown, SearchResult } from "quotecast-client";
-import { explain, rest } from "../service.ts";
+import { Form } from "../form.tsx";
+import { rest } from "../service.ts";
 import { say } from "../words.ts";
 import { SymbolPicker } from "./symbol-picker.tsx";
 
@@ -31,13 +32,13 @@ function Fields({ currencies, holding }: FieldsProps) {
       />
       <input
         {...amount}
-        name="cost"
+        name="avg_cost"
         defaultValue={holding?.avg_cost}
         placeholder={say("averageCost")}
         aria-label={say("averageCost")}
       />
       <input
-        name="day"
+        name="bought_at"
         type="date"
         min={EARLIEST}
         max={today()}
@@ -57,54 +58,26 @@ function Fields({ currencies, holding }: FieldsProps) {
   );
 }
 
-/** Shows why the service refused a form. */
-function Refusal({ error }: { readonly error: unknown }) {
-  if (error === null) return null;
-  return (
-    <p class="notice" role="alert">
-      {explain(error)}
-    </p>
-  );
-}
-
 export function AddForm({ onAdded }: { readonly onAdded: () => void }) {
   const form = useRef<HTMLFormElement>(null);
-  const [error, setError] = useState<unknown>(null);
   const suggest = ({ currency }: SearchResult) => {
     const { elements } = form.current as HTMLFormElement;
     if (CURRENCIES.some((each) => each === currency))
       (elements.namedItem("currency") as HTMLSelectElement).value = currency;
     (elements.namedItem("shares") as HTMLInputElement).focus();
   };
-  const add = async (event: SubmitEvent) => {
-    event.preventDefault();
-    const given = new FormData(form.current as HTMLFormElement);
-    const day = String(given.get("day"));
-    const body = {
-      ticker: String(given.get("ticker")),
-      shares: Number(given.get("shares")),
-      avg_cost: Number(given.get("cost")),
-      currency: String(given.get("currency")),
-      ...(day ? { bought_at: day } : {}),
-    };
-    try {
-      await rest.call("POST /api/portfolio/holdings", { body });
-      form.current?.reset();
-      setError(null);
-      onAdded();
-    } catch (refusal) {
-      setError(refusal);
-    }
+  const add = async (given: FormData) => {
+    const { bought_at, ...values } = valuesOf(given);
+    const body = { ticker: String(given.get("ticker")), ...values, bought_at: bought_at || null };
+    await rest.call("POST /api/portfolio/holdings", { body });
+    onAdded();
+    return "";
   };
   return (
-    <form ref={form} class="add" aria-label={say("addHolding")} onSubmit={add}>
+    <Form ref={form} class="add" label={say("addHolding")} send={add} button={say("add")}>
       <SymbolPicker onChoose={suggest} />
       <Fields currencies={CURRENCIES} />
-      <button type="submit" class="main">
-        {say("add")}
-      </button>
-      <Refusal error={error} />
-    </form>
+    </Form>
   );
 }
 
@@ -117,53 +90,41 @@ interface EditProps {
 export function EditForm({ holding, onEnd }: EditProps) {
   const form = useRef<HTMLFormElement>(null);
   useEffect(() => form.current?.querySelector("input")?.focus(), []);
-  const [error, setError] = useState<unknown>(null);
-  const save = async (event: SubmitEvent) => {
-    event.preventDefault();
-    const body = changesOf(holding, new FormData(event.currentTarget as HTMLFormElement));
-    try {
-      if (Object.keys(body).length)
-        await rest.call("PATCH /api/portfolio/holdings/{holding_id}", { path: { holding_id: holding.id }, body });
-      onEnd(true);
-    } catch (refusal) {
-      setError(refusal);
-    }
-  };
-  const onKeyDown = (event: KeyboardEvent) => {
-    if (event.key !== "Escape") return;
-    event.stopPropagation();
-    onEnd(false);
+  const save = async (given: FormData) => {
+    const body = changesOf(holding, given);
+    if (Object.keys(body).length)
+      await rest.call("PATCH /api/portfolio/holdings/{holding_id}", { path: { holding_id: holding.id }, body });
+    onEnd(true);
   };
   const currencies = [...new Set<string>([...CURRENCIES, holding.currency])];
   return (
-    <form
-      class="add edit"
-      aria-label={`${say("editHolding")} ${holding.ticker}`}
-      onSubmit={save}
-      onKeyDown={onKeyDown}
+    <Form
       ref={form}
+      class="add edit"
+      label={`${say("editHolding")} ${holding.ticker}`}
+      send={save}
+      button={say("save")}
+      onClose={() => onEnd(false)}
     >
       <b>{holding.ticker}</b>
       <Fields currencies={currencies} holding={holding} />
-      <button type="submit" class="main">
-        {say("save")}
-      </button>
-      <button type="button" onClick={() => onEnd(false)}>
-        {say("close")}
-      </button>
-      <Refusal error={error} />
-    </form>
+    </Form>
   );
+}
+
+function valuesOf(given: FormData) {
+  return {
+    shares: Number(given.get("shares")),
+    avg_cost: Number(given.get("avg_cost")),
+    bought_at: String(given.get("bought_at")),
+    currency: String(given.get("currency")),
+  };
 }
 
 /** Returns the fields that differ: a number with more digits than JavaScript has stays as the service has it. */
 function changesOf(holding: HoldingShown, given: FormData): HoldingChange {
-  const all = {
-    shares: Number(given.get("shares")),
-    avg_cost: Number(given.get("cost")),
-    bought_at: String(given.get("day")),
-    currency: String(given.get("currency")),
-  };
-  const changed = Object.entries(all).filter(([name, value]) => holding[name as keyof HoldingShown] !== value);
+  const changed = Object.entries(valuesOf(given)).filter(
+    ([name, value]) => holding[name as keyof HoldingShown] !== value,
+  );
   return Object.fromEntries(changed);
 }

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 
 import { ApiError, type FieldProblem, type Imported } from "quotecast-client";
+import { Form } from "../form.tsx";
 import { plain, price } from "../formats.ts";
 import { explain, rest } from "../service.ts";
 import { say } from "../words.ts";
@@ -39,19 +40,19 @@ export function ImportDialog({ onEnd }: Props) {
     // The reader may have chosen another file in the meantime.
     if (number === newest.current) setChecked({ csv, key: randomKey(), ...result });
   };
-  const submit = async (event: SubmitEvent) => {
-    event.preventDefault();
-    if (!checked?.preview) return;
-    try {
-      const { count } = await rest.call("POST /api/portfolio/import", { csv: checked.csv, key: checked.key });
-      onEnd(count);
-    } catch (error) {
-      setChecked({ ...checked, error });
-    }
+  const send = async () => {
+    if (!checked) return;
+    const { count } = await rest.call("POST /api/portfolio/import", { csv: checked.csv, key: checked.key });
+    onEnd(count);
   };
   return (
     <dialog ref={dialog} class="import" aria-label={say("importCsv")} onClose={() => onEnd(0)}>
-      <form onSubmit={submit}>
+      <Form
+        send={send}
+        button={say("importNow", { count: checked?.preview?.count ?? 0 })}
+        disabled={!checked?.preview}
+        onClose={() => onEnd(0)}
+      >
         <label>
           {say("chooseFile")}
           <input type="file" accept=".csv,text/csv" required onChange={check} />
@@ -59,15 +60,7 @@ export function ImportDialog({ onEnd }: Props) {
         <p class="hint">{say("columnsOfFile")}</p>
         {checked && checked.error !== null && <Problems error={checked.error} />}
         {checked?.preview && <Preview {...checked.preview} />}
-        <div class="row">
-          <button type="button" onClick={() => onEnd(0)}>
-            {say("close")}
-          </button>
-          <button type="submit" class="main" disabled={!checked?.preview}>
-            {say("importNow", { count: checked?.preview?.count ?? 0 })}
-          </button>
-        </div>
-      </form>
+      </Form>
     </dialog>
   );
 }

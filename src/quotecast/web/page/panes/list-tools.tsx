@@ -74,15 +74,20 @@ export function ListTools() {
         {icon(say("renameList", { list: name }), "✎", () => setForm("rename"))}
         {current.id !== DEFAULT_LIST && icon(say("deleteList", { list: name }), "−", remove)}
       </span>
-      {deleted.value && (
-        <p class="undo" role="status">
-          {say("listDeleted", { list: deleted.value.list.name })}{" "}
-          <button type="button" class="small" onClick={() => void undoDelete()}>
-            {say("undoDelete")}
-          </button>
-        </p>
-      )}
     </>
+  );
+}
+
+/** Offers to bring the deleted list back. */
+export function DeletedList() {
+  if (!deleted.value) return null;
+  return (
+    <p class="undo" role="status">
+      {say("listDeleted", { list: deleted.value.list.name })}{" "}
+      <button type="button" class="small" onClick={() => void undoDelete()}>
+        {say("undoDelete")}
+      </button>
+    </p>
   );
 }
 

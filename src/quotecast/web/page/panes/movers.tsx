@@ -3,7 +3,7 @@ import { useMemo } from "preact/hooks";
 import type { Mover } from "quotecast-client";
 import { PERCENT, PRICE, SYMBOL, VOLUME } from "../columns.ts";
 import { instrumentOf } from "../instruments.ts";
-import { AnswerView, Choice, type Memory, useVisible } from "../pane.tsx";
+import { AnswerView, Choice, type Memory, Tools, useVisible } from "../pane.tsx";
 import { rest, useAnswer } from "../service.ts";
 import { LiveTable } from "../table.tsx";
 import { say } from "../words.ts";
@@ -20,7 +20,7 @@ export function Movers({ memory, remember }: Memory) {
   });
   return (
     <>
-      <div class="tools">
+      <Tools>
         <Choice
           label={say("movers")}
           options={SIDES}
@@ -28,7 +28,7 @@ export function Movers({ memory, remember }: Memory) {
           text={(each) => say(each)}
           onChoose={(each) => remember({ side: each })}
         />
-      </div>
+      </Tools>
       <AnswerView answer={answer}>{(movers) => <Ranking movers={movers[side]} />}</AnswerView>
     </>
   );

@@ -3,7 +3,7 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Article } from "quotecast-client";
 import { dateAndTime } from "../formats.ts";
 import { instrumentOf } from "../instruments.ts";
-import { AnswerView, Choice, type Memory, useVisible } from "../pane.tsx";
+import { AnswerView, Choice, type Memory, Tools, useVisible } from "../pane.tsx";
 import { select, selected } from "../selection.ts";
 import { rest, useAnswer } from "../service.ts";
 import { requireTabStop, walkItems } from "../tab-stop.ts";
@@ -22,7 +22,7 @@ export function News({ memory, remember }: Memory) {
   const answer = useAnswer(ask, `news ${symbols}`, { everyMs: EVERY_MS, active: useVisible() });
   return (
     <>
-      <div class="tools">
+      <Tools>
         <Choice
           label={say("newsOf")}
           options={SUBJECTS}
@@ -31,7 +31,7 @@ export function News({ memory, remember }: Memory) {
           disabled={(each) => each === "selected" && stock === null}
           onChoose={(about) => remember({ about })}
         />
-      </div>
+      </Tools>
       <AnswerView answer={answer}>
         {(articles) =>
           articles.length ? (

@@ -44,6 +44,7 @@ export function Plot({ bars, tick, state, onGap, onChart, onDrawing }: Props) {
   const visible = useVisible();
   const held = useMemo(() => new ChartBars(interval), []);
   const [first, setFirst] = useState(bars[0]?.time);
+  const [isAway, setAway] = useState(false);
   const [past, setPast] = useState<PastState>("more");
   const older = useMemo(
     () => new Past({ ask: askPage(instrument, interval, state.session), waitAfter, later, onState: setPast }),
@@ -64,6 +65,7 @@ export function Plot({ bars, tick, state, onGap, onChart, onDrawing }: Props) {
       describe(legend.current, bar, latest.current.tick);
       if (rows.current) writeRows(rows.current, values);
     },
+    onAway: setAway,
     onEdge: () =>
       older.load(held.all, (found) => {
         held.prepend(found);
@@ -96,6 +98,11 @@ export function Plot({ bars, tick, state, onGap, onChart, onDrawing }: Props) {
         data-tool={state.drawing.tool ?? undefined}
         onKeyDown={onKeyDown}
       />
+      {isAway && (
+        <button type="button" class="newest" onClick={() => chart?.scroll(Infinity)}>
+          {say("newestBar")} →
+        </button>
+      )}
       <p class="past" role="status">
         {past === "more" ? "" : say(PAST_WORDS[past])}
       </p>
@@ -146,6 +153,7 @@ function useChart(
         view: view.current,
         events: {
           onPoint: (bar, rows) => latest.current.onPoint(bar, rows),
+          onAway: (isAway) => latest.current.onAway(isAway),
           onEdge: () => latest.current.onEdge(),
           onDrawings: (drawings) => latest.current.onDrawings(drawings),
           onTool: (tool, selected) => latest.current.onTool(tool, selected),

@@ -36,12 +36,11 @@ export function Portfolio(memory: Memory) {
 
 function Holdings(pane: Memory) {
   const { memory, remember } = pane;
-  const token = session.value?.token ?? "";
   const currency = CURRENCIES.find((each) => each === memory.currency) ?? (language.value === "tr" ? "TRY" : "USD");
   const view = VIEWS.find((each) => each === memory.view) ?? "holdings";
   const answer = useAnswer(
     () => rest.call("GET /api/portfolio/holdings", { query: { include: "quote", currency } }),
-    `${token} ${currency}`,
+    `${session.value?.user.id} ${currency}`,
     { everyMs: EVERY_MS, active: useVisible() },
   );
   return (

@@ -28,7 +28,7 @@ export function ValueChart({ currency, revision, memory, remember }: Props) {
   const range = RANGES.find((each) => each === memory.range) ?? "3M";
   const answer = useAnswer(
     () => rest.call("GET /api/portfolio/value", { query: { range, currency } }),
-    `${session.value?.token} ${range} ${currency} ${revision}`,
+    `${session.value?.user.id} ${range} ${currency} ${revision}`,
     { everyMs: EVERY_MS, active: useVisible() },
   );
   return (

@@ -19,7 +19,7 @@ import {
 import type { Instrument } from "../instruments.ts";
 import { same } from "../instruments.ts";
 import type { QuoteSource } from "../live.ts";
-import type { Memory } from "../pane.tsx";
+import { type Memory, Tools } from "../pane.tsx";
 import { rewind } from "../replay.ts";
 import { selected } from "../selection.ts";
 import { live } from "../service.ts";
@@ -28,7 +28,7 @@ import { DAY_LINE, useSparklines } from "../sparklines.tsx";
 import { LiveTable } from "../table.tsx";
 import { currentList, moveWatched, toggleWatched, watched } from "../watchlists.ts";
 import { say } from "../words.ts";
-import { ListTools } from "./list-tools.tsx";
+import { DeletedList, ListTools } from "./list-tools.tsx";
 import { Replayed } from "./replayed.tsx";
 
 /** The line of the day outlives the volume and the change in a narrow pane. */
@@ -67,25 +67,28 @@ export function Watchlist({ memory, remember }: Memory) {
   );
   return (
     <>
-      <div class="tools lists">
-        <ListTools />
-        <ColumnChoice all={ALL} shown={columns} onChoose={(text) => remember({ columns: text })} />
-        {sorting ? (
-          <button
-            type="button"
-            class="small"
-            title={say("ownOrderHint", { column: say(sorting.title) })}
-            onClick={() => remember({ sort: "" })}
-          >
-            ↺ {say("ownOrder")}
-          </button>
-        ) : (
-          index >= 0 && <Steps row={chosen} index={index} count={rows.length} onMove={move} />
-        )}
-        <p class="unseen" role="status">
-          {sorting ? "" : place}
-        </p>
-      </div>
+      <Tools>
+        <div class="lists">
+          <ListTools />
+          <ColumnChoice all={ALL} shown={columns} onChoose={(text) => remember({ columns: text })} />
+          {sorting ? (
+            <button
+              type="button"
+              class="small"
+              title={say("ownOrderHint", { column: say(sorting.title) })}
+              onClick={() => remember({ sort: "" })}
+            >
+              ↺ {say("ownOrder")}
+            </button>
+          ) : (
+            index >= 0 && <Steps row={chosen} index={index} count={rows.length} onMove={move} />
+          )}
+          <p class="unseen" role="status">
+            {sorting ? "" : place}
+          </p>
+        </div>
+      </Tools>
+      <DeletedList />
       {currentList.value.symbols === null ? (
         <p class="quiet">{say("loading")}</p>
       ) : !rows.length ? (

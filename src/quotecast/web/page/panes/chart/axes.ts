@@ -7,6 +7,8 @@ import { type Interval, isDaily } from "../chart-bars.ts";
 import { writePrice } from "./prices.ts";
 import { ZONES } from "./zones.ts";
 
+const FREE_PIXELS = 32;
+
 /** Options of the chart's colours and margins, in the theme on the screen. */
 export function appearance() {
   const line = { color: colour("line") };
@@ -70,6 +72,8 @@ export function times(interval: Interval, feed: FeedName) {
       borderVisible: false,
       // A pane that the reader maximises and restores shows the same bars.
       lockVisibleTimeRangeOnResize: true,
+      // The newest candle stands free.
+      rightOffsetPixels: FREE_PIXELS,
       tickMarkFormatter: mark,
       // Thousands of bars fit into the width of a pane.
       minBarSpacing: 0.05,

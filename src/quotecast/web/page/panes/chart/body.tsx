@@ -21,6 +21,8 @@ interface Props extends Memory {
   readonly answer: Answer<Page<readonly Candle[]>>;
   readonly onGap: () => void;
   readonly session?: Session;
+  /** Counts the wishes to see all bars up to the newest. */
+  readonly wishes?: number;
   /** Changes when bars of another source replace all bars. */
   readonly source?: number;
   /** The controls of range and interval. */
@@ -37,7 +39,17 @@ const Plot = lazy(async () => {
 const Panel = lazy(async () => (await import("./panels.tsx")).Panel);
 
 /** A chart with its toolbar and the panel that is open. */
-export function ChartBody({ instrument, interval, answer, onGap, source = 0, session, children, ...own }: Props) {
+export function ChartBody({
+  instrument,
+  interval,
+  answer,
+  onGap,
+  source = 0,
+  wishes = 0,
+  session,
+  children,
+  ...own
+}: Props) {
   const [chart, setChart] = useState<CandleChart | null>(null);
   const [open, setOpen] = useState<PanelName | null>(null);
   const [drawing, setDrawing] = useState<DrawingState>({ tool: null, selected: null });
@@ -45,6 +57,9 @@ export function ChartBody({ instrument, interval, answer, onGap, source = 0, ses
   const answered = answer.data?.session ?? null;
   const state: ChartState = { ...own, instrument, interval, session, answered, chart, drawing };
   useEffect(() => setDrawing({ tool: null, selected: null }), [chart]);
+  useEffect(() => {
+    if (wishes) chart?.showAll();
+  }, [wishes]);
   const close = () => {
     setOpen(null);
     stage.current?.parentElement?.querySelector<HTMLElement>(`[data-panel=${open}]`)?.focus();

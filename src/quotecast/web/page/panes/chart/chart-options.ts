@@ -14,6 +14,8 @@ export interface View {
 export interface ChartEvents extends ToolEvents {
   /** The bar under the crosshair, or the last bar, with the values of the other lines there. */
   readonly onPoint: (bar: Candle | null, rows: readonly Row[]) => void;
+  /** The newest bar left the view, or came back. */
+  readonly onAway: (isAway: boolean) => void;
   /** The left edge of the bars came near. */
   readonly onEdge: () => void;
 }

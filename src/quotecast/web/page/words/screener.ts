@@ -1,0 +1,33 @@
+export const english = {
+  anySector: "All sectors",
+  anySignal: "Any signal",
+  fittingStocks: "{count} of {all}",
+  gapDown: "Opened 1 % down",
+  gapUp: "Opened 1 % up",
+  maxChange: "Change % to",
+  maxPrice: "Price to",
+  minChange: "Change % from",
+  minPrice: "Price from",
+  minVolume: "Volume from",
+  newHigh: "At the day's high",
+  newLow: "At the day's low",
+  screener: "Screener",
+  signal: "Signal",
+} as const;
+
+export const turkish: Record<keyof typeof english, string> = {
+  anySector: "Tüm sektörler",
+  anySignal: "Her sinyal",
+  fittingStocks: "{all} hissenin {count} tanesi",
+  gapDown: "%1 aşağıda açıldı",
+  gapUp: "%1 yukarıda açıldı",
+  maxChange: "En yüksek değişim %",
+  maxPrice: "En yüksek fiyat",
+  minChange: "En düşük değişim %",
+  minPrice: "En düşük fiyat",
+  minVolume: "En düşük hacim",
+  newHigh: "Günün en yükseğinde",
+  newLow: "Günün en düşüğünde",
+  screener: "Tarayıcı",
+  signal: "Sinyal",
+};
