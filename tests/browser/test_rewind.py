@@ -1,4 +1,4 @@
-"""The watchlist plays recorded quotes."""
+"""The workspace plays what was recorded."""
 
 import signal
 from collections.abc import Iterator
@@ -10,13 +10,13 @@ from playwright.sync_api import Browser, Page, expect
 
 from support.made.web_files import AXE
 from support.servers.browsers import both_browsers
-from support.servers.opened_page import DEADLINE_MS, eventually, open_page, wait_for_price
+from support.servers.opened_page import DEADLINE_MS, eventually, open_page, panes_of, wait_for_price
 from support.servers.processes import running_valkey
 from support.servers.service import Service
 
 pytestmark = pytest.mark.browser
 
-PANES = [{"id": "watchlist", "kind": "watchlist", "x": 0, "y": 0, "w": 6, "h": 14}]
+PANES = panes_of("watchlist", "chart", "movers")
 PRICES = """() => Object.fromEntries([...document.querySelectorAll('[data-kind=watchlist] tbody tr')]
     .filter((row) => row.querySelector('.symbol'))
     .map((row) => [row.querySelector('.symbol').textContent, row.querySelector('td.price').textContent]))"""
@@ -61,7 +61,7 @@ def violations(page: Page) -> list[str]:
 
 
 def play(page: Page, moment: datetime) -> None:
-    """Plays the stocks of the watchlist from a moment."""
+    """Plays the workspace from a moment."""
     page.get_by_role("button", name="Time machine").click()
     dialog = page.get_by_role("dialog", name="Time machine")
     # Browsers write a full minute without its seconds, and Playwright compares.
@@ -70,8 +70,8 @@ def play(page: Page, moment: datetime) -> None:
     dialog.get_by_role("button", name="Play").click()
 
 
-def test_the_watchlist_plays_what_was_recorded(browser: Browser, service: Service) -> None:
-    """A banner says that quotes are replayed; at the end of the recording they are the last ones."""
+def test_the_workspace_plays_what_was_recorded(browser: Browser, service: Service) -> None:
+    """The status line says that quotes are replayed; at the end of the recording they are the last ones."""
     with open_page(browser, service.url, panes=PANES, timezone_id="UTC") as page:
         wait_for_price(page)
         moment = recorded_moment(page, service)
@@ -80,7 +80,10 @@ def test_the_watchlist_plays_what_was_recorded(browser: Browser, service: Servic
         expect(banner).to_contain_text("Replayed, not live:")
         expect(banner.locator("time")).to_contain_text(f"{moment:%b} {moment.day}, {moment.year}")
         wait_for_price(page)
-        assert "BTC/USDT" not in page.evaluate(PRICES)
+        wait_for_price(page, "BTC/USDT")
+        for kind, mark in (("watchlist", "replay"), ("chart", "replay")):
+            expect(page.locator(f"[data-kind={kind}] > header mark")).to_have_text(mark)
+        expect(page.locator("[data-kind=movers]")).to_contain_text("shows the present only")
         ingest = service.processes[-1]
         ingest.send_signal(signal.SIGTERM)
         ingest.wait(30)
@@ -90,7 +93,7 @@ def test_the_watchlist_plays_what_was_recorded(browser: Browser, service: Servic
         eventually(page, lambda: last.items() <= prices(page).items(), "the last quotes are not shown")
         page.get_by_role("button", name="Back to live").click()
         expect(banner).to_have_count(0)
-        wait_for_price(page, "BTC/USDT")
+        expect(page.locator("[data-kind=movers] td.price").first).to_be_visible()
         service.start("ingest")
 
 
@@ -106,3 +109,27 @@ def test_a_moment_that_is_not_recorded_has_an_explanation(browser: Browser, serv
         play(page, datetime.now(UTC) - timedelta(days=400))
         expect(page.locator(".replayed")).to_contain_text("The replay has stopped. at: ")
         assert violations(page) == []
+
+
+def test_a_pause_shows_one_moment_and_a_step_the_next_minute(browser: Browser, service: Service) -> None:
+    """The quotes of a pause are those that the service has of its moment."""
+    with open_page(browser, service.url, panes=PANES, timezone_id="UTC") as page:
+        wait_for_price(page)
+        play(page, recorded_moment(page, service))
+        bar = page.get_by_role("group", name="Time machine")
+        bar.get_by_role("button", name="Pause").click()
+        bar.get_by_role("button", name="Play").wait_for()
+        moment = page.evaluate("document.querySelector('.replayed time').textContent")
+        eventually(page, lambda: "AAPL" in prices(page), "the quotes of the moment are not shown")
+        shown = prices(page)["AAPL"]
+        at = datetime.strptime(moment, "%b %d, %Y, %I:%M:%S\u202f%p").replace(tzinfo=UTC)
+        near = [at + timedelta(seconds=step) for step in (0, 1)]
+        stored = [
+            service.get(f"/api/market/quotes?symbols=AAPL&at={each:%Y-%m-%dT%H:%M:%SZ}") for each in near
+        ]
+        recorded = [answer.json()["AAPL"]["price"] for answer in stored if answer.is_success]
+        assert min(recorded) - 0.5 <= shown <= max(recorded) + 0.5
+        bar.get_by_role("button", name="One minute on").click()
+        page.wait_for_function(
+            "before => document.querySelector('.replayed time').textContent !== before", arg=moment
+        )

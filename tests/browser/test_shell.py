@@ -171,3 +171,14 @@ def test_reduced_motion_has_no_flashes(browser: Browser, service: Service) -> No
             .map((each) => getComputedStyle(each).backgroundColor)"""
         assert {*page.evaluate(grounds)} <= {"rgba(0, 0, 0, 0)"}
         assert page.evaluate("document.getAnimations().length") == 0
+
+
+def test_a_service_that_records_nothing_has_no_time_machine(page: Page) -> None:
+    """The page asks once, and shows no button that would only be refused."""
+    with page.expect_response(
+        lambda answer: "/api/market/quotes?" in answer.url and "at=" in answer.url
+    ) as asked:
+        page.reload()
+    assert asked.value.json()["code"] == "history_off"
+    expect(page.get_by_role("button", name="Settings")).to_be_visible()
+    expect(page.get_by_role("button", name="Time machine")).to_have_count(0)

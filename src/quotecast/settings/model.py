@@ -283,7 +283,7 @@ class Settings(McpSettings, frozen=True, kw_only=True):
     ] = 20
     replays_per_address: Annotated[
         int, Meta(ge=0, le=1000, description="Replays at once per client address and worker")
-    ] = 2
+    ] = 6
     heartbeat_ms: Annotated[
         int, Meta(ge=100, le=60_000, description="Milliseconds between heartbeats on a feed")
     ] = 15_000

@@ -33,7 +33,7 @@ function save(): void {
   const times = FEEDS.map((name) => live.figures[name].feed.lastQuotesAt);
   const wanted = [selected.value, ...watched.value.filter((each) => !same(each, selected.value))];
   const quotes = wanted.slice(0, QUOTES_AT_MOST).flatMap((each) => {
-    const quote = live.quote(each.feed, each.key);
+    const quote = live.present(each.feed, each.key);
     return quote ? [{ feed: each.feed, key: each.key, quote }] : [];
   });
   if (quotes.length && shownFrom.value === null) lastVisit.value = { at: Math.max(...times), quotes };

@@ -3,14 +3,6 @@ import type { Change, Connection, Feed, FeedName, FeedState, QuoteOf } from "quo
 export type AnyQuote = QuoteOf[FeedName];
 export type Painter = (quote: AnyQuote) => void;
 
-/** Quotes for a table: live or recorded ones. */
-export interface QuoteSource {
-  /** Returns the last quote; undefined for a symbol that the source does not follow. */
-  quote(feed: FeedName, key: string): AnyQuote | undefined;
-  /** Paints a quote now and at every change; the returned function ends that. */
-  watch(feed: FeedName, key: string, painter: Painter): () => void;
-}
-
 export const FEEDS: readonly FeedName[] = ["market", "crypto", "doviz"];
 
 /** From this many symbols on, the page follows the whole feed: a smaller request. */
@@ -40,7 +32,7 @@ export interface FeedFigures {
  * A component watches the quotes that it shows; the page subscribes to no others. A flush paints the changes
  * since the last one: each quote once, in its newest form. A hidden page has no frames and does no work.
  */
-export class Live implements QuoteSource {
+export class Live {
   readonly figures = {} as Record<FeedName, FeedFigures>;
   readonly #painters = {} as Record<FeedName, Map<string, Set<Painter>>>;
   readonly #dirty = {} as Record<FeedName, Set<string>>;
@@ -48,6 +40,8 @@ export class Live implements QuoteSource {
   readonly #newest: Partial<Record<FeedName, string>> = {};
   /** Quotes of the last visit, until the first ones of this visit come. */
   readonly #past: Partial<Record<FeedName, Map<string, AnyQuote>>> = {};
+  /** Recorded quotes by feed, which the page shows in place of the present ones; null while it is live. */
+  #played: Partial<Record<FeedName, ReadonlyMap<string, AnyQuote>>> | null = null;
   readonly #lit = new Map<Element, number>();
   readonly #afterPaint = new Set<() => unknown>();
   readonly #onceFlushed = new Set<() => unknown>();
@@ -84,8 +78,35 @@ export class Live implements QuoteSource {
     return this.#connection.clockOffset;
   }
 
+  /** Returns the quote to show; undefined for a symbol that the page does not follow. */
   quote(feed: FeedName, key: string): AnyQuote | undefined {
+    return this.#played ? this.#played[feed]?.get(key) : this.present(feed, key);
+  }
+
+  /** Returns the last quote of the present, whatever the page shows. */
+  present(feed: FeedName, key: string): AnyQuote | undefined {
     return this.figures[feed].feed.copy.quotes.get(key) ?? this.#past[feed]?.get(key);
+  }
+
+  /** Shows recorded quotes in place of the present ones; none until `play` brings some. */
+  beginReplay(): void {
+    this.#played ??= {};
+  }
+
+  /** Shows the recorded quotes of a feed, of which some have changed. */
+  play(feed: FeedName, quotes: ReadonlyMap<string, AnyQuote>, changed: readonly string[]): void {
+    if (!this.#played) return;
+    this.#played[feed] = quotes;
+    for (const key of changed) this.#dirty[feed].add(key);
+    this.#flushSoon();
+  }
+
+  /** Shows the present quotes again. */
+  endReplay(): void {
+    if (!this.#played) return;
+    this.#played = null;
+    for (const feed of FEEDS) for (const key of this.#painters[feed].keys()) this.#dirty[feed].add(key);
+    this.#flushSoon();
   }
 
   /** Shows quotes of the last visit of a feed that has none yet. */
@@ -96,6 +117,7 @@ export class Live implements QuoteSource {
     this.#flushSoon();
   }
 
+  /** Paints a quote now and at every change; the returned function ends that. */
   watch(feed: FeedName, key: string, painter: Painter): () => void {
     const painters = this.#painters[feed];
     const known = painters.get(key) ?? new Set();
@@ -132,6 +154,7 @@ export class Live implements QuoteSource {
   #noteChange(feed: FeedName, change: Change): void {
     delete this.#past[feed];
     this.#afterPaint.add(this.#begin);
+    if (this.#played) return;
     for (const key of change.keys) this.#dirty[feed].add(key);
     if (change.isUpdate) for (const key of change.keys) this.#noteTime(feed, this.quote(feed, key)?.timestamp ?? "");
     this.#flushSoon(feed === this.#leader ? 0 : LEADER_LATE_MS);

@@ -12,6 +12,7 @@ import { Header } from "./header.tsx";
 import { KeyList } from "./key-list.tsx";
 import { bridgeOutages, shownFrom } from "./last-visit.ts";
 import { Notice } from "./notices.tsx";
+import { followRewind } from "./replay.ts";
 import { RewindDialog } from "./rewind-dialog.tsx";
 import { registerWorker } from "./service-worker.ts";
 import { acceptToken, session } from "./session.ts";
@@ -52,6 +53,7 @@ followWorkspace();
 followTitle();
 offerAlerts();
 bridgeOutages();
+followRewind();
 registerWorker();
 language.subscribe((value) => {
   document.documentElement.lang = value;

@@ -3,7 +3,7 @@ import { addPane, resetLayout, showPane } from "./arrangement.ts";
 import { type Command, registeredCommands } from "./commands.ts";
 import { openKeyList } from "./key-list.tsx";
 import { KINDS } from "./layout.ts";
-import { isRecorded } from "./replay.ts";
+import { isRecorded } from "./replay-state.ts";
 import { openRewind } from "./rewind-dialog.tsx";
 import { session } from "./session.ts";
 import { openSignIn } from "./sign-in.tsx";

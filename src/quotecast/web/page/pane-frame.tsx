@@ -7,6 +7,7 @@ import { moving, titleOf, toggleMaximised } from "./frame-state.ts";
 import type { Place } from "./layout.ts";
 import { acceptKeys, CONTROLS, type Handle, moveByKey, moveByPointer } from "./moves.ts";
 import { Heading, InView, type Memory } from "./pane.tsx";
+import { hasPast, isReplay } from "./replay-state.ts";
 import { rove } from "./roving.ts";
 import { say } from "./words.ts";
 
@@ -34,6 +35,7 @@ const RESIZERS = ["resizeWidth", "resizeHeight", "resize"] as const;
 export function PaneFrame({ workspace, place, content: Content, extent, row, isMaximised }: Props) {
   const title = titleOf(place);
   const [heading, setHeading] = useState<HTMLElement | null>(null);
+  const isPast = isReplay.value && hasPast(place.kind);
   const drag = (handle: Handle) => (event: PointerEvent) => {
     if (!isMaximised && matchMedia("(min-width: 1024px)").matches) moveByPointer(event, place, row, handle);
   };
@@ -54,11 +56,17 @@ export function PaneFrame({ workspace, place, content: Content, extent, row, isM
     >
       <header {...{ onPointerDown: drag("move"), onDblClick }}>
         <h2>{title}</h2>
+        {isPast && <mark>{say("replayMark")}</mark>}
         <div class="tools" ref={setHeading} />
         <Grip place={place} title={title} />
         <Buttons place={place} title={title} isMaximised={isMaximised} />
       </header>
-      <InView>
+      {isReplay.value && !isPast && (
+        <p class="quiet present" role="status">
+          {say("noPast")}
+        </p>
+      )}
+      <InView isHidden={isReplay.value && !isPast}>
         <Boundary>
           <Heading.Provider value={heading}>
             <Content memory={place.memory ?? {}} remember={(memory) => remember(place.id, memory, workspace)} />

@@ -27,7 +27,7 @@ export function Tools({ children }: { readonly children: ComponentChildren }) {
 }
 
 /** Tells children whether they are in view. */
-export function InView({ children }: { readonly children: ComponentChildren }) {
+export function InView({ children, isHidden }: { readonly children: ComponentChildren; readonly isHidden: boolean }) {
   const element = useRef<HTMLDivElement>(null);
   const [visible, setVisible] = useState(false);
   useEffect(() => {
@@ -36,7 +36,7 @@ export function InView({ children }: { readonly children: ComponentChildren }) {
     return () => observer.disconnect();
   }, []);
   return (
-    <div class="pane-body" ref={element}>
+    <div class="pane-body" ref={element} hidden={isHidden}>
       <Visible.Provider value={visible}>{children}</Visible.Provider>
     </div>
   );

@@ -1,15 +1,14 @@
 import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 
-import { ApiError, type FeedName } from "quotecast-client";
-import { FEEDS } from "./live.ts";
+import { ApiError } from "quotecast-client";
 import { useModal } from "./modal.ts";
-import { isRecorded, rewind } from "./replay.ts";
+import { SPEEDS } from "./replay-bar.tsx";
+import { isRecorded, rewind } from "./replay-state.ts";
 import { rest, useAnswer } from "./service.ts";
 import { say } from "./words.ts";
 
 const isOpen = signal(false);
-const SPEEDS = [1, 10, 60] as const;
 const [MINUTE_MS, FIRST_AGE_MS] = [60_000, 600_000];
 
 export function openRewind(): void {
@@ -37,7 +36,7 @@ export function RewindButton() {
   );
 }
 
-/** Asks for the moment from which the watchlist plays. */
+/** Asks for the moment from which the workspace plays. */
 export function RewindDialog() {
   const close = () => {
     isOpen.value = false;
@@ -46,9 +45,9 @@ export function RewindDialog() {
     event.preventDefault();
     const given = new FormData(event.currentTarget as HTMLFormElement);
     rewind.value = {
-      feed: given.get("feed") as FeedName,
       at: new Date(String(given.get("at"))).toISOString(),
       speed: Number(given.get("speed")),
+      isPaused: false,
     };
     close();
   };
@@ -56,16 +55,6 @@ export function RewindDialog() {
     <dialog {...useModal(isOpen)} aria-label={say("rewind")}>
       {isOpen.value && (
         <form onSubmit={submit}>
-          <label>
-            {say("watchlist")}
-            <select name="feed">
-              {FEEDS.map((feed) => (
-                <option key={feed} value={feed}>
-                  {say(feed)}
-                </option>
-              ))}
-            </select>
-          </label>
           <label>
             {say("playFrom")}
             <input

@@ -1,15 +1,11 @@
-import { useEffect, useState } from "preact/hooks";
 import type { Column } from "./columns.ts";
 import type { Instrument } from "./instruments.ts";
-import type { QuoteSource } from "./live.ts";
 import type { Word } from "./words.ts";
 
 export interface Sorting {
   readonly title: Word;
   readonly descending: boolean;
 }
-
-const SORT_EVERY_MS = 2000;
 
 /** Returns a sorting as a pane remembers it: `price`, or `-price` for the greatest first; empty for none. */
 export const sortingText = (sorting: Sorting | null): string =>
@@ -27,27 +23,14 @@ export function nextSorting(sorting: Sorting | null, { title }: Column, isFirst:
   return sorting.descending === isFirst ? null : { title, descending: isFirst };
 }
 
-/** Returns the rows in order; sorts them again every two seconds, not at each tick. */
-export function useSorted(
+/** Returns the rows in order of the values of their quotes. */
+export function sortRows(
   rows: readonly Instrument[],
-  columns: readonly Column[],
-  sorting: Sorting | null,
-  source: QuoteSource,
+  sortValue: (row: Instrument) => unknown,
+  descending: boolean,
 ): readonly Instrument[] {
-  const [, setTick] = useState(0);
-  const isSorted = sorting !== null;
-  useEffect(() => {
-    if (!isSorted) return;
-    const timer = setInterval(() => setTick((tick) => tick + 1), SORT_EVERY_MS);
-    return () => clearInterval(timer);
-  }, [isSorted]);
-  const value = columns.find((each) => each.title === sorting?.title)?.value;
-  if (!sorting || !value) return rows;
-  const keyed = rows.map((row) => {
-    const quote = source.quote(row.feed, row.key);
-    return { row, value: quote ? value(quote) : null };
-  });
-  keyed.sort((one, other) => compareValues(one.value, other.value) * (sorting.descending ? -1 : 1));
+  const keyed = rows.map((row) => ({ row, value: sortValue(row) }));
+  keyed.sort((one, other) => compareValues(one.value, other.value) * (descending ? -1 : 1));
   return keyed.map((each) => each.row);
 }
 

@@ -6,6 +6,8 @@ import { isNotSaved, savedAt } from "./layout-store.ts";
 import { FEEDS } from "./live.ts";
 import { Menu } from "./menu.tsx";
 import { type FeedView, outageOf } from "./outages.ts";
+import { ReplayBar } from "./replay-bar.tsx";
+import { rewind } from "./replay-state.ts";
 import { feedStates, limit, live, rest, useAnswer } from "./service.ts";
 import { isStorageFull } from "./stored.ts";
 import { say, type Word } from "./words.ts";
@@ -32,6 +34,7 @@ export function Status() {
   return (
     <footer class="status" aria-label={say("feed", { feed: "" })}>
       <Banner outage={outageOf(FEEDS.map(viewOf))} />
+      {rewind.value && <ReplayBar start={rewind.value} />}
       {FEEDS.map((name) => (
         <FeedStatus key={name} name={name} status={answer.data} isMarked={!allSimulated} now={now} />
       ))}

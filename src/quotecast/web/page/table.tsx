@@ -6,14 +6,14 @@ import { rowHeight } from "./density.ts";
 import { tone } from "./formats.ts";
 import type { Instrument } from "./instruments.ts";
 import { same } from "./instruments.ts";
-import type { QuoteSource } from "./live.ts";
 import { useVisible } from "./pane.tsx";
 import { PRINTED_ROWS, printing } from "./printing.ts";
+import { isReplay } from "./replay-state.ts";
 import { dragRow } from "./row-drag.ts";
 import { idOf, stretches } from "./row-moves.ts";
 import { select, selected } from "./selection.ts";
 import { live } from "./service.ts";
-import { nextSorting, type Sorting, sortingOf, sortingText, useSorted } from "./sorting.ts";
+import { nextSorting, type Sorting, sortingOf, sortingText, sortRows } from "./sorting.ts";
 import { ACTION_WIDTH, type Fit, HANDLE_WIDTH, useFit } from "./widths.ts";
 import { language, say } from "./words.ts";
 
@@ -24,7 +24,6 @@ interface Props {
   readonly heading?: (row: Instrument) => ComponentChildren;
   /** Buttons at the end of a row, out of the tab order: the arrow keys reach them. */
   readonly action?: (row: Instrument) => ComponentChildren;
-  readonly source?: QuoteSource;
   /** The remembered sorting; a table without `onSort` remembers its own. */
   readonly sort?: string | undefined;
   readonly onSort?: (sort: string) => void;
@@ -34,6 +33,7 @@ interface Props {
 
 /** Rows rendered beyond those in view, so that scrolling shows no gaps. */
 const MARGIN_ROWS = 4;
+const SORT_EVERY_MS = 2000;
 
 /**
  * A table of quotes that move, which renders and paints only the rows in view.
@@ -43,11 +43,11 @@ const MARGIN_ROWS = 4;
  * headings.
  */
 export function LiveTable(props: Props) {
-  const { label, rows, columns, heading, action, source = live, onMove } = props;
+  const { label, rows, columns, heading, action, onMove } = props;
   const frame = useRef<HTMLDivElement>(null);
   const [own, setOwn] = useState("");
   const sorting = sortingOf(props.onSort ? props.sort : own, columns);
-  const sorted = useSorted(rows, columns, sorting, source);
+  const sorted = useSorted(rows, columns, sorting);
   const [from, to] = useWindow(frame, sorted.length);
   const { active, hasFocus, activate, onKeyDown, onFocus } = useActiveRow(frame, sorted, sorting ? undefined : onMove);
   const keys = useMemo(() => rows.map((row) => row.key), [rows]);
@@ -105,14 +105,14 @@ export function LiveTable(props: Props) {
               const row = sorted[index] as Instrument;
               return (
                 <Row
-                  key={idOf(row)}
+                  // Cells of another time are empty until their quotes come.
+                  key={`${idOf(row)} ${isReplay.value}`}
                   row={row}
                   fit={fit}
                   number={index}
                   isActive={index === active}
                   heading={heading}
                   action={action}
-                  source={source}
                   onGrip={
                     isMovable
                       ? (event) => {
@@ -166,17 +166,16 @@ interface RowProps extends Pick<Props, "heading" | "action"> {
   readonly fit: Fit;
   readonly number: number;
   readonly isActive: boolean;
-  readonly source: QuoteSource;
   readonly onGrip: ((event: PointerEvent) => void) | undefined;
 }
 
-function Row({ row, fit: { columns, note }, number, isActive, heading, action, source, onGrip }: RowProps) {
+function Row({ row, fit: { columns, note }, number, isActive, heading, action, onGrip }: RowProps) {
   const element = useRef<HTMLTableRowElement>(null);
   const words = language.value;
   const current = same(selected.value, row);
   useLayoutEffect(
-    () => watchRow(element.current as HTMLTableRowElement, row, columns, note, source),
-    [row.feed, row.key, columns, words, source],
+    () => watchRow(element.current as HTMLTableRowElement, row, columns, note),
+    [row.feed, row.key, columns, words],
   );
   return (
     <tr
@@ -221,10 +220,9 @@ function watchRow(
   row: Instrument,
   columns: readonly Column[],
   note: Fit["note"],
-  source: QuoteSource,
 ): () => void {
   const before: (number | string | null | undefined)[] = [];
-  return source.watch(row.feed, row.key, (quote) => {
+  return live.watch(row.feed, row.key, (quote) => {
     for (let index = 1; index < columns.length; index += 1) {
       const column = columns[index] as Column;
       const cell = element.cells[index] as HTMLTableCellElement;
@@ -243,6 +241,28 @@ function watchRow(
       before[index] = value;
     }
   });
+}
+
+/** Returns the rows in order; sorts them again every two seconds, not at each tick. */
+function useSorted(
+  rows: readonly Instrument[],
+  columns: readonly Column[],
+  sorting: Sorting | null,
+): readonly Instrument[] {
+  const [, setTick] = useState(0);
+  const isSorted = sorting !== null;
+  useEffect(() => {
+    if (!isSorted) return;
+    const timer = setInterval(() => setTick((tick) => tick + 1), SORT_EVERY_MS);
+    return () => clearInterval(timer);
+  }, [isSorted]);
+  const value = columns.find((each) => each.title === sorting?.title)?.value;
+  if (!sorting || !value) return rows;
+  const sortValue = (row: Instrument) => {
+    const quote = live.quote(row.feed, row.key);
+    return quote ? value(quote) : null;
+  };
+  return sortRows(rows, sortValue, sorting.descending);
 }
 
 /** Returns the range of rows in view; an empty one while the pane is out of view. */

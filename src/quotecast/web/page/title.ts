@@ -2,6 +2,7 @@ import { effect } from "@preact/signals";
 import { percent, price } from "./formats.ts";
 import type { Instrument } from "./instruments.ts";
 import type { AnyQuote } from "./live.ts";
+import { isReplay } from "./replay-state.ts";
 import { selected } from "./selection.ts";
 import { feedStates, live } from "./service.ts";
 
@@ -24,7 +25,7 @@ export function titleOf(instrument: Instrument, quote: AnyQuote | undefined, isL
 export function followTitle(): void {
   const show = () => {
     const { feed, key } = selected.value;
-    const title = titleOf(selected.value, live.quote(feed, key), feedStates.value[feed] === "live");
+    const title = titleOf(selected.value, live.quote(feed, key), feedStates.value[feed] === "live" && !isReplay.value);
     if (title !== document.title) document.title = title;
   };
   // The page follows the symbol even if no pane shows it.

@@ -156,5 +156,5 @@ function Check({ name, label, checked }: { readonly name: string; readonly label
 /** Returns the last price as a field takes it; empty without one. */
 function priceOf(type: EntryType, ticker: string): string {
   const { feed, key } = instrumentOf(type, ticker);
-  return String(live.quote(feed, key)?.price ?? "");
+  return String(live.present(feed, key)?.price ?? "");
 }

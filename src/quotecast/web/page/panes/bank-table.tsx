@@ -6,6 +6,7 @@ import { instrumentOf } from "../instruments.ts";
 import { instrumentName } from "../names.ts";
 import { useVisible } from "../pane.tsx";
 import { useQuotes } from "../quotes.ts";
+import { isReplay } from "../replay-state.ts";
 import { rest } from "../service.ts";
 import { say } from "../words.ts";
 import type { Category, Offer } from "./banks.ts";
@@ -23,6 +24,7 @@ export function Banks({ category, offer }: { readonly category: Category; readon
   const quotes = useQuotes(rows, visible).filter((quote) => quote !== undefined) as DovizQuote[];
   usePast(category, visible);
   useEffect(() => {
+    if (isReplay.value) return;
     const now = Date.now();
     for (const each of quotes) history.note(each.symbol, spreadOf(each), now);
   });
@@ -84,7 +86,7 @@ function SpreadLine({ quote }: { readonly quote: DovizQuote }) {
   const points = [...history.of(quote.symbol), { at: Date.now(), spread: spreadOf(quote) }];
   const path = spreadPath(points, WIDTH - 2 * MARGIN, HEIGHT - 2 * MARGIN);
   const first = points[0];
-  if (!path || !first) return null;
+  if (!path || !first || isReplay.value) return null;
   const label = say("spreadOver", {
     source: quote.source,
     time: moment(new Date(first.at).toISOString()),

@@ -7,6 +7,7 @@ import type { AnyQuote } from "../live.ts";
 import { sectorName } from "../names.ts";
 import { AnswerView, Choice, type Memory, useVisible } from "../pane.tsx";
 import { useQuotes } from "../quotes.ts";
+import { isReplay } from "../replay-state.ts";
 import { nearest } from "../row-moves.ts";
 import { select } from "../selection.ts";
 import { live, rest, useAnswer } from "../service.ts";
@@ -178,7 +179,7 @@ function Sector({ box, sector, moved, isZoomed, onHover, onZoom }: SectorPart) {
             onClick={onZoom}
           >
             {isZoomed && "← "}
-            <b>{name}</b> {box.w > CHANGE_FROM && <span>{percent(sector.changePercent)}</span>}
+            <b>{name}</b> {box.w > CHANGE_FROM && <span>{isReplay.value ? "" : percent(sector.changePercent)}</span>}
           </button>
         </h3>
       )}
@@ -192,7 +193,7 @@ function Sector({ box, sector, moved, isZoomed, onHover, onZoom }: SectorPart) {
           style={boxStyle(boxes.at(-1) as Box)}
           tabIndex={-1}
           title={say("othersOf", { count: others.length, sector: name })}
-          data-heat={heatOf(changeOf(others))}
+          data-heat={heatOf(isReplay.value ? null : changeOf(others))}
           disabled={isZoomed}
           onClick={onZoom}
         >
@@ -215,14 +216,14 @@ function Tile({ box, stock, moved, onHover }: TilePart) {
   const room = roomOf(box, stock.ticker.length);
   useLayoutEffect(() => {
     const button = element.current as HTMLButtonElement;
-    show(button, stock.changePercent);
+    show(button, isReplay.value ? null : stock.changePercent);
     if (!visible) return;
     const end = live.watch("market", stock.ticker, (quote: AnyQuote) => moved.set(button, quote));
     return () => {
       end();
       moved.delete(button);
     };
-  }, [stock.ticker, visible, room]);
+  }, [stock.ticker, visible, room, isReplay.value]);
   return (
     <button
       type="button"
@@ -255,13 +256,13 @@ interface Hovered {
 /** What there is to know of the tile under the pointer or with the focus, on the other side of the map's middle. */
 function Card({ stock, x, y }: Hovered) {
   const [quote] = useQuotes([instrumentOf("stock", stock.ticker)], true);
-  const change = quote?.changePercent ?? stock.changePercent;
+  const change = quote?.changePercent ?? null;
   const side = { [x < 0.5 ? "right" : "left"]: "4px", [y < 0.5 ? "bottom" : "top"]: "4px" };
   return (
     <div class="card" style={side} aria-hidden="true">
       <b>{stock.ticker}</b> {stock.name}
       <p>
-        <strong>{price(quote?.price ?? stock.price)}</strong> <span data-tone={tone(change)}>{percent(change)}</span>
+        <strong>{price(quote?.price)}</strong> <span data-tone={tone(change)}>{percent(change)}</span>
       </p>
       {quote && "volume" in quote && (
         <p>

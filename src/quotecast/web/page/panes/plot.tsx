@@ -5,6 +5,7 @@ import { compact, price } from "../formats.ts";
 import { type Instrument, typeOf } from "../instruments.ts";
 import { watchBars } from "../live-bars.ts";
 import { useVisible } from "../pane.tsx";
+import { isReplay } from "../replay-state.ts";
 import { retried } from "../retried.ts";
 import { connect, live } from "../service.ts";
 import { shade } from "../theme.ts";
@@ -79,7 +80,9 @@ export function Plot({ bars, tick, state, onGap, onChart, onDrawing }: Props) {
   useChoices(state, useComparedOf(state, bars, first, visible), tick, name);
   useEffect(() => {
     const update = (bar: Candle) => latest.current.chart?.update(bar);
-    return visible ? followBars(held, instrument, interval, update, () => latest.current.onGap()) : undefined;
+    return visible && !isReplay.value
+      ? followBars(held, instrument, interval, update, () => latest.current.onGap())
+      : undefined;
   }, [visible]);
   if (!bars.length) return <p class="quiet">{say("noHistory", { symbol: instrument.key })}</p>;
   const onKeyDown = (event: KeyboardEvent) => chart && onChartKey(event, chart, tick ?? nearStep(held.all));
@@ -193,7 +196,9 @@ function useComparedOf(
   first: string | undefined,
   visible: boolean,
 ) {
-  const others = useMemo(() => parseCompared(memory.compare, instrument), [memory.compare]);
+  // A replay has the bars of one instrument.
+  const playing = isReplay.value;
+  const others = useMemo(() => (playing ? [] : parseCompared(memory.compare, instrument)), [memory.compare, playing]);
   return useCompared(others, interval, bars, first, visible);
 }
 

@@ -18,9 +18,8 @@ import {
 } from "../columns.ts";
 import type { Instrument } from "../instruments.ts";
 import { same } from "../instruments.ts";
-import type { QuoteSource } from "../live.ts";
 import { type Memory, Tools } from "../pane.tsx";
-import { rewind } from "../replay.ts";
+import { isReplay } from "../replay-state.ts";
 import { selected } from "../selection.ts";
 import { live } from "../service.ts";
 import { sortingOf } from "../sorting.ts";
@@ -29,7 +28,6 @@ import { LiveTable } from "../table.tsx";
 import { currentList, moveWatched, toggleWatched, watched } from "../watchlists.ts";
 import { say } from "../words.ts";
 import { DeletedList, ListTools } from "./list-tools.tsx";
-import { Replayed } from "./replayed.tsx";
 
 /** The line of the day outlives the volume and the change in a narrow pane. */
 const USUAL = [SYMBOL, DAY_LINE, PRICE, { ...CHANGE, rank: 4 }, PERCENT, { ...VOLUME, rank: 3 }];
@@ -49,22 +47,8 @@ export function Watchlist({ memory, remember }: Memory) {
     const now = watched.value.findIndex((each) => same(each, row));
     setPlace(say("placeOfRow", { symbol: row.key, place: now + 1, count: rows.length }));
   };
-  const start = rewind.value;
   const chosen = selected.value;
   const index = rows.findIndex((each) => same(each, chosen));
-  const table = (shown: readonly Instrument[], source: QuoteSource) => (
-    <LiveTable
-      source={source}
-      label={say("watchlist")}
-      rows={shown}
-      columns={source === live ? columns : withoutLine(columns)}
-      heading={(row) => (isCode(row.key) ? row.key : <Name row={row} />)}
-      action={(row) => <Remove row={row} />}
-      sort={memory.sort}
-      onSort={(sort) => remember({ sort })}
-      onMove={start ? undefined : move}
-    />
-  );
   return (
     <>
       <Tools>
@@ -93,12 +77,17 @@ export function Watchlist({ memory, remember }: Memory) {
         <p class="quiet">{say("loading")}</p>
       ) : !rows.length ? (
         <p class="quiet">{say("emptyWatchlist")}</p>
-      ) : start ? (
-        <Replayed rows={rows} start={start}>
-          {table}
-        </Replayed>
       ) : (
-        table(rows, live)
+        <LiveTable
+          label={say("watchlist")}
+          rows={rows}
+          columns={isReplay.value ? withoutLine(columns) : columns}
+          heading={(row) => (isCode(row.key) ? row.key : <Name row={row} />)}
+          action={(row) => <Remove row={row} />}
+          sort={memory.sort}
+          onSort={(sort) => remember({ sort })}
+          onMove={move}
+        />
       )}
     </>
   );

@@ -5,12 +5,14 @@ import type { Page } from "quotecast-client";
 import type { Instrument } from "../../instruments.ts";
 import { lazy } from "../../lazy.tsx";
 import { AnswerView, type Memory } from "../../pane.tsx";
+import { isReplay } from "../../replay-state.ts";
 import { retried } from "../../retried.ts";
 import type { Answer } from "../../service.ts";
 import { say } from "../../words.ts";
 import type { CandleChart } from "../candles.ts";
 import type { Candle, Interval } from "../chart-bars.ts";
 import { Icon } from "./icons.tsx";
+import { usePlayed } from "./played.ts";
 import type { Session } from "./session.ts";
 import { type ChartState, type DrawingState, PANELS, type PanelName } from "./state.ts";
 import { Toolbar } from "./toolbar.tsx";
@@ -53,6 +55,7 @@ export function ChartBody({
   const [chart, setChart] = useState<CandleChart | null>(null);
   const [open, setOpen] = useState<PanelName | null>(null);
   const [drawing, setDrawing] = useState<DrawingState>({ tool: null, selected: null });
+  const played = usePlayed(answer, interval);
   const stage = useRef<HTMLDivElement>(null);
   const answered = answer.data?.session ?? null;
   const state: ChartState = { ...own, instrument, interval, session, answered, chart, drawing };
@@ -85,10 +88,10 @@ export function ChartBody({
       </Toolbar>
       <div class="stage" ref={stage}>
         {open && <Panel name={open} state={state} onClose={close} />}
-        <AnswerView answer={answer}>
+        <AnswerView answer={played}>
           {({ data: bars, tick }) => (
             <Plot
-              key={`${instrument.feed} ${instrument.key} ${interval} ${source} ${session}`}
+              key={`${instrument.feed} ${instrument.key} ${interval} ${source} ${session} ${isReplay.value}`}
               bars={bars}
               tick={tick}
               state={state}
