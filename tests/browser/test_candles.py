@@ -220,7 +220,7 @@ def show_currency(page: Page, timeframe: str) -> None:
     """Shows the dollar's bars in the chart, by its row among the currencies."""
     currencies = page.locator("[data-kind=doviz]")
     currencies.scroll_into_view_if_needed()
-    currencies.get_by_role("button", name="ABD Doları").click()
+    currencies.get_by_role("button", name="US Dollar").click()
     chart = page.locator("[data-kind=chart]")
     expect(chart.locator("h3")).to_have_text("USD")
     chart.get_by_role("button", name=timeframe, exact=True).click()

@@ -52,7 +52,7 @@ def test_crypto_is_sorted_by_turnover_of_one_currency(page: Page, service: Servi
     """The greatest turnover comes first; the pane names its currency."""
     table = pane(page, "crypto")
     expect(table.locator("th[aria-sort=descending]")).to_have_text("Turnover 24 h")
-    expect(table.locator(".note")).to_contain_text(re.compile(r"in [A-Z]{3,4}\."))
+    expect(table.locator("header")).to_contain_text(re.compile("Turnover in [A-Z]{3,4}"))
     column = table.locator("thead th").all_text_contents().index("Turnover 24 h")
     cell = f"[data-kind=crypto] tbody tr:not(.space) > :nth-child({column + 1})"
     page.wait_for_function(f"() => document.querySelectorAll('{cell}').length > 5")

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from support.made.web_files import WEB
 from support.servers.fault_proxy import FaultProxy
-from support.servers.opened_page import change_settings, open_page, wait_for_price
+from support.servers.opened_page import change_settings, open_page, wait_for_live, wait_for_price
 from support.servers.processes import running_valkey
 from support.servers.service import Service
 
@@ -179,6 +179,26 @@ def test_a_service_that_records_nothing_has_no_time_machine(page: Page) -> None:
         lambda answer: "/api/market/quotes?" in answer.url and "at=" in answer.url
     ) as asked:
         page.reload()
-    assert asked.value.json()["code"] == "history_off"
+    assert asked.value.status == 422
     expect(page.get_by_role("button", name="Settings")).to_be_visible()
     expect(page.get_by_role("button", name="Time machine")).to_have_count(0)
+
+
+#: Widths of the edges of a feed's dot, of the mark of simulated data and of the chosen row.
+EDGES = """() => {
+    const style = (selector, part) => getComputedStyle(document.querySelector(selector), part);
+    return [
+        style(".feed[data-state=live] em", "::before").borderTopWidth,
+        style(".status mark").borderTopWidth,
+        style("tr[aria-current=true] > th").outlineWidth,
+    ];
+}"""
+
+
+def test_forced_colours_hide_no_state(browser: Browser, service: Service) -> None:
+    """Where the reader's system takes the colours away, edges stay."""
+    with open_page(browser, service.url, forced_colors="active") as page:
+        wait_for_price(page)
+        wait_for_live(page)
+        page.locator(".status mark").wait_for()
+        assert page.evaluate(EDGES) == ["4px", "1px", "2px"]

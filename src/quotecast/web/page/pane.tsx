@@ -31,7 +31,7 @@ export function InView({ children, isHidden }: { readonly children: ComponentChi
   const element = useRef<HTMLDivElement>(null);
   const [visible, setVisible] = useState(false);
   useEffect(() => {
-    const observer = new IntersectionObserver(([entry]) => setVisible(entry?.isIntersecting ?? false));
+    const observer = new IntersectionObserver((entries) => setVisible(entries.at(-1)?.isIntersecting ?? false));
     observer.observe(element.current as HTMLDivElement);
     return () => observer.disconnect();
   }, []);
