@@ -65,7 +65,9 @@ def settle(page: Page) -> None:
     """Waits until the page shows live data."""
     wait_for_price(page)
     wait_for_live(page)
-    expect(page.locator("[data-kind=chart] canvas").first).to_be_attached()
+    # A phone shows the first pane only.
+    if not page.locator(".pane-bar").count():
+        expect(page.locator("[data-kind=chart] canvas").first).to_be_attached()
     page.wait_for_timeout(SETTLED_MS)
 
 

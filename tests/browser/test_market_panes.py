@@ -96,7 +96,7 @@ def test_sector_is_zoomed_and_left_by_keys(page: Page) -> None:
 #: The tiles of the map without a text that fits them.
 NAMELESS = """() => [...document.querySelectorAll('.heatmap .tile')]
     .filter((tile) => !tile.textContent || tile.querySelector('b').offsetWidth > tile.clientWidth)
-    .map((tile) => tile.title)"""
+    .map((tile) => `${tile.textContent} ${tile.querySelector('b')?.offsetWidth} ${tile.clientWidth}`)"""
 
 
 def test_every_tile_has_a_name_and_a_card(page: Page) -> None:
@@ -191,7 +191,7 @@ def test_banks_have_their_spread_over_time(page: Page, service: Service) -> None
             route.fulfill(json=then)
 
     page.route("**/api/doviz/quotes?*at=*", fulfil)
-    with page.expect_response(lambda answer: "at=" in answer.url and answer.status == 422):
+    with page.expect_response(lambda answer: "/doviz/quotes" in answer.url and answer.status == 422):
         page.reload()
     banks = pane(page, "doviz").locator(".banks")
     line = banks.get_by_role("img", name=re.compile("spread since")).first

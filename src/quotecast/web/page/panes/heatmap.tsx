@@ -13,7 +13,7 @@ import { select } from "../selection.ts";
 import { live, rest, useAnswer } from "../service.ts";
 import { focusOn, requireTabStop } from "../tab-stop.ts";
 import { say } from "../words.ts";
-import { changeOf, fitStocks, roomOf } from "./sector-tiles.ts";
+import { changeOf, countOf, fitStocks, roomOf } from "./sector-tiles.ts";
 import { type Box, treemap } from "./treemap.ts";
 
 /** Weights hardly move: the page loads them once a minute, and the colours follow the feed. */
@@ -160,12 +160,11 @@ interface SectorPart extends Part {
 
 function Sector({ box, sector, moved, isZoomed, onHover, onZoom }: SectorPart) {
   const heading = isZoomed || (box.h > 3 * HEADING_HEIGHT && box.w > 40) ? HEADING_HEIGHT : 0;
-  const rest = say("others");
   const name = sectorName(sector.sector);
   const { boxes, others } = useMemo(() => {
     const inner = { x: 0, y: heading, w: Math.max(0, box.w - 2), h: Math.max(0, box.h - heading - 2) };
-    return fitStocks(sector.stocks, inner, isZoomed ? MOST_ALONE : MOST_OF_MANY, rest);
-  }, [sector, box, heading, isZoomed, rest]);
+    return fitStocks(sector.stocks, inner, isZoomed ? MOST_ALONE : MOST_OF_MANY);
+  }, [sector, box, heading, isZoomed]);
   const named = sector.stocks.slice(0, sector.stocks.length - others.length);
   return (
     <section style={boxStyle(box)} aria-label={name}>
@@ -197,8 +196,7 @@ function Sector({ box, sector, moved, isZoomed, onHover, onZoom }: SectorPart) {
           disabled={isZoomed}
           onClick={onZoom}
         >
-          <b>{named.length ? rest : name}</b>
-          {named.length > 0 && <i>{others.length}</i>}
+          <b>{named.length ? countOf(others) : name}</b>
         </button>
       )}
     </section>
@@ -213,7 +211,7 @@ interface TilePart extends Part {
 function Tile({ box, stock, moved, onHover }: TilePart) {
   const element = useRef<HTMLButtonElement>(null);
   const visible = useVisible();
-  const room = roomOf(box, stock.ticker.length);
+  const room = roomOf(box, stock.ticker);
   useLayoutEffect(() => {
     const button = element.current as HTMLButtonElement;
     show(button, isReplay.value ? null : stock.changePercent);

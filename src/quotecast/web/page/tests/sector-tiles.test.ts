@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import type { HeatmapStock } from "quotecast-client";
-import { changeOf, fitStocks, roomOf } from "../panes/sector-tiles.ts";
+import { changeOf, countOf, fitStocks, roomOf } from "../panes/sector-tiles.ts";
 
 const stock = (ticker: string, weight: number, changePercent: number | null = 0) =>
   ({ ticker, name: ticker, price: 1, weight, changePercent }) as HeatmapStock;
@@ -17,22 +17,22 @@ test("every tile of a sector has room for a name, down to small frames", () => {
     [120, 90],
     [110, 60],
   ] as const) {
-    const { boxes, others } = fitStocks(sector, frame(w, h), 12, "Others");
+    const { boxes, others } = fitStocks(sector, frame(w, h), 12);
     const named = sector.slice(0, sector.length - others.length);
-    const names = [...named.map((each) => each.ticker), "Others"];
+    const names = [...named.map((each) => each.ticker), countOf(others)];
     assert.equal(boxes.length, names.length);
     assert.ok(named.length > 0, `${w} × ${h}`);
-    for (const [index, box] of boxes.entries()) assert.ok(roomOf(box, names[index]?.length ?? 0), `${w} × ${h}`);
+    for (const [index, box] of boxes.entries()) assert.ok(roomOf(box, names[index] ?? ""), `${w} × ${h}`);
   }
 });
 
 test("a sector of few stocks has no tile of others", () => {
   const few = sector.slice(0, 3);
-  assert.deepEqual(fitStocks(few, frame(300, 300), 12, "Others").others, []);
+  assert.deepEqual(fitStocks(few, frame(300, 300), 12).others, []);
 });
 
 test("where no name fits, one tile has all stocks", () => {
-  assert.equal(fitStocks(sector, frame(10, 10), 12, "Others").others.length, sector.length);
+  assert.equal(fitStocks(sector, frame(10, 10), 12).others.length, sector.length);
 });
 
 test("the change of several stocks is by weight, of those that have one", () => {
