@@ -117,6 +117,7 @@ def test_a_session_that_ends_wipes_nothing(page: Page, service: Service) -> None
     dialog = end_session(page, service, "**/api/portfolio/holdings")
     form.get_by_role("button", name="Add", exact=True).click()
     expect(dialog).to_contain_text(email)
+    expect(form).to_be_hidden()
     page.keyboard.press("Escape")
     feed = page.locator(".feed[data-feed=market][data-state=live]")
     cursor = feed.get_attribute("data-cursor")
@@ -124,7 +125,7 @@ def test_a_session_that_ends_wipes_nothing(page: Page, service: Service) -> None
     dialog.get_by_label("Password").fill("not the password")
     dialog.get_by_role("button", name="Log in").click()
     expect(dialog.get_by_role("alert")).to_contain_text("password")
-    expect(form.get_by_label("Shares")).to_have_value("1.5")
+    expect(page.locator("[data-kind=portfolio] [name=shares]")).to_have_value("1.5")
     dialog.get_by_label("Password").fill(PASSWORD)
     with page.expect_response(
         lambda answer: answer.request.method == "POST" and "/holdings" in answer.url

@@ -276,6 +276,19 @@ def test_rows_are_as_dense_as_the_reader_wants(page: Page) -> None:
     page.wait_for_function("row => row.offsetHeight === 32", arg=row.element_handle())
 
 
+def test_times_are_of_the_clock_and_the_zone_that_the_reader_wants(page: Page) -> None:
+    """The chart's axis and the status line write 24 hours."""
+    clock = page.locator(".exchange")
+    expect(clock).to_have_text(re.compile("[AP]M$"))
+    page.get_by_role("button", name="Settings").click()
+    page.get_by_role("radio", name="24 hours").click()
+    page.get_by_role("radio", name="New York").click()
+    expect(clock).to_have_text(re.compile(r"^New York \d\d:\d\d:\d\d$"))
+    page.keyboard.press("Escape")
+    times = pane(page, "news").locator("time").first
+    expect(times).to_have_text(re.compile(r"\d\d:\d\d$"))
+
+
 def test_the_screener_lists_what_fits(page: Page, service: Service) -> None:
     """Bounds, sectors and signals cut the market; the pane remembers them."""
     page.get_by_role("button", name="Add pane").click()

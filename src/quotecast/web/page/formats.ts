@@ -1,3 +1,4 @@
+import { exchangeOptions, timeOptions } from "./time-choice.ts";
 import { language, locale } from "./words.ts";
 
 const UNKNOWN = "–";
@@ -63,29 +64,30 @@ export function quantity(value: number | null | undefined): string {
 }
 
 export function time(iso: string): string {
-  return new Intl.DateTimeFormat(locale(), { hour: "2-digit", minute: "2-digit" }).format(new Date(iso));
+  return new Intl.DateTimeFormat(locale(), { hour: "2-digit", minute: "2-digit", ...timeOptions() }).format(
+    new Date(iso),
+  );
 }
 
 /** A time of today (Unix milliseconds), to the second. */
 export function clock(at: number): string {
-  return new Intl.DateTimeFormat(locale(), { timeStyle: "medium" }).format(at);
+  return new Intl.DateTimeFormat(locale(), { timeStyle: "medium", ...timeOptions() }).format(at);
 }
 
 /** A time (Unix milliseconds) in New York, to the second. */
 export function exchangeClock(at: number): string {
-  const options = { timeStyle: "medium", timeZone: "America/New_York" } as const;
-  return new Intl.DateTimeFormat(locale(), options).format(at);
+  return new Intl.DateTimeFormat(locale(), { timeStyle: "medium", ...exchangeOptions() }).format(at);
 }
 
 /** A time of this week, with its weekday. */
 export function dayAndTime(iso: string): string {
-  const options = { weekday: "short", hour: "2-digit", minute: "2-digit" } as const;
+  const options = { weekday: "short", hour: "2-digit", minute: "2-digit", ...timeOptions() } as const;
   return new Intl.DateTimeFormat(locale(), options).format(new Date(iso));
 }
 
 /** A time with its date, which has no year. */
 export function dateAndTime(iso: string): string {
-  const options = { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" } as const;
+  const options = { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", ...timeOptions() } as const;
   return new Intl.DateTimeFormat(locale(), options).format(new Date(iso));
 }
 
@@ -97,14 +99,15 @@ export function dayOnly(day: string): string {
 
 /** A time, with its date unless that is today. */
 export function moment(iso: string): string {
-  const [then, now] = [new Date(iso), new Date()];
-  if (then.toDateString() === now.toDateString()) return time(iso);
-  return new Intl.DateTimeFormat(locale(), { dateStyle: "medium", timeStyle: "short" }).format(then);
+  const then = new Date(iso);
+  const day = new Intl.DateTimeFormat("en-CA", { dateStyle: "short", timeZone: timeOptions().timeZone });
+  if (day.format(then) === day.format(new Date())) return time(iso);
+  return new Intl.DateTimeFormat(locale(), { dateStyle: "medium", timeStyle: "short", ...timeOptions() }).format(then);
 }
 
 /** A moment (Unix milliseconds), to the second. */
 export function dateAndClock(at: number): string {
-  return new Intl.DateTimeFormat(locale(), { dateStyle: "medium", timeStyle: "medium" }).format(at);
+  return new Intl.DateTimeFormat(locale(), { dateStyle: "medium", timeStyle: "medium", ...timeOptions() }).format(at);
 }
 
 /** The month and year of a date; dates have no time zone. */

@@ -13,6 +13,7 @@ import { session } from "./session.ts";
 import { openSignIn } from "./sign-in.tsx";
 import { Tabs } from "./tabs.tsx";
 import { THEME_NAMES, THEMES, theme } from "./theme.ts";
+import { HOUR_NAMES, HOURS, hours, ZONE_NAMES, ZONES, zone } from "./time-choice.ts";
 import { LANGUAGE_NAMES, LANGUAGES, language, say, type Word } from "./words.ts";
 
 const DENSITY_NAMES: Record<Density, Word> = { compact: "densityCompact", roomy: "densityRoomy" };
@@ -90,6 +91,24 @@ function Settings() {
         text={(each) => say(DENSITY_NAMES[each])}
         onChoose={(each) => {
           density.value = each;
+        }}
+      />
+      <Choice
+        label={say("hours")}
+        options={HOURS}
+        value={hours.value}
+        text={(each) => say(HOUR_NAMES[each])}
+        onChoose={(each) => {
+          hours.value = each;
+        }}
+      />
+      <Choice
+        label={say("zone")}
+        options={ZONES}
+        value={zone.value}
+        text={(each) => say(ZONE_NAMES[each])}
+        onChoose={(each) => {
+          zone.value = each;
         }}
       />
       <button

@@ -88,12 +88,25 @@ function SessionOver() {
   const user = session.value?.user;
   // It is above every other dialog, and Escape does not answer it.
   const show = () => dialog.current?.showModal();
-  useLayoutEffect(show, []);
+  useLayoutEffect(() => {
+    show();
+    // Whoever ended the session from elsewhere did so for a reason: what is the user's is not to be seen meanwhile.
+    document.documentElement.toggleAttribute("data-session-over", true);
+    return () => {
+      document.documentElement.toggleAttribute("data-session-over", false);
+    };
+  }, []);
   const send = async (given: FormData) => {
     session.value = await logInAgain(user?.email ?? "", String(given.get("password")));
   };
   return (
-    <dialog ref={dialog} aria-label={say("sessionEnded")} onCancel={(event) => event.preventDefault()} onClose={show}>
+    <dialog
+      class="session-over"
+      ref={dialog}
+      aria-label={say("sessionEnded")}
+      onCancel={(event) => event.preventDefault()}
+      onClose={show}
+    >
       <h2>{say("sessionEnded")}</h2>
       <p>{say("sessionEndedText", { email: user?.email ?? "" })}</p>
       <Form send={send} button={say("logIn")}>

@@ -9,6 +9,7 @@ import { isReplay } from "../replay-state.ts";
 import { retried } from "../retried.ts";
 import { connect, live } from "../service.ts";
 import { shade } from "../theme.ts";
+import { hours, zone } from "../time-choice.ts";
 import { language, say } from "../words.ts";
 import type { CandleChart } from "./candles.ts";
 import type { ChartEvents, View } from "./chart/chart-options.ts";
@@ -140,7 +141,7 @@ function useChart(
   { instrument, interval }: ChartState,
   { events, visible, onChart }: ChartWishes,
 ): void {
-  const [shown, words] = [shade.value, language.value];
+  const [shown, words] = [shade.value, `${language.value} ${hours.value} ${zone.value}`];
   const view = useRef<View | null>(null);
   const latest = useRef(events);
   latest.current = events;

@@ -3,11 +3,14 @@ import { afterEach, test } from "node:test";
 
 import "./fake-browser.ts";
 
-import { age, compact, difference, percent, price, quantity } from "../formats.ts";
+import { age, compact, difference, percent, price, quantity, time } from "../formats.ts";
+import { hours, zone } from "../time-choice.ts";
 import { language, say } from "../words.ts";
 
 afterEach(() => {
   language.value = "en";
+  hours.value = "auto";
+  zone.value = "local";
 });
 
 test("a price has two decimals, more where it is small, and a dash where there is none", () => {
@@ -45,4 +48,12 @@ test("large numbers and durations are short", () => {
     [4_900, 65_000, 7_300_000].map((each) => age(each)),
     ["4s", "1m", "2h"],
   );
+});
+
+test("times are of the zone and the clock that the reader chose", () => {
+  zone.value = "exchange";
+  assert.match(time("2026-11-20T21:05:00Z"), /^04:05\sPM$/);
+  hours.value = "24";
+  assert.equal(time("2026-11-20T21:05:00Z"), "16:05");
+  assert.equal(time("2026-11-20T05:00:00Z"), "00:00");
 });

@@ -2,6 +2,7 @@ import { ColorType, CrosshairMode, type PriceFormat, type Time } from "lightweig
 
 import type { FeedName } from "quotecast-client";
 import { colour } from "../../theme.ts";
+import { timeOptions } from "../../time-choice.ts";
 import { locale } from "../../words.ts";
 import { type Interval, isDaily } from "../chart-bars.ts";
 import { writePrice } from "./prices.ts";
@@ -52,16 +53,16 @@ export const priceFormat = (tick: number | null): PriceFormat => ({
   formatter: (value: number) => writePrice(value, tick),
 });
 
-/** Options of the time axis: times in the reader's zone, days in the exchange's. */
+/** Options of the time axis: times in the zone that the reader chose, days in the exchange's. */
 export function times(interval: Interval, feed: FeedName) {
   const isDay = isDaily(interval);
-  const zone = isDay ? { timeZone: ZONES[feed] } : {};
+  const zone = isDay ? { timeZone: ZONES[feed] } : timeOptions();
   const clock = new Intl.DateTimeFormat(locale(), { hour: "2-digit", minute: "2-digit", ...zone });
   const day = new Intl.DateTimeFormat(locale(), { day: "numeric", month: "short", ...zone });
   const year = new Intl.DateTimeFormat(locale(), { month: "short", year: "numeric", ...zone });
   const full = new Intl.DateTimeFormat(
     locale(),
-    isDay ? { dateStyle: "medium", ...zone } : { dateStyle: "medium", timeStyle: "short" },
+    isDay ? { dateStyle: "medium", ...zone } : { dateStyle: "medium", timeStyle: "short", ...zone },
   );
   const date = (time: Time) => new Date((time as number) * 1000);
   const mark = (time: Time, kind: number) => (kind <= 1 ? year : kind === 2 || isDay ? day : clock).format(date(time));
