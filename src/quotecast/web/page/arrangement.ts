@@ -23,8 +23,6 @@ export const workspaces = computed(() => layout.value.workspaces);
 export const activeWorkspace = computed(() => activeOf(layout.value));
 /** Places of the panes on the grid, also of one that is on its way. */
 export const places = computed(() => moving.value?.now ?? activeWorkspace.value.panes);
-export const canUndo = computed(() => changes.value.past.length > 0);
-export const canRedo = computed(() => changes.value.future.length > 0);
 
 /** Loads the layout of the account or of this browser. */
 export async function loadArrangement(): Promise<void> {

@@ -18,7 +18,6 @@ export const english = {
   renameList: "Rename the list {list}",
   save: "Save",
   showColumns: "Columns to show",
-  sortedNotMoved: "The table is sorted by {column}. Choose your own order to move rows.",
   tooManyLists: "At most {count} lists.",
   undoDelete: "Undo",
 } as const;
@@ -43,7 +42,6 @@ export const turkish: Record<keyof typeof english, string> = {
   renameList: "{list} listesini yeniden adlandır",
   save: "Kaydet",
   showColumns: "Gösterilecek sütunlar",
-  sortedNotMoved: "Tablo {column} sütununa göre sıralı. Satırları taşımak için kendi sıranızı seçin.",
   tooManyLists: "En çok {count} liste.",
   undoDelete: "Geri al",
 };

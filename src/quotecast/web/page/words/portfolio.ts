@@ -1,6 +1,5 @@
 export const english = {
   accountSettings: "Account of {name}",
-  addOne: "Add a holding",
   addressOfSession: "from {address}",
   allocation: "Allocation",
   allocationBy: "Allocation by",
@@ -61,7 +60,6 @@ export const english = {
 
 export const turkish: Record<keyof typeof english, string> = {
   accountSettings: "{name} hesabı",
-  addOne: "Varlık ekle",
   addressOfSession: "{address} ağından",
   allocation: "Dağılım",
   allocationBy: "Dağılım ölçütü",
