@@ -338,3 +338,27 @@ def test_a_maximised_chart_shows_the_same_bars_after_it_is_restored(page: Page) 
         page.keyboard.press(key)
         page.wait_for_function(f"() => document.querySelector('.plot canvas').offsetWidth {size}")
     page.wait_for_function(f"(before) => ({MIDDLE})() === before", arg=before)
+
+
+SAME_LEGENDS = """() => {
+    const legends = [...document.querySelectorAll('.plot .legend')];
+    return legends.every((each) => each.textContent === legends[0].textContent);
+}"""
+
+
+def test_charts_show_the_same_moment_under_the_crosshair(browser: Browser, service: Service) -> None:
+    """A pointer on one chart moves the crosshair of the other, and takes it away again."""
+    second = CHART | {"id": "chart-2", "x": 6, "w": 6, "memory": {"pin": "stock AAPL"}}
+    with open_page(browser, service.url, panes=[CHART | {"x": 0}, second]) as page:
+        legends = page.locator(".plot .legend")
+        expect(legends).to_have_count(2)
+        expect(legends.last).to_have_text(re.compile(r"C \d"))
+        newest = legends.last.text_content()
+        box = page.locator(".plot .canvas").first.bounding_box()
+        assert box
+        page.mouse.move(box["x"] + box["width"] / 3, box["y"] + box["height"] / 2)
+        expect(legends.last).not_to_have_text(newest or "")
+        page.wait_for_function(SAME_LEGENDS)
+        before = legends.last.text_content()
+        page.mouse.move(2, 2)
+        expect(legends.last).not_to_have_text(before or "")

@@ -1,4 +1,10 @@
-import { createChart, type IChartApi, type MouseEventParams, PriceScaleMode } from "lightweight-charts";
+import {
+  createChart,
+  type IChartApi,
+  type MouseEventParams,
+  PriceScaleMode,
+  type UTCTimestamp,
+} from "lightweight-charts";
 
 import { percent } from "../formats.ts";
 import { colour } from "../theme.ts";
@@ -6,6 +12,7 @@ import { appearance, priceFormat, times } from "./chart/axes.ts";
 import type { ChartOptions, Scale, View } from "./chart/chart-options.ts";
 import { changeSince } from "./chart/compare.ts";
 import { type Compared, ComparedSeries } from "./chart/compared-series.ts";
+import { pointed } from "./chart/crosshair.ts";
 import { DrawingTools } from "./chart/drawing-tools.ts";
 import type { Row } from "./chart/legend.ts";
 import { PriceSeries } from "./chart/price-series.ts";
@@ -63,6 +70,10 @@ export class CandleChart {
       events,
     });
     this.#chart.subscribeCrosshairMove((moved) => this.#point(moved));
+    this.#ending.signal.addEventListener(
+      "abort",
+      pointed.subscribe(() => this.#follow()),
+    );
     this.#chart.timeScale().subscribeVisibleLogicalRangeChange(() => this.#look());
     for (const name of ["pointerdown", "wheel", "touchstart"])
       element.addEventListener(name, () => this.touch(), { capture: true, passive: true, signal: this.#ending.signal });
@@ -192,6 +203,7 @@ export class CandleChart {
 
   remove(): void {
     this.#ending.abort();
+    if (pointed.value?.chart === this) pointed.value = null;
     this.drawings.end();
     this.#chart.remove();
   }
@@ -215,8 +227,22 @@ export class CandleChart {
     else scale.fitContent();
   }
 
-  #point({ time, logical }: MouseEventParams): void {
+  #point({ time, logical, sourceEvent }: MouseEventParams): void {
     this.#pointed = time === undefined || logical === undefined ? null : logical;
+    if (sourceEvent && time !== undefined) pointed.value = { chart: this, time: time as number };
+    else if (time === undefined && pointed.value?.chart === this) pointed.value = null;
+    this.#tell();
+  }
+
+  /** Shows where the reader points on another chart. */
+  #follow(): void {
+    const where = pointed.value;
+    if (where?.chart === this) return;
+    const index = where ? this.#times.findLastIndex((time) => time <= where.time) : -1;
+    const [bar, time] = [this.#bars[index], this.#times[index]];
+    this.#pointed = bar ? index : null;
+    if (!bar || time === undefined) this.#chart.clearCrosshairPosition();
+    else this.#chart.setCrosshairPosition(bar.close, time as UTCTimestamp, this.#prices.candles);
     this.#tell();
   }
 
