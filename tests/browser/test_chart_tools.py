@@ -226,6 +226,19 @@ def test_drawings_are_kept_by_symbol(page: Page) -> None:
     assert drawn(page) == ["h 123.45"]
 
 
+@pytest.mark.parametrize(("name", "letter"), [("Rectangle", "b"), ("Fibonacci", "f"), ("Measure", "m")])
+def test_drawings_between_two_points_are_kept(page: Page, name: str, letter: str) -> None:
+    """Two clicks draw one, a click on its line selects it, and Delete removes it."""
+    open_panel(page, "Draw").get_by_role("button", name=name, exact=True).click()
+    page.mouse.click(*point(page, 0.3, 0.4))
+    page.mouse.click(*point(page, 0.6, 0.6))
+    page.wait_for_function("letter => localStorage['quotecast.layout'].includes(`${letter} 1`)", arg=letter)
+    page.mouse.click(*point(page, 0.8, 0.9))
+    page.mouse.click(*point(page, 0.45, 0.6))
+    page.keyboard.press("Delete")
+    page.wait_for_function("letter => !localStorage['quotecast.layout'].includes(`${letter} 1`)", arg=letter)
+
+
 def test_undo_takes_back_a_drawing(page: Page) -> None:
     """Ctrl+Z on the chart takes back the newest change to its drawings; with Shift it repeats it."""
     panel = open_panel(page, "Draw")

@@ -7,6 +7,7 @@ import {
   type Drawing,
   distanceTo,
   indexOfTime,
+  linesBetween,
   memoryKey,
   moveDrawing,
   parseDrawings,
@@ -59,7 +60,11 @@ test("a pane's memory holds compared symbols of all feeds, without the chart's o
 test("drawings come back from their text; what is no drawing does not", () => {
   const drawings: Drawing[] = [
     { kind: "level", price: 0.00001234 },
-    { kind: "trend", from: { time: 1_700_000_000, price: 1.5 }, to: { time: 1_700_003_600, price: 107_901.38 } },
+    ...(["trend", "box", "fib", "measure"] as const).map((kind) => ({
+      kind,
+      from: { time: 1_700_000_000, price: 1.5 },
+      to: { time: 1_700_003_600, price: 107_901.38 },
+    })),
   ];
   assert.deepEqual(parseDrawings(writeDrawings(drawings)), drawings);
   assert.deepEqual(parseDrawings("h x;t 1 2 3;z 1;h 1 2;"), []);
@@ -68,7 +73,18 @@ test("drawings come back from their text; what is no drawing does not", () => {
     range: "1D",
     [memoryKey("crypto", "BTC/USDT")]: "h 5",
   };
-  assert.equal(countDrawings(memory), 3);
+  assert.equal(countDrawings(memory), 6);
+});
+
+test("a drawing between two points has the lines that the pointer meets", () => {
+  const [from, to] = [
+    { x: 0, y: 100 },
+    { x: 50, y: 0 },
+  ];
+  assert.deepEqual(linesBetween("trend", from, to), [[from, to]]);
+  assert.equal(linesBetween("box", from, to).length, 4);
+  const levels = linesBetween("fib", from, to).map(([start]) => start.y);
+  assert.deepEqual([levels[0], levels[3], levels.at(-1)], [0, 50, 100]);
 });
 
 test("a typed price has a comma or a point", () => {

@@ -41,6 +41,9 @@ export const english = {
   scale: "Scale",
   signal: "Signal",
   slow: "Slow",
+  box: "Rectangle",
+  fib: "Fibonacci",
+  measure: "Measure",
   trend: "Trend line",
   vwapNeeds: "VWAP needs volumes and bars shorter than a day.",
 } as const;
@@ -88,6 +91,9 @@ export const turkish: Record<keyof typeof english, string> = {
   scale: "Ölçek",
   signal: "Sinyal",
   slow: "Yavaş",
+  box: "Dikdörtgen",
+  fib: "Fibonacci",
+  measure: "Ölçüm",
   trend: "Trend çizgisi",
   vwapNeeds: "VWAP için hacim ve bir günden kısa çubuklar gerekir.",
 };

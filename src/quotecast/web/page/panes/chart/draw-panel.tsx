@@ -7,7 +7,7 @@ import { countDrawings, type Drawing, MOST_DRAWINGS, memoryKey, parseDrawings, p
 import { writePrice } from "./prices.ts";
 import type { ChartState } from "./state.ts";
 
-const TOOLS = ["trend", "level"] as const;
+const TOOLS = ["trend", "level", "box", "fib", "measure"] as const;
 
 /** Draws with the pointer or by a typed price, and lists the drawings of the symbol. */
 export function DrawPanel({ state, onClose }: { readonly state: ChartState; readonly onClose: () => void }) {
@@ -25,7 +25,7 @@ export function DrawPanel({ state, onClose }: { readonly state: ChartState; read
   };
   const use = (tool: Tool, event: MouseEvent) => {
     // A click of the keyboard has no place: the line begins in the middle, and arrows move it.
-    const line = event.detail === 0 && tool === "trend" ? chart?.drawings.trendInView() : null;
+    const line = event.detail === 0 && tool !== "level" ? chart?.drawings.spanInView(tool) : null;
     if (line) chart?.drawings.add(line);
     else chart?.drawings.use(drawing.tool === tool ? null : tool);
     if (event.detail > 0) onClose();

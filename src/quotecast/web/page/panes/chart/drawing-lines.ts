@@ -10,14 +10,23 @@ import type {
   SeriesAttachedParameter,
   Time,
 } from "lightweight-charts";
-
+import { percent } from "../../formats.ts";
 import { colour } from "../../theme.ts";
-import { type Drawing, distanceTo, indexOfTime, type Pixel, REACH } from "./drawings.ts";
+import {
+  type Drawing,
+  distanceTo,
+  FIB_SHARES,
+  indexOfTime,
+  linesBetween,
+  type Pixel,
+  REACH,
+  type Segment,
+} from "./drawings.ts";
 
 type Target = Parameters<IPrimitivePaneRenderer["draw"]>[0];
-type Segment = readonly [Pixel, Pixel];
 
 const RADIUS = 4;
+const FONT = "11px system-ui, sans-serif";
 
 /** The drawings of a chart, painted with its series. */
 export class DrawingLines implements ISeriesPrimitive<Time> {
@@ -74,33 +83,34 @@ export class DrawingLines implements ISeriesPrimitive<Time> {
   indexAt(point: Pixel): number | null {
     let [found, least] = [null as number | null, REACH];
     this.#drawings.forEach((each, index) => {
-      const [from, to] = this.#segment(each) ?? [];
-      const distance = from && to ? distanceTo(point, from, to) : Infinity;
+      const distance = Math.min(...this.#segments(each).map(([from, to]) => distanceTo(point, from, to)));
       if (distance <= least) [found, least] = [index, distance];
     });
     return found;
   }
 
-  /** Returns whether a point is at the end of a trend line: the end alone moves. */
+  /** Returns whether a point is at the last point of a drawing: that point alone moves. */
   isAtEnd(index: number, point: Pixel): boolean {
     const each = this.#drawings[index];
-    const [, to] = (each?.kind === "trend" && this.#segment(each)) || [];
-    return to !== undefined && Math.hypot(to.x - point.x, to.y - point.y) <= 2 * REACH;
+    const to = each && each.kind !== "level" ? this.#pixel(each.to) : null;
+    return to !== null && Math.hypot(to.x - point.x, to.y - point.y) <= 2 * REACH;
   }
 
-  #segment(each: Drawing): Segment | null {
-    const width = this.chart.timeScale().width();
-    if (each.kind === "level") {
-      const y = this.series.priceToCoordinate(each.price);
-      return y === null
-        ? null
-        : [
-            { x: 0, y },
-            { x: width, y },
-          ];
+  /** Returns the lines of a drawing on the screen; none while the chart has no scale. */
+  #segments(each: Drawing): Segment[] {
+    if (each.kind !== "level") {
+      const [from, to] = [this.#pixel(each.from), this.#pixel(each.to)];
+      return from && to ? linesBetween(each.kind, from, to) : [];
     }
-    const [from, to] = [this.#pixel(each.from), this.#pixel(each.to)];
-    return from && to && [from, to];
+    const [y, x] = [this.series.priceToCoordinate(each.price), this.chart.timeScale().width()];
+    return y === null
+      ? []
+      : [
+          [
+            { x: 0, y },
+            { x, y },
+          ],
+        ];
   }
 
   #pixel({ time, price }: { readonly time: number; readonly price: number }): Pixel | null {
@@ -116,26 +126,59 @@ export class DrawingLines implements ISeriesPrimitive<Time> {
   #draw(target: Target): void {
     target.useMediaCoordinateSpace(({ context }) => {
       this.#drawings.forEach((each, index) => {
-        const segment = this.#segment(each);
-        if (segment) this.#stroke(context, segment, each, index === this.#selected);
+        const segments = this.#segments(each);
+        if (segments.length) this.#stroke(context, segments, each, index === this.#selected);
       });
     });
   }
 
-  #stroke(context: CanvasRenderingContext2D, [from, to]: Segment, { kind }: Drawing, isSelected: boolean): void {
+  #stroke(
+    context: CanvasRenderingContext2D,
+    segments: readonly Segment[],
+    drawing: Drawing,
+    isSelected: boolean,
+  ): void {
     context.strokeStyle = isSelected ? this.#tones.selected : this.#tones.line;
     context.fillStyle = this.#tones.ground;
     context.lineWidth = isSelected ? 3 : 2;
     context.beginPath();
-    context.moveTo(from.x, from.y);
-    context.lineTo(to.x, to.y);
+    for (const [from, to] of segments) {
+      context.moveTo(from.x, from.y);
+      context.lineTo(to.x, to.y);
+    }
     context.stroke();
+    context.fillStyle = context.strokeStyle;
+    this.#write(context, segments, drawing);
+    context.fillStyle = this.#tones.ground;
     if (!isSelected) return;
-    for (const { x, y } of kind === "trend" ? [from, to] : [{ x: to.x / 2, y: to.y }]) {
+    const handles =
+      drawing.kind === "level"
+        ? segments.map(([, to]) => ({ x: to.x / 2, y: to.y }))
+        : [this.#pixel(drawing.from), this.#pixel(drawing.to)].filter((each) => each !== null);
+    for (const { x, y } of handles) {
       context.beginPath();
       context.arc(x, y, RADIUS, 0, 2 * Math.PI);
       context.fill();
       context.stroke();
+    }
+  }
+
+  /** Writes the prices of a retracement, or what a measure covers. */
+  #write(context: CanvasRenderingContext2D, segments: readonly Segment[], drawing: Drawing): void {
+    if (drawing.kind !== "fib" && drawing.kind !== "measure") return;
+    const [{ from, to }, gap] = [drawing, 4];
+    context.font = FONT;
+    if (drawing.kind === "fib")
+      segments.forEach(([start, end], index) => {
+        const share = FIB_SHARES[index] as number;
+        const price = to.price + share * (from.price - to.price);
+        context.fillText(`${share} (${this.write(price)})`, Math.min(start.x, end.x) + gap, start.y - gap);
+      });
+    else {
+      const bars = Math.round(indexOfTime(this.times(), to.time) - indexOfTime(this.times(), from.time));
+      const change = from.price ? percent((100 * (to.price - from.price)) / from.price) : "";
+      const [x, y] = [Math.min(...segments.map(([each]) => each.x)), Math.min(...segments.map(([each]) => each.y))];
+      context.fillText(`${this.write(to.price - from.price)} (${change}) · ${bars}`, x + gap, y - gap);
     }
   }
 

@@ -2,10 +2,10 @@ import type { IChartApi, ISeriesApi, MouseEventParams } from "lightweight-charts
 
 import type { Candle } from "../chart-bars.ts";
 import { DrawingLines } from "./drawing-lines.ts";
-import { type Drawing, moveDrawing, type Pixel, type Spot, timeOfIndex } from "./drawings.ts";
+import { type Drawing, moveDrawing, type Pixel, type SpanKind, type Spot, timeOfIndex } from "./drawings.ts";
 import { writePrice } from "./prices.ts";
 
-export type Tool = "trend" | "level";
+export type Tool = Drawing["kind"];
 
 export interface ToolEvents {
   /** The reader added, moved or removed a drawing. */
@@ -44,7 +44,7 @@ export class DrawingTools {
   #undone: (readonly Drawing[])[] = [];
   #selected: number | null = null;
   #tool: Tool | null = null;
-  /** The first point of a trend line whose second one is still missing. */
+  /** The first point of a drawing whose second one is still missing. */
   #begun: Spot | null = null;
   #drag: Drag | null = null;
   /** Where the pointer went down. */
@@ -131,15 +131,15 @@ export class DrawingTools {
     return this.#travel(this.#undone, this.#past);
   }
 
-  /** Returns a trend line over the middle of the view, for readers without a pointer. */
-  trendInView(): Drawing | null {
+  /** Returns a drawing over the middle of the view, for readers without a pointer. */
+  spanInView(kind: SpanKind): Drawing | null {
     const [range, bars, times] = [this.chart.timeScale().getVisibleLogicalRange(), this.own.bars(), this.own.times()];
     if (!range || !bars.length) return null;
     const spot = (share: number): Spot => {
       const index = Math.min(bars.length - 1, Math.max(0, Math.round(range.from + share * (range.to - range.from))));
       return { time: times[index] as number, price: (bars[index] as Candle).close };
     };
-    return { kind: "trend", from: spot(0.25), to: spot(0.75) };
+    return { kind, from: spot(0.25), to: spot(0.75) };
   }
 
   end(): void {
@@ -178,13 +178,14 @@ export class DrawingTools {
     const spot = this.#spotAt(point);
     if (!this.#tool || !spot) this.select(this.#lines.indexAt(point));
     else if (this.#tool === "level") this.add({ kind: "level", price: spot.price });
-    else if (this.#begun) this.add({ kind: "trend", from: this.#begun, to: spot });
+    else if (this.#begun) this.add({ kind: this.#tool, from: this.#begun, to: spot });
     else this.#begun = spot;
   }
 
   #preview({ point, paneIndex }: MouseEventParams): void {
     const spot = point && !paneIndex ? this.#spotAt(point) : null;
-    if (this.#begun && spot) this.#show({ kind: "trend", from: this.#begun, to: spot });
+    const kind = this.#tool;
+    if (this.#begun && spot && kind && kind !== "level") this.#show({ kind, from: this.#begun, to: spot });
   }
 
   #grab(event: PointerEvent): void {

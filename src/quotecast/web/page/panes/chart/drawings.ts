@@ -6,9 +6,14 @@ export interface Spot {
   readonly price: number;
 }
 
+/** The kinds between two points, by their letters in a layout. */
+const SPANS = { t: "trend", b: "box", f: "fib", m: "measure" } as const;
+export type SpanKind = (typeof SPANS)[keyof typeof SPANS];
 export type Drawing =
   | { readonly kind: "level"; readonly price: number }
-  | { readonly kind: "trend"; readonly from: Spot; readonly to: Spot };
+  | { readonly kind: SpanKind; readonly from: Spot; readonly to: Spot };
+/** Shares of the way back at which a Fibonacci retracement has lines. */
+export const FIB_SHARES = [0, 0.236, 0.382, 0.5, 0.618, 0.786, 1] as const;
 
 /** Drawings of one pane at most, over all its symbols: a layout holds 64 KB. */
 export const MOST_DRAWINGS = 50;
@@ -28,8 +33,9 @@ export function parseDrawings(text: string | undefined): Drawing[] {
     const [a, b, c, d] = numbers;
     if (!numbers.every(Number.isFinite)) return [];
     if (kind === "h" && a !== undefined && numbers.length === 1) return [{ kind: "level", price: a }];
-    if (kind !== "t" || a === undefined || b === undefined || c === undefined || d === undefined) return [];
-    return [{ kind: "trend", from: { time: a, price: b }, to: { time: c, price: d } }];
+    const span = SPANS[kind as keyof typeof SPANS];
+    if (!span || a === undefined || b === undefined || c === undefined || d === undefined) return [];
+    return [{ kind: span, from: { time: a, price: b }, to: { time: c, price: d } }];
   });
 }
 
@@ -37,7 +43,8 @@ export const writeDrawings = (drawings: readonly Drawing[]): string => drawings.
 
 function writeDrawing(each: Drawing): string {
   if (each.kind === "level") return `h ${short(each.price)}`;
-  return ["t", each.from.time, short(each.from.price), each.to.time, short(each.to.price)].join(" ");
+  const letter = Object.entries(SPANS).find(([, kind]) => kind === each.kind)?.[0];
+  return [letter, each.from.time, short(each.from.price), each.to.time, short(each.to.price)].join(" ");
 }
 
 /** Returns a typed price, with a comma or a point before the decimals; null for anything else. */
@@ -99,6 +106,31 @@ export function timeOfIndex(times: readonly number[], index: number): number {
 export interface Pixel {
   readonly x: number;
   readonly y: number;
+}
+
+export type Segment = readonly [Pixel, Pixel];
+
+/** Returns the lines of a drawing between two points of the screen: what is painted, and what the pointer meets. */
+export function linesBetween(kind: SpanKind, from: Pixel, to: Pixel): Segment[] {
+  if (kind === "trend") return [[from, to]];
+  if (kind === "fib")
+    return FIB_SHARES.map((share) => {
+      const y = to.y + share * (from.y - to.y);
+      return [
+        { x: from.x, y },
+        { x: to.x, y },
+      ];
+    });
+  const [right, below] = [
+    { x: to.x, y: from.y },
+    { x: from.x, y: to.y },
+  ];
+  return [
+    [from, right],
+    [right, to],
+    [to, below],
+    [below, from],
+  ];
 }
 
 /** Returns the distance of a point to the segment between two others. */
