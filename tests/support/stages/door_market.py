@@ -1,33 +1,34 @@
 """The prices that a client of any door must show, and the death of the workers behind it."""
 
+import asyncio
 import json
 import os
+import re
 import signal
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 import websockets.sync.client
 from websockets.exceptions import WebSocketException
 
+from quotecast.bus.base import Batch, Snapshot
+from quotecast.bus.redis import RedisBus
+from quotecast.bus.wire import decode_progress, decode_quote
+from quotecast.market.feeds import Feed
+from quotecast.market.own_bars import Progress
+from quotecast.settings.model import Settings
 from support.clients.merging_client import MergingClient
 from support.servers.running_up import Up
 
 FEEDS = {"market": "ticker", "crypto": "ticker", "doviz": "symbol"}
-#: The symbols that clients of doors follow over the death of workers.
-FOLLOWED = {"market": "AAPL,MSFT", "crypto": "BTC/USDT", "doviz": "gram-altin"}
-#: Connections that follow these. One alone misses the prices between its death and its return, which a
-#: client on the other worker shows; and each worker sends the last price of its own tick only.
-WITNESSES = 5
 PATIENCE_SECONDS = 60.0
 #: Between two looks at a door: twelve seconds of them stay below the limits of requests.
 POLL_SECONDS = 0.1
-
-#: Copies by the name of their feed.
-Copies = Mapping[str, MergingClient]
 
 
 def kill_workers(up: Up) -> None:
@@ -38,17 +39,23 @@ def kill_workers(up: Up) -> None:
 
 
 class Market:
-    """The prices of the feeds, followed on WebSockets that resume by cursors, most likely on both workers."""
+    """The prices of the feeds: the newest from a WebSocket that resumes by cursors, and all from the bus.
+
+    A client's frames are no witness of all prices: each worker sends the last price of its own tick only, and
+    none while it is dead.
+    """
 
     def __init__(self, up: Up) -> None:
         self._url = f"ws://127.0.0.1:{up.port}/api/ws"
-        self._copies = _new_copies()
+        self._bus = valkey_url(up)
+        self._copies = {name: MergingClient(key) for name, key in FEEDS.items()}
         self._seen: dict[str, set[float]] = defaultdict(set)
         self._lock = threading.Lock()
         self._ending = threading.Event()
-        asked = [(self._copies, dict.fromkeys(FEEDS, "all"))]
-        asked += [(_new_copies(), FOLLOWED) for _ in range(WITNESSES)]
-        self._threads = [threading.Thread(target=self._follow, args=each, daemon=True) for each in asked]
+        self._threads = [
+            threading.Thread(target=each, daemon=True)
+            for each in (self._follow, lambda: asyncio.run(self._follow_bus()))
+        ]
         for each in self._threads:
             each.start()
 
@@ -59,6 +66,7 @@ class Market:
 
     def wait_until_full(self) -> None:
         self._wait(lambda: all(copy.quotes for copy in self._copies.values()), "a feed has no quotes")
+        self._wait(lambda: bool(self._seen), "the bus has no prices")
 
     def newest(self, symbols: Sequence[str]) -> dict[str, float]:
         """Returns the newest prices, by symbol of any feed."""
@@ -100,16 +108,35 @@ class Market:
             if time.monotonic() > deadline:
                 pytest.fail(problem)
 
-    def _follow(self, copies: Copies, symbols: Mapping[str, str]) -> None:
+    async def _follow_bus(self) -> None:
+        """Notes the prices of the state and of every batch after it, in quotes and in bars."""
+        bus = RedisBus(self._bus, Settings().redis_prefix)
+        async with bus.listen([*Feed]) as messages:
+            for feed in Feed:
+                if snapshot := await bus.load(feed):
+                    self._note(prices_of_state(snapshot))
+            async for message in messages:
+                if self._ending.is_set():
+                    break
+                if isinstance(message, Batch):
+                    self._note(prices_of_batch(message))
+        await bus.close()
+
+    def _note(self, prices: Iterable[tuple[str, float]]) -> None:
+        with self._lock:
+            for symbol, price in prices:
+                self._seen[symbol].add(price)
+
+    def _follow(self) -> None:
         while not self._ending.is_set():
             try:
-                self._follow_once(copies, symbols)
+                self._follow_once()
             except (OSError, WebSocketException):
                 self._ending.wait(0.05)
 
-    def _follow_once(self, copies: Copies, symbols: Mapping[str, str]) -> None:
-        cursors = ",".join(f"{name}:{copy.since}" for name, copy in copies.items())
-        names = "&".join(f"{name}={listed}" for name, listed in symbols.items())
+    def _follow_once(self) -> None:
+        cursors = ",".join(f"{name}:{copy.since}" for name, copy in self._copies.items())
+        names = "&".join(f"{name}=all" for name in FEEDS)
         url = f"{self._url}?{names}&interval=100&since={cursors}"
         with websockets.sync.client.connect(url, max_size=None) as connection:
             while not self._ending.is_set():
@@ -118,17 +145,43 @@ class Market:
                 except TimeoutError:
                     continue
                 if "feed" in frame:
-                    self._take(copies[frame["feed"]], frame)
+                    self._take(self._copies[frame["feed"]], frame)
 
     def _take(self, copy: MergingClient, frame: dict[str, Any]) -> None:
         with self._lock:
             copy.merge(frame)
             copy.frames.clear()
-            if frame["type"] in {"snapshot", "update"}:
-                for item in copy.items(frame):
-                    if "price" in item:
-                        self._seen[item[FEEDS[frame["feed"]]]].add(item["price"])
 
 
-def _new_copies() -> Copies:
-    return {name: MergingClient(key) for name, key in FEEDS.items()}
+def valkey_url(up: Up) -> str:
+    """Returns the address of the Valkey that `up` has started, from the line that says where it listens."""
+    found = re.search(r"Valkey \S+ on (\S+\.sock):", "".join(up.output))
+    assert found, up.output
+    return f"unix://{quote(found[1])}"
+
+
+def prices_of_batch(batch: Batch) -> Iterator[tuple[str, float]]:
+    """Yields the prices of the quotes, and the closes of the bars: a minute may end amid a batch."""
+    for change in batch.changes:
+        yield change.key, decode_quote(change.quote).price
+        if change.bars:
+            yield from closes_of(change.key, decode_progress(change.bars))
+    for closing in batch.closings:
+        for bars in closing.bars.values():
+            yield from ((symbol, bar.close) for symbol, bar in bars.items())
+
+
+def prices_of_state(snapshot: Snapshot) -> Iterator[tuple[str, float]]:
+    """Yields the prices of the quotes and the closes of the bars of a feed's state."""
+    for key, entry in snapshot.entries.items():
+        if entry.quote is not None:
+            yield key, entry.quote.price
+        if entry.bars is not None:
+            yield from closes_of(key, entry.bars)
+    for numbered in snapshot.closings:
+        for bars in numbered.closing.bars.values():
+            yield from ((symbol, bar.close) for symbol, bar in bars.items())
+
+
+def closes_of(symbol: str, progress: Progress) -> Iterator[tuple[str, float]]:
+    yield from ((symbol, bar.close) for bar in (progress.minute, progress.ended) if bar is not None)
