@@ -106,6 +106,10 @@ def test_every_tile_has_a_name_and_a_card(page: Page) -> None:
     assert page.evaluate(NAMELESS) == []
     heatmap.locator(".tile", has_text="AAPL").hover()
     expect(heatmap.locator(".card")).to_contain_text("Apple Inc.")
+    heatmap.locator(".tile", has_text="AAPL").focus()
+    expect(heatmap.locator(".tile", has_text="AAPL")).to_have_accessible_description(
+        re.compile(r"Apple Inc\., \d.*%$")
+    )
     sector = heatmap.locator("section", has_text="AAPL")
     tiles = sector.locator(".tile").count()
     sector.locator(".others").click()

@@ -73,6 +73,9 @@ def test_one_pane_fills_the_screen_and_a_bar_brings_the_others(phone: Page) -> N
     assert phone.locator(".pane:visible").count() == 1
     assert phone.evaluate("document.documentElement.scrollHeight") <= 844
     assert phone.evaluate(SMALL_TARGETS) == []
+    phone.get_by_role("button", name="Close Portfolio").click()
+    expect(phone.locator("[data-kind=portfolio]")).to_have_count(0)
+    expect(phone.locator(".pane:visible")).to_have_count(1)
 
 
 def test_a_tap_on_a_symbol_opens_its_chart(phone: Page) -> None:

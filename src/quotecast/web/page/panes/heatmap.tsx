@@ -222,6 +222,12 @@ function Tile({ box, stock, moved, onHover }: TilePart) {
       moved.delete(button);
     };
   }, [stock.ticker, visible, room, isReplay.value]);
+  // Read aloud once: a description that followed the price would be read at every tick.
+  const describe = (tile: HTMLElement) => {
+    const quote = live.quote("market", stock.ticker);
+    const values = [price(quote?.price), percent(quote?.changePercent)];
+    tile.setAttribute("aria-description", [stock.name, ...values].join(", "));
+  };
   return (
     <button
       type="button"
@@ -229,12 +235,14 @@ function Tile({ box, stock, moved, onHover }: TilePart) {
       ref={element}
       style={boxStyle(box)}
       tabIndex={-1}
-      aria-description={stock.name}
       data-bare={room === "change" ? undefined : room}
       data-size={box.w > 90 && box.h > 60 ? "large" : undefined}
       onPointerEnter={(event) => onHover(event.currentTarget, stock)}
       onPointerLeave={() => onHover(null, stock)}
-      onFocus={(event) => onHover(event.currentTarget, stock)}
+      onFocus={(event) => {
+        describe(event.currentTarget);
+        onHover(event.currentTarget, stock);
+      }}
       onBlur={() => onHover(null, stock)}
       onClick={() => select(instrumentOf("stock", stock.ticker))}
     >
