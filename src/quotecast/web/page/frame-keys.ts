@@ -27,7 +27,10 @@ function act(event: KeyboardEvent, element: Element | null): boolean {
   if ((event.ctrlKey || event.metaKey) && !event.altKey) return travel(event);
   if (event.altKey && !event.shiftKey && digit) return openNumber(Number(digit));
   if (event.key === "Escape" && isPlain) return cancelMove() || restore();
-  if (event.key === "?") return openKeyList();
+  if (event.key === "?") {
+    openKeyList();
+    return true;
+  }
   return isPlain && event.key === "m" && maximise(element);
 }
 

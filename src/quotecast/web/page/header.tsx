@@ -1,3 +1,4 @@
+import type { Signal } from "@preact/signals";
 import { useState } from "preact/hooks";
 import { logOut } from "./account.ts";
 import { openAccount } from "./account-state.ts";
@@ -66,51 +67,11 @@ function Settings() {
   const [isOpen, setOpen] = useState(false);
   return (
     <Menu class="settings" label={say("settings")} text="⚙" isOpen={isOpen} setOpen={setOpen}>
-      <Choice
-        label={say("theme")}
-        options={THEMES}
-        value={theme.value}
-        text={(each) => say(THEME_NAMES[each])}
-        onChoose={(each) => {
-          theme.value = each;
-        }}
-      />
-      <Choice
-        label={say("language")}
-        options={LANGUAGES}
-        value={language.value}
-        text={(each) => LANGUAGE_NAMES[each]}
-        onChoose={(each) => {
-          language.value = each;
-        }}
-      />
-      <Choice
-        label={say("density")}
-        options={DENSITIES}
-        value={density.value}
-        text={(each) => say(DENSITY_NAMES[each])}
-        onChoose={(each) => {
-          density.value = each;
-        }}
-      />
-      <Choice
-        label={say("hours")}
-        options={HOURS}
-        value={hours.value}
-        text={(each) => say(HOUR_NAMES[each])}
-        onChoose={(each) => {
-          hours.value = each;
-        }}
-      />
-      <Choice
-        label={say("zone")}
-        options={ZONES}
-        value={zone.value}
-        text={(each) => say(ZONE_NAMES[each])}
-        onChoose={(each) => {
-          zone.value = each;
-        }}
-      />
+      <Setting label="theme" of={theme} options={THEMES} text={(each) => say(THEME_NAMES[each])} />
+      <Setting label="language" of={language} options={LANGUAGES} text={(each) => LANGUAGE_NAMES[each]} />
+      <Setting label="density" of={density} options={DENSITIES} text={(each) => say(DENSITY_NAMES[each])} />
+      <Setting label="hours" of={hours} options={HOURS} text={(each) => say(HOUR_NAMES[each])} />
+      <Setting label="zone" of={zone} options={ZONES} text={(each) => say(ZONE_NAMES[each])} />
       <button
         type="button"
         onClick={() => {
@@ -123,6 +84,21 @@ function Settings() {
       <a href="/api/docs">API</a>
     </Menu>
   );
+}
+
+interface SettingProps<T extends string> {
+  readonly label: Word;
+  readonly of: Signal<T>;
+  readonly options: readonly T[];
+  readonly text: (option: T) => string;
+}
+
+/** A choice that this browser remembers. */
+function Setting<T extends string>({ label, of, options, text }: SettingProps<T>) {
+  const choose = (each: T) => {
+    of.value = each;
+  };
+  return <Choice label={say(label)} options={options} value={of.value} text={text} onChoose={choose} />;
 }
 
 function Account() {

@@ -18,9 +18,8 @@ const KEYS: readonly (readonly [string, Word])[] = [
   ["?", "keyThis"],
 ];
 
-export function openKeyList(): boolean {
+export function openKeyList(): void {
   isOpen.value = true;
-  return true;
 }
 
 /** The keys of the page. */

@@ -1,4 +1,4 @@
-import { signal } from "@preact/signals";
+import { effect, signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import type { FeedState } from "quotecast-client";
 import { ApiError, Connection, type RateLimit, RateLimited, Rest, userTicket } from "quotecast-client";
@@ -62,12 +62,13 @@ export function connect(onRights = () => {}): { connection: Connection; close: (
   const connection = new Connection({ address: location.origin, ticket });
   const endChecks = checkWithBrowser(connection);
   let [token, user] = [validToken.value, session.value?.user.id];
-  const endSession = validToken.subscribe((next) => {
-    if (next === token) return;
-    token = next;
-    const isOther = !isOver.value && session.value?.user.id !== user;
-    if (isOther) user = session.value?.user.id;
-    void connection.renew().then((isNew) => isNew && isOther && onRights());
+  const endSession = effect(() => {
+    const [nextToken, nextUser] = [validToken.value, session.value?.user.id];
+    const [isOther, hasChanged] = [nextUser !== user, nextToken !== token];
+    [token, user] = [nextToken, nextUser];
+    // A reader who logs out of a session that is over has a guest's connection already.
+    const renewed = hasChanged ? connection.renew() : Promise.resolve(true);
+    void renewed.then((isNew) => isNew && isOther && onRights());
   });
   const close = () => {
     endChecks();

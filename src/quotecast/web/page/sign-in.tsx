@@ -90,7 +90,7 @@ function SessionOver() {
   const show = () => dialog.current?.showModal();
   useLayoutEffect(() => {
     show();
-    // Whoever ended the session from elsewhere did so for a reason: what is the user's is not to be seen meanwhile.
+    // The user may have ended the session of a lost device: their own data is hidden meanwhile.
     document.documentElement.toggleAttribute("data-session-over", true);
     return () => {
       document.documentElement.toggleAttribute("data-session-over", false);
