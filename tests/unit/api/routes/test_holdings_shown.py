@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from quotecast.api.market.lookup import Mirrors
 from quotecast.api.reference.examples import plain
-from quotecast.api.routes.lookup import Mirrors
 from quotecast.api.routes.portfolio.holdings_shown import (
     SHOWN,
     VALUED,

@@ -5,8 +5,8 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from quotecast.api.market.lookup import first_with, require_data
 from quotecast.api.market.services import Services
-from quotecast.api.routes.lookup import first_with, require_data
 from quotecast.errors import SymbolNotFound
 from quotecast.market.assets import Asset
 from quotecast.market.feeds import Feed

@@ -6,7 +6,7 @@ from typing import Annotated, Final
 
 from msgspec import Meta, Raw
 
-from quotecast.api.routes.lookup import Mirrors, first_with, stored_spelling
+from quotecast.api.market.lookup import Mirrors, first_with, stored_spelling
 from quotecast.errors import InvalidValue
 from quotecast.market import money
 from quotecast.market.currencies import CURRENCIES, major_of

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Final, Literal, NamedTuple
 
 from quotecast.api.answers.csv import write_csv
-from quotecast.api.routes.lookup import Mirrors
+from quotecast.api.market.lookup import Mirrors
 from quotecast.api.routes.portfolio.holding_values import (
     cost_of,
     currency_code,

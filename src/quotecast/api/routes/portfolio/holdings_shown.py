@@ -11,7 +11,7 @@ from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 from msgspec.structs import asdict, replace
 
 from quotecast.api.answers.csv import CsvTable
-from quotecast.api.routes.lookup import Mirrors, first_with
+from quotecast.api.market.lookup import Mirrors, first_with
 from quotecast.market import codec, money
 from quotecast.market.conversion import Rate, factor, rates_between, rates_of, round_amount
 from quotecast.market.feeds import Feed, Kind, feed_of_kind

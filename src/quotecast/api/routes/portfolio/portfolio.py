@@ -10,6 +10,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from quotecast.api.answers.answers import Answer, state_header
 from quotecast.api.answers.csv import Format, formatted
 from quotecast.api.gate.identity import require_token, with_account
+from quotecast.api.market.lookup import Mirrors
 from quotecast.api.market.services import HttpRequest, combined_state, services_of
 from quotecast.api.reference.account_operations import (
     SECURED,
@@ -23,7 +24,6 @@ from quotecast.api.reference.account_operations import (
     taking,
 )
 from quotecast.api.routes.bodies import body_of
-from quotecast.api.routes.lookup import Mirrors
 from quotecast.api.routes.portfolio.holding_values import (
     Cost,
     Shares,

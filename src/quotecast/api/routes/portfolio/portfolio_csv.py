@@ -14,6 +14,7 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 from quotecast.api.answers.answers import Answer, SharedBody
 from quotecast.api.answers.csv import CSV
 from quotecast.api.gate.identity import with_account
+from quotecast.api.market.lookup import first_with
 from quotecast.api.market.services import HttpRequest, services_of
 from quotecast.api.reference.account_operations import (
     SECURED,
@@ -23,7 +24,6 @@ from quotecast.api.reference.account_operations import (
     replayable,
 )
 from quotecast.api.reference.openapi import ID, refused
-from quotecast.api.routes.lookup import first_with
 from quotecast.api.routes.portfolio.holdings_csv import MAX_ROWS, holdings_csv, holdings_of
 from quotecast.api.routes.portfolio.holdings_shown import Amount
 from quotecast.api.routes.retries import FULL, replay_key, run_once

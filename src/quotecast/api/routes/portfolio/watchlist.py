@@ -9,6 +9,7 @@ from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
 from quotecast.api.answers.answers import Answer, state_header
 from quotecast.api.gate.identity import require_token, with_account
+from quotecast.api.market.lookup import first_with, require_data
 from quotecast.api.market.selection import symbol_of_path
 from quotecast.api.market.services import NO_PROVIDER, HttpRequest, Services, combined_state, services_of
 from quotecast.api.reference import examples
@@ -24,7 +25,6 @@ from quotecast.api.reference.account_operations import (
 )
 from quotecast.api.reference.openapi import ID, described, refused
 from quotecast.api.routes.bodies import body_of
-from quotecast.api.routes.lookup import first_with, require_data
 from quotecast.errors import InvalidValue, NotFound, Problem, ProviderMissing, SymbolNotFound
 from quotecast.market import codec
 from quotecast.market.feeds import Feed, Kind, feed_of_kind

@@ -10,8 +10,8 @@ from msgspec import Struct
 from quotecast.api.bars.market import Market, market_of
 from quotecast.api.bars.queries import BarQuery
 from quotecast.api.bars.reading import WITHOUT_BARS, read_bars
+from quotecast.api.market.lookup import first_with
 from quotecast.api.market.services import Services
-from quotecast.api.routes.lookup import first_with
 from quotecast.api.routes.portfolio.holdings_shown import Exchange, exchange_of
 from quotecast.errors import NoData
 from quotecast.market.bars import Bar
