@@ -84,6 +84,15 @@ export type Configuration = {
   symbols_types: TypeChoice[];
 };
 
+export type ConversionRate = {
+  from: string;
+  to: string;
+  rate: number;
+  date: string | null;
+  dateAsked: string | null;
+  rates: RateShown[];
+};
+
 export type ConvertedShown = {
   currency: string;
   market_value: number;
@@ -117,6 +126,14 @@ export type CryptoSymbol = {
   quote: string;
   exchange: string;
   provider: string;
+};
+
+export type DayPrice = {
+  date: string;
+  price: number | null;
+  quotedPrice: number;
+  rate: number | null;
+  rateDate: string | null;
 };
 
 export type DovizBar = {
@@ -443,11 +460,51 @@ export type Overview = {
   errors: Record<string, string>;
 };
 
+export type PathStep = {
+  from: string;
+  to: string;
+  symbol: string;
+  provider: string;
+};
+
 export type PortfolioValue = {
   currency: string;
   range: string;
   points: ValuePoint[];
   missing: Missing[];
+};
+
+export type Price = {
+  symbol: string;
+  type: "stock" | "crypto" | "doviz";
+  name: string;
+  unit: string;
+  price?: number | null;
+  currency: string;
+  date?: string | null;
+  dateAsked?: string | null;
+  timestamp?: string | null;
+  status: "live" | "delayed" | "stale" | "close";
+  delaySeconds?: number | null;
+  quotedPrice?: number | null;
+  quotedCurrency: string;
+  rates?: RateShown[];
+  provider: string;
+  adjusted: "splits";
+  problem?: string | null;
+};
+
+export type PriceHistory = {
+  symbol: string;
+  type: "stock" | "crypto" | "doviz";
+  name: string;
+  unit: string;
+  currency: string;
+  quotedCurrency: string;
+  path: PathStep[];
+  provider: string;
+  adjusted: "splits";
+  prices: DayPrice[];
 };
 
 export type Problem = {
@@ -500,6 +557,8 @@ export type RateShown = {
   rate: number;
   symbol: string;
   timestamp: string | null;
+  date: string | null;
+  provider: string;
 };
 
 export type Readiness = {
@@ -859,6 +918,10 @@ export interface Operations {
   "GET /api/financials/company/{symbol}/eps-estimates": { answer: EstimatesOfEpsEstimate; path: { symbol: string; }; };
   "GET /api/financials/company/{symbol}/earnings-quality": { answer: EarningsQuality; path: { symbol: string; }; };
   "GET /api/search": { answer: SearchResult[]; query: { q: string; limit?: number; }; };
+  "GET /api/prices": { answer: Record<string, Price>; query: { symbols: string; currency?: string; date?: string; type?: "stock" | "crypto" | "doviz"; unit?: "ounce" | "gram" | "kilogram"; fineness?: string; adjusted?: "splits"; format?: "json" | "csv" | "beancount" | "ledger"; }; };
+  "GET /api/prices/{symbol}": { answer: Price; path: { symbol: string; }; query?: { currency?: string; date?: string; type?: "stock" | "crypto" | "doviz"; unit?: "ounce" | "gram" | "kilogram"; fineness?: string; adjusted?: "splits"; format?: "json" | "csv" | "beancount" | "ledger"; }; };
+  "GET /api/prices/{symbol}/history": { answer: PriceHistory; path: { symbol: string; }; query?: { currency?: string; start?: string; end?: string; type?: "stock" | "crypto" | "doviz"; unit?: "ounce" | "gram" | "kilogram"; fineness?: string; adjusted?: "splits"; format?: "json" | "csv" | "beancount" | "ledger"; }; };
+  "GET /api/rates": { answer: ConversionRate; query: { from: string; to: string; date?: string; }; };
   "GET /widgets.json": { answer: Record<string, unknown>; };
   "GET /apps.json": { answer: (Record<string, unknown>)[]; };
   "GET /api/openbb/market/grid": { answer: (Record<string, unknown>)[]; query: { symbol: string; }; };

@@ -31,7 +31,7 @@ DOORS: Final[tuple[Door, ...]] = (
 FeedName = Literal["market", "crypto", "doviz"]
 FEEDS: Final[tuple[FeedName, ...]] = ("market", "crypto", "doviz")
 #: Groups of routes with a limit that a plan may change.
-Group = Literal["market", "crypto", "doviz", "financials", "search"]
+Group = Literal["market", "crypto", "doviz", "financials", "search", "prices"]
 #: How late quotes are: `delayed` ones by the service's one delay.
 Freshness = Literal["live", "delayed"]
 FRESHNESS: Final[tuple[Freshness, ...]] = ("live", "delayed")

@@ -26,8 +26,8 @@ TETHER = pair("USDT/TRY", 44.0)
 
 def test_a_rate_of_a_quote_is_named_and_dated() -> None:
     """A rate carries the quote's symbol and timestamp."""
-    assert rate_of(DOLLAR) == Rate("USD", "TRY", Decimal("40.0"), "USD", WHEN)
-    assert rate_of(TETHER) == Rate("USDT", "TRY", Decimal("44.0"), "USDT/TRY", WHEN)
+    assert rate_of(DOLLAR) == Rate("USD", "TRY", Decimal("40.0"), DOLLAR)
+    assert rate_of(TETHER) == Rate("USDT", "TRY", Decimal("44.0"), TETHER)
 
 
 @pytest.mark.parametrize("quote", [stock("AAPL"), doviz("gram-altin", "gold"), doviz("XU100", "index")])
@@ -36,23 +36,23 @@ def test_what_is_no_currency_has_no_rate(quote: DovizQuote) -> None:
 
 
 def test_a_currency_in_itself_needs_no_rate() -> None:
-    assert rates_between(rates_of([]), "USD", "USD") == ()
+    assert rates_between([rates_of([])], "USD", "USD") == ()
     assert factor(()) == 1
 
 
 def test_a_rate_is_turned_round_when_it_is_needed_the_other_way() -> None:
     """An inverse rate carries the symbol of the quote that it inverts."""
-    (rate,) = rates_between(rates_of([DOLLAR]), "TRY", "USD") or ()
-    assert rate == Rate("TRY", "USD", Decimal("0.025"), "USD", WHEN)
+    (rate,) = rates_between([rates_of([DOLLAR])], "TRY", "USD") or ()
+    assert rate == Rate("TRY", "USD", Decimal("0.025"), DOLLAR)
 
 
 def test_two_currencies_meet_in_a_third() -> None:
     """Tether converts to dollars by way of lira, and so do euros."""
-    tether = rates_between(rates_of([DOLLAR, EURO, TETHER]), "USDT", "USD")
+    tether = rates_between([rates_of([DOLLAR, EURO, TETHER])], "USDT", "USD")
     assert tether is not None
-    assert [rate.symbol for rate in tether] == ["USDT/TRY", "USD"]
+    assert [rate.quote.key for rate in tether] == ["USDT/TRY", "USD"]
     assert factor(tether) == Decimal("1.1")
-    euro = rates_between(rates_of([DOLLAR, EURO, TETHER]), "EUR", "USD")
+    euro = rates_between([rates_of([DOLLAR, EURO, TETHER])], "EUR", "USD")
     assert euro is not None
     assert factor(euro) == Decimal("1.25")
 
@@ -61,8 +61,10 @@ def test_the_free_market_is_preferred_to_a_bank() -> None:
     """The order of the quotes does not matter."""
     bank = lira("USD", 41.0, "akbank-USD")
     for quotes in ([bank, DOLLAR], [DOLLAR, bank]):
-        assert [rate.symbol for rate in rates_between(rates_of(quotes), "USD", "TRY") or ()] == ["USD"]
-    assert [rate.symbol for rate in rates_between(rates_of([bank]), "USD", "TRY") or ()] == ["akbank-USD"]
+        assert [rate.quote.key for rate in rates_between([rates_of(quotes)], "USD", "TRY") or ()] == ["USD"]
+    assert [rate.quote.key for rate in rates_between([rates_of([bank])], "USD", "TRY") or ()] == [
+        "akbank-USD"
+    ]
 
 
 def test_money_is_preferred_to_coins_on_the_way() -> None:
@@ -74,7 +76,7 @@ def test_money_is_preferred_to_coins_on_the_way() -> None:
         EURO,
         TETHER,
     ]
-    assert [rate.symbol for rate in rates_between(rates_of(quotes), "USDT", "EUR") or ()] == [
+    assert [rate.quote.key for rate in rates_between([rates_of(quotes)], "USDT", "EUR") or ()] == [
         "USDT/TRY",
         "EUR",
     ]
@@ -82,5 +84,5 @@ def test_money_is_preferred_to_coins_on_the_way() -> None:
 
 def test_without_a_way_nothing_is_invented() -> None:
     """Tether is not the dollar, and a coin in which nothing is priced is not a currency."""
-    assert rates_between(rates_of([DOLLAR]), "USDT", "USD") is None
-    assert rates_between(rates_of([pair("SOL/USDT", 100.0), pair("SOL/EUR", 90.0)]), "USDT", "EUR") is None
+    assert rates_between([rates_of([DOLLAR])], "USDT", "USD") is None
+    assert rates_between([rates_of([pair("SOL/USDT", 100.0), pair("SOL/EUR", 90.0)])], "USDT", "EUR") is None

@@ -219,6 +219,20 @@ class Configuration(TypedDict):
     symbols_types: list[TypeChoice]
 
 
+ConversionRate = TypedDict(
+    "ConversionRate",
+    {
+        "from": "str",
+        "to": "str",
+        "rate": "float",
+        "date": "Optional[str]",
+        "dateAsked": "Optional[str]",
+        "rates": "list[RateShown]",
+    },
+    total=True,
+)
+
+
 class ConvertedShown(TypedDict):
     """Schema ConvertedShown."""
 
@@ -293,6 +307,21 @@ class CryptoSymbol(TypedDict):
     exchange: str
     #: Name of the provider of the price; `simulator` for invented prices
     provider: str
+
+
+class DayPrice(TypedDict):
+    """Schema DayPrice."""
+
+    #: Day: YYYY-MM-DD
+    date: str
+    #: Price of the day in the currency of the history; null without a rate
+    price: Optional[float]
+    #: Price in the currency of the quote; null if unknown
+    quotedPrice: float
+    #: Product of the rates of the day, 1 without rates; null if one is unknown
+    rate: Optional[float]
+    #: Day of the oldest close behind the rate; null without rates
+    rateDate: Optional[str]
 
 
 class _DovizBar(TypedDict):
@@ -1152,6 +1181,9 @@ class PasswordChange(TypedDict):
     new: str
 
 
+PathStep = TypedDict("PathStep", {"from": "str", "to": "str", "symbol": "str", "provider": "str"}, total=True)
+
+
 class PortfolioValue(TypedDict):
     """Schema PortfolioValue."""
 
@@ -1163,6 +1195,75 @@ class PortfolioValue(TypedDict):
     points: list[ValuePoint]
     #: Symbols that the values lack
     missing: list[Missing]
+
+
+class _Price(TypedDict):
+    """Fields that each Price has."""
+
+    #: Symbol of the instrument or company
+    symbol: str
+    #: Kind of instrument
+    type: Literal["stock", "crypto", "doviz"]
+    #: Name in words
+    name: str
+    #: Unit that the price is for
+    unit: str
+    #: Currency of the price: a code of ISO 4217, or a coin
+    currency: str
+    #: `close`: of a past day; `stale`: a feed behind the price is silent
+    status: Literal["live", "delayed", "stale", "close"]
+    #: Currency of the quote, before the conversion
+    quotedCurrency: str
+    #: Name of the provider of the price; `simulator` for invented prices
+    provider: str
+    #: Corporate actions for which the closes are adjusted
+    adjusted: Literal["splits"]
+
+
+class Price(_Price, total=False):
+    """Schema Price."""
+
+    #: Price of one `unit` in `currency`; null if unknown
+    price: Optional[float]
+    #: Day of the price at its venue: YYYY-MM-DD; null without a price
+    date: Optional[str]
+    #: Day of the request: YYYY-MM-DD; null for prices of now
+    dateAsked: Optional[str]
+    #: Time of the quote: ISO 8601 in UTC; null for closes
+    timestamp: Optional[str]
+    #: Seconds by which the provider delays its prices, 0 for real time; null for closes
+    delaySeconds: Optional[float]
+    #: Price in the currency of the quote; null if unknown
+    quotedPrice: Optional[float]
+    #: Rates that converted the price, in their order; empty without a conversion
+    rates: list[RateShown]
+    #: Why the price is not known; null if it is
+    problem: Optional[str]
+
+
+class PriceHistory(TypedDict):
+    """Schema PriceHistory."""
+
+    #: Symbol of the instrument or company
+    symbol: str
+    #: Kind of instrument
+    type: Literal["stock", "crypto", "doviz"]
+    #: Name in words
+    name: str
+    #: Unit that the price is for
+    unit: str
+    #: Currency of the prices: a code of ISO 4217, or a coin
+    currency: str
+    #: Currency of the quote, before the conversion
+    quotedCurrency: str
+    #: Rates that convert the prices, in their order; empty without a conversion
+    path: list[PathStep]
+    #: Name of the provider of the price; `simulator` for invented prices
+    provider: str
+    #: Corporate actions for which the closes are adjusted
+    adjusted: Literal["splits"]
+    #: Prices by day, the oldest first
+    prices: list[DayPrice]
 
 
 class _Problem(TypedDict):
@@ -1318,7 +1419,15 @@ class QuoteValues(_QuoteValues, total=False):
 
 RateShown = TypedDict(
     "RateShown",
-    {"from": "str", "to": "str", "rate": "float", "symbol": "str", "timestamp": "Optional[str]"},
+    {
+        "from": "str",
+        "to": "str",
+        "rate": "float",
+        "symbol": "str",
+        "timestamp": "Optional[str]",
+        "date": "Optional[str]",
+        "provider": "str",
+    },
     total=True,
 )
 

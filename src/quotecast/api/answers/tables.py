@@ -14,7 +14,8 @@ from quotecast.market.movers import Mover
 Row = Mapping[str, Any]
 
 
-def _columns(kind: type[Struct]) -> tuple[str, ...]:
+def columns(kind: type[Struct]) -> tuple[str, ...]:
+    """Returns the names of a struct's fields in JSON."""
     return tuple(field.encode_name for field in fields(kind))
 
 
@@ -38,8 +39,8 @@ def _movers(lists: Mapping[str, Any]) -> Iterator[Row]:
     return ({"list": name, **mover} for name in ("gainers", "losers") for mover in lists[name])
 
 
-QUOTES: Final = {feed: CsvTable(_columns(feed.spec.quote), _values) for feed in Feed}
-QUOTE: Final = {feed: CsvTable(_columns(feed.spec.quote), _itself) for feed in Feed}
-BARS: Final = CsvTable(_columns(Bar), _list)
-BARS_BY_SYMBOL: Final = CsvTable(("symbol", *_columns(Bar)), _bars_by_symbol)
-MOVERS: Final = CsvTable(("list", *_columns(Mover)), _movers)
+QUOTES: Final = {feed: CsvTable(columns(feed.spec.quote), _values) for feed in Feed}
+QUOTE: Final = {feed: CsvTable(columns(feed.spec.quote), _itself) for feed in Feed}
+BARS: Final = CsvTable(columns(Bar), _list)
+BARS_BY_SYMBOL: Final = CsvTable(("symbol", *columns(Bar)), _bars_by_symbol)
+MOVERS: Final = CsvTable(("list", *columns(Mover)), _movers)

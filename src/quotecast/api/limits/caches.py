@@ -34,7 +34,7 @@ WINDOW: Final = b"x-limit-window"
 LIMIT: Final = b"x-limit-requests"
 
 #: Groups of routes whose reads are public; caches count no others.
-PUBLIC_GROUPS: Final = frozenset({"market", "crypto", "doviz", "financials", "search"})
+PUBLIC_GROUPS: Final = frozenset({"market", "crypto", "doviz", "financials", "search", "prices"})
 _SLASHES: Final = re.compile("//+")
 
 

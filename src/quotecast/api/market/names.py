@@ -5,17 +5,21 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Final
 
+from quotecast.api.market.lookup import first_with
 from quotecast.feed.documents import Documents
 from quotecast.feed.mirror import Mirror
 from quotecast.market.assets import Asset
 from quotecast.market.feeds import Feed
 from quotecast.market.instruments import canonical_symbol
+from quotecast.market.metals import METALS
 
 #: Companies outside the assets document that a worker remembers.
 MAX_COMPANIES: Final = 10_000
 
 _FEEDS: Final = {feed.spec.name: feed for feed in Feed}
 _COMPANIES: Final = "financials"
+#: Prices are of instruments of all feeds, and of metals.
+_PRICES: Final = "prices"
 
 
 class Names:
@@ -38,6 +42,9 @@ class Names:
         if group == _COMPANIES:
             symbol = _spell(text)
             return symbol if symbol and self.has_company(symbol) else None
+        if group == _PRICES:
+            code, found = text.upper(), first_with(self._mirrors, text)
+            return code if code in METALS else found and found[1].key
         feed = _FEEDS.get(group)
         entry = self._mirrors[feed].find(text) if feed else None
         return entry.key if entry else None

@@ -26,6 +26,9 @@ MAX_PATH_LENGTH: Final = 1024
 _MAX_ID_LENGTH: Final = 64
 _ID_CHARACTERS: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
 _SLASHES: Final = re.compile("//+")
+_PRICES_PATH: Final = "/api/prices/"
+#: A pair with a slash, encoded or not, in front of `/history` or the end of the path.
+_PAIR: Final = re.compile(r"(/api/prices/[^/]+)/(?!history$)([^/]+)")
 
 _SECURITY: Final = [(b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"no-referrer")]
 _NO_CONTENT_POLICY: Final = (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'")
@@ -57,7 +60,8 @@ class Middleware:
     - An answer waits for the rest of the body, or closes the connection.
     - It answers 400 to a request that a proxy may understand differently, and closes its
       connection.
-    - It answers 404 to a path that no resource can have, before routing; repeated slashes count as one.
+    - It answers 404 to a path that no resource can have, before routing; repeated slashes count as one, and
+      the slash of a pair whose history is asked for is a dash: the router takes it for a part of the path.
     - It refuses a WebSocket from an origin outside `websocket_origins` with 403. Clients that are no browsers
       send no origin and pass. The server's own `send` passes unchanged: the stream handler needs its result.
     """
@@ -110,6 +114,8 @@ class Middleware:
         path, method = scope["path"], scope["method"]
         if "//" in path:
             path = scope["path"] = _SLASHES.sub("/", path)
+        if path.startswith(_PRICES_PATH):
+            path = scope["path"] = _PAIR.sub(r"\1-\2", path)
         origin, given_id, preflight, has_body = _fields(scope["headers"])
         if has_body:
             receive, send = with_whole_body(receive, send)

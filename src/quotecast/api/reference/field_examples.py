@@ -17,6 +17,7 @@ _EXAMPLES: Final[Mapping[str, Any]] = {
     "Scope.addresses": ["203.0.113.0/24"],
     "SymbolInfo.delay": 900,
     "UnknownQuote.v": {},
+    "dateAsked": "2026-04-01",
     "homeSymbol": "BABA",
     "note": "Take profit",
     "since": "2026-11-02",

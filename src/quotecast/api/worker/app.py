@@ -26,7 +26,17 @@ from quotecast.api.routes.accounts import auth, key_usage, keys, tickets
 from quotecast.api.routes.admin import operations
 from quotecast.api.routes.admin import router as operators
 from quotecast.api.routes.alerts import alerts
-from quotecast.api.routes.market import crypto, doviz, events, financials, health, market, search, upgrades
+from quotecast.api.routes.market import (
+    crypto,
+    doviz,
+    events,
+    financials,
+    health,
+    market,
+    prices,
+    search,
+    upgrades,
+)
 from quotecast.api.routes.portfolio import layouts, portfolio, watchlist, watchlists
 from quotecast.api.worker.private import require_guards
 from quotecast.errors import UnknownParameter
@@ -40,6 +50,8 @@ ROUTERS: Final = (
     doviz.ROUTER,
     financials.ROUTER,
     search.ROUTER,
+    prices.ROUTER,
+    prices.RATES_ROUTER,
     openbb.ROUTER,
     udf.ROUTER,
     auth.ROUTER,

@@ -55,6 +55,10 @@ ADDED = {
     "/api/doviz/bars/{symbol}": "doviz",
     "/api/doviz/sparklines": "doviz",
     "/api/search": "search",
+    "/api/prices": "prices",
+    "/api/prices/{symbol}": "prices",
+    "/api/prices/{symbol}/history": "prices",
+    "/api/rates": "prices",
     "/widgets.json": None,
     "/apps.json": None,
     **{

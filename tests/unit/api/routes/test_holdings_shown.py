@@ -9,12 +9,12 @@ import msgspec
 import pytest
 
 from quotecast.api.market.lookup import Mirrors
+from quotecast.api.prices.rates import rate_finder
 from quotecast.api.reference.examples import plain
 from quotecast.api.routes.portfolio.holdings_shown import (
     SHOWN,
     VALUED,
     encode_holding,
-    exchange_of,
     value_holding,
 )
 from quotecast.market import codec
@@ -47,7 +47,7 @@ def mirrors() -> Mirrors:
 
 def worth_in(there: Mirrors, of: Holding, currency: str | None = None) -> dict[str, Any]:
     """Returns the answer for a holding with these quotes."""
-    body = codec.encode_json(value_holding(of, there, exchange_of(there), currency))
+    body = codec.encode_json(value_holding(of, there, rate_finder(there), currency))
     parsed: dict[str, Any] = json.loads(body, parse_float=Decimal)
     return parsed
 

@@ -1,6 +1,5 @@
 """Company data and the earnings calendar, read through the cache."""
 
-import re
 from datetime import date, datetime
 from functools import lru_cache
 from typing import Annotated, Final
@@ -9,13 +8,14 @@ from litestar import Router, get
 from litestar.exceptions import NotFoundException
 from litestar.handlers import HTTPRouteHandler
 from litestar.openapi import ResponseSpec
-from litestar.params import FromPath, QueryParameter
+from litestar.params import FromPath
 
 from quotecast.api.answers.answers import JSON, Answer, SharedBody, cached_for
 from quotecast.api.limits.repeats import repeatable
 from quotecast.api.market.services import Services
 from quotecast.api.reference import financial_examples as examples
 from quotecast.api.reference.openapi import CachedReading, answered, refused
+from quotecast.api.routes.days import day_of, day_parameter
 from quotecast.api.routes.market.company import UNAVAILABLE, cache_key, read_overview, read_record
 from quotecast.api.routes.market.company_parts import EXAMPLE, HOUR_SECONDS, RECORDS, CompanyRecord, Overview
 from quotecast.cache.base import Cached, Policy
@@ -33,7 +33,6 @@ MAX_DAYS: Final = 92
 HELD_SECONDS: Final = 0.5
 DEFAULT_DAYS: Final = 7
 
-_DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _CALENDAR: Final = Policy(fresh_seconds=HOUR_SECONDS)
 
 
@@ -55,12 +54,8 @@ _ERRORS: Final = {
 }
 
 
-def _day_parameter(name: str, description: str) -> QueryParameter:
-    return QueryParameter(name=name, description=description, schema_extra={"format": "date"})
-
-
-From = Annotated[str | None, _day_parameter("from", "First day; today in New York by default")]
-To = Annotated[str | None, _day_parameter("to", f"Last day; {DEFAULT_DAYS} days after the first by default")]
+From = Annotated[str | None, day_parameter("from", "First day; today in New York by default")]
+To = Annotated[str | None, day_parameter("to", f"Last day; {DEFAULT_DAYS} days after the first by default")]
 
 
 @get(
@@ -77,7 +72,10 @@ async def earnings_calendar(services: Services, first: From = None, last: To = N
 
     `coveredFrom` and `coveredTo` are the days that the upstream covers, which its plan may limit.
     """
-    days = _day("from", first), _day("to", last)
+    days = (
+        None if first is None else day_of("from", first),
+        None if last is None else day_of("to", last),
+    )
     provider = _provider(services)
     today = datetime.fromtimestamp(services.clock(), NEW_YORK).date()
     begin, end = _span(*days, today)
@@ -152,15 +150,6 @@ def _ticker(text: str) -> str:
     if symbol is None:
         raise SymbolNotFound
     return symbol
-
-
-def _day(field: str, text: str | None) -> date | None:
-    if text is None:
-        return None
-    try:
-        return date.fromisoformat(text if _DATE.fullmatch(text) else "")
-    except ValueError:
-        raise InvalidValue(field, "Must be a date such as 2026-11-20") from None
 
 
 def _span(first: date | None, last: date | None, today: date) -> tuple[date, date]:

@@ -1,20 +1,19 @@
 """Validation of a holding's values."""
 
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from decimal import Decimal
 from typing import Annotated, Final
 
 from msgspec import Meta, Raw
 
 from quotecast.api.market.lookup import Mirrors, first_with, stored_spelling
+from quotecast.api.routes.days import past_day
 from quotecast.errors import InvalidValue
 from quotecast.market import money
 from quotecast.market.currencies import CURRENCIES, major_of
 
 LIMIT: Final = Decimal(10) ** 12
 EARLIEST: Final = date(1900, 1, 1)
-#: Offset of UTC+14, where each day begins first.
-_FIRST_DAYLIGHT: Final = timedelta(hours=14)
 
 _SHARES: Final = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 10**12}
 _COST: Final = {"type": "number", "minimum": 0, "exclusiveMaximum": 10**12}
@@ -43,18 +42,9 @@ def cost_of(number: bytes) -> Decimal:
     return _amount("avg_cost", number, zero=True)
 
 
-def day_of(text: str, now: datetime) -> date:
+def bought_at_of(text: str, now: datetime) -> date:
     """Returns the day of a purchase. Raises InvalidValue."""
-    try:
-        # fromisoformat also accepts the basic format and week dates of ISO 8601.
-        day = date.fromisoformat(text) if len(text) == len("YYYY-MM-DD") and "W" not in text else None
-    except ValueError:
-        day = None
-    if day is None:
-        raise InvalidValue("bought_at", "Must be a date as YYYY-MM-DD")
-    if not EARLIEST <= day <= (now + _FIRST_DAYLIGHT).date():
-        raise InvalidValue("bought_at", f"Must be from {EARLIEST} to today")
-    return day
+    return past_day("bought_at", text, now, EARLIEST)
 
 
 def today_of(ticker: str, mirrors: Mirrors, now: datetime) -> date:

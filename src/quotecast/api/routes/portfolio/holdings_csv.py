@@ -10,9 +10,9 @@ from typing import Final, Literal, NamedTuple
 from quotecast.api.answers.csv import write_csv
 from quotecast.api.market.lookup import Mirrors
 from quotecast.api.routes.portfolio.holding_values import (
+    bought_at_of,
     cost_of,
     currency_code,
-    day_of,
     shares_of,
     ticker_of,
     today_of,
@@ -87,7 +87,9 @@ def _holding_of(
         ticker=ticker,
         shares=shares_of(_number("shares", cells["shares"], sign)),
         avg_cost=cost_of(_number("avg_cost", cells["avg_cost"], sign)),
-        bought_at=day_of(cells["bought_at"], now) if "bought_at" in cells else today_of(ticker, mirrors, now),
+        bought_at=bought_at_of(cells["bought_at"], now)
+        if "bought_at" in cells
+        else today_of(ticker, mirrors, now),
         currency=currency_code("currency", cells.get("currency", "USD")),
         created_at=now,
     )

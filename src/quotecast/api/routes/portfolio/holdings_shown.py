@@ -1,10 +1,7 @@
 """Holdings as the API answers them, with their valuation."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
-from decimal import Decimal
-from functools import cache
-from itertools import chain
 from typing import Annotated, Any, Final
 
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
@@ -12,26 +9,14 @@ from msgspec.structs import asdict, replace
 
 from quotecast.api.answers.csv import CsvTable
 from quotecast.api.market.lookup import Mirrors, first_with
+from quotecast.api.prices.rates import RATE_FEEDS, RateFinder, RateShown, convert, rate_shown
 from quotecast.market import codec, money
-from quotecast.market.conversion import Rate, factor, rates_between, rates_of, round_amount
+from quotecast.market.conversion import Rate, factor, round_amount
 from quotecast.market.feeds import Feed, Kind, feed_of_kind
 from quotecast.portfolio.portfolio import Holding
 
 #: A JSON number in the OpenAPI document; the framework would describe a Decimal as a string.
 Amount = Annotated[float, Meta(description="An exact decimal, with all its digits and no exponent")]
-
-#: Returns the chain of rates from one currency to another; None if there is none.
-Exchange = Callable[[str, str], Sequence[Rate] | None]
-
-
-class RateShown(Struct, frozen=True, kw_only=True, rename={"source": "from", "target": "to"}):
-    """The price of one unit of `from` in `to`, by the quote of `symbol` at `timestamp`."""
-
-    source: str
-    target: str
-    rate: float
-    symbol: str
-    timestamp: str | None
 
 
 class ConvertedShown(Struct, frozen=True, kw_only=True):
@@ -87,9 +72,6 @@ class EncodedHolding(Struct, frozen=True, kw_only=True):
     converted: ConvertedShown | UnsetType | None = UNSET
 
 
-#: The feeds whose quotes give the rates between currencies.
-_RATE_FEEDS: Final = (Feed.DOVIZ, Feed.CRYPTO)
-
 SHOWN: Final = HoldingShown(
     id="01a1fc87e0c47a905dd5d085",
     ticker="AAPL",
@@ -101,7 +83,13 @@ SHOWN: Final = HoldingShown(
     type="stock",
 )
 _LIRA: Final = RateShown(
-    source="USD", target="TRY", rate=44.18, symbol="USD", timestamp="2026-11-20T15:29:58.120Z"
+    source="USD",
+    target="TRY",
+    rate=44.18,
+    symbol="USD",
+    timestamp="2026-11-20T15:29:58.120Z",
+    day=date(2026, 11, 20),
+    provider="simulator",
 )
 VALUED: Final = replace(
     SHOWN,
@@ -148,38 +136,25 @@ def encode_holding(holding: Holding, mirrors: Mirrors) -> EncodedHolding:
     )
 
 
-def exchange_of(mirrors: Mirrors) -> Exchange:
-    """Returns a function that finds the rates between two currencies, and caches them."""
-    feeds = (mirrors[feed].quotes().values() for feed in _RATE_FEEDS)
-    given = rates_of(chain.from_iterable(feeds))
-
-    @cache
-    def rates(source: str, target: str) -> Sequence[Rate] | None:
-        return rates_between(given, source, target)
-
-    return rates
-
-
 def value_holding(
-    holding: Holding, mirrors: Mirrors, exchange: Exchange, currency: str | None = None
+    holding: Holding, mirrors: Mirrors, find: RateFinder, currency: str | None = None
 ) -> EncodedHolding:
     """Returns the holding with its value in its own currency, and in `currency` if given."""
     alone = encode_holding(holding, mirrors)
     feed, entry = first_with(mirrors, holding.ticker) or (None, None)
     quote = entry.quote if entry else None
-    rates = exchange(feed.spec.currency(quote), holding.currency) if feed and quote else None
+    rates = find(feed.spec.currency(quote), holding.currency) if feed and quote else None
     if quote is None or rates is None:
         nothing = dict.fromkeys(money.Worth.__struct_fields__, money.amount_json(None))
         return replace(alone, price=None, rates=None, converted=None if currency else UNSET, **nothing)
-    price, change = (_convert(each, rates) for each in (quote.price, quote.change))
-    worth = money.worth_of(holding.shares, holding.avg_cost, price or 0.0, change)
+    price = convert(quote.price, rates)
+    change = None if quote.change is None else convert(quote.change, rates)
+    worth = money.worth_of(holding.shares, holding.avg_cost, price, change)
     return replace(
         alone,
         price=price,
-        rates=[_rate_shown(rate) for rate in rates],
-        converted=_converted_worth(currency, worth, exchange(holding.currency, currency))
-        if currency
-        else UNSET,
+        rates=[rate_shown(rate) for rate in rates],
+        converted=_converted_worth(currency, worth, find(holding.currency, currency)) if currency else UNSET,
         **{name: money.amount_json(amount) for name, amount in asdict(worth).items()},
     )
 
@@ -188,12 +163,7 @@ def feeds_of(holding: EncodedHolding) -> set[Feed]:
     """Returns the feeds of the holding's quote and rates."""
     own = {feed_of_kind(holding.type)} if holding.type else set()
     rates = [holding.rates, holding.converted.rates if holding.converted else None]
-    return own.union(_RATE_FEEDS) if any(rates) else own
-
-
-def _convert(amount: float | None, rates: Sequence[Rate]) -> float | None:
-    """Returns the amount converted by the rates; unchanged without rates."""
-    return float(round_amount(Decimal(repr(amount)) * factor(rates))) if amount and rates else amount
+    return own.union(RATE_FEEDS) if any(rates) else own
 
 
 def _converted_worth(
@@ -202,14 +172,4 @@ def _converted_worth(
     if rates is None:
         return None
     value, gain = (float(round_amount(amount * factor(rates))) for amount in (worth.market_value, worth.gain))
-    return ConvertedShown(currency=currency, market_value=value, gain=gain, rates=[*map(_rate_shown, rates)])
-
-
-def _rate_shown(rate: Rate) -> RateShown:
-    return RateShown(
-        source=rate.base,
-        target=rate.target,
-        rate=float(rate.rate),
-        symbol=rate.symbol,
-        timestamp=rate.timestamp,
-    )
+    return ConvertedShown(currency=currency, market_value=value, gain=gain, rates=[*map(rate_shown, rates)])

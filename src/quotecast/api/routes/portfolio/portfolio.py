@@ -12,6 +12,7 @@ from quotecast.api.answers.csv import Format, formatted
 from quotecast.api.gate.identity import require_token, with_account
 from quotecast.api.market.lookup import Mirrors
 from quotecast.api.market.services import HttpRequest, combined_state, services_of
+from quotecast.api.prices.rates import rate_finder
 from quotecast.api.reference.account_operations import (
     SECURED,
     AccountOperation,
@@ -27,9 +28,9 @@ from quotecast.api.routes.bodies import body_of
 from quotecast.api.routes.portfolio.holding_values import (
     Cost,
     Shares,
+    bought_at_of,
     cost_of,
     currency_code,
-    day_of,
     shares_of,
     ticker_of,
     today_of,
@@ -40,7 +41,6 @@ from quotecast.api.routes.portfolio.holdings_shown import (
     VALUED,
     HoldingShown,
     encode_holding,
-    exchange_of,
     feeds_of,
     value_holding,
 )
@@ -112,7 +112,7 @@ async def holdings(
     mirrors = services.mirrors
     if include is None:
         return formatted(answer([encode_holding(each, mirrors) for each in owned]), form, TABLE)
-    rates = exchange_of(mirrors)
+    rates = rate_finder(mirrors)
     worth = [value_holding(each, mirrors, rates, wanted) for each in owned]
     state = combined_state(services, set().union(*map(feeds_of, worth)))
     return formatted(answer(worth, 200, state_header(state)), form, TABLE)
@@ -214,7 +214,9 @@ def holding_from(given: NewHolding, mirrors: Mirrors, holding_id: str, now: date
         ticker=ticker,
         shares=shares_of(bytes(given.shares)),
         avg_cost=cost_of(bytes(given.avg_cost)),
-        bought_at=today_of(ticker, mirrors, now) if given.bought_at is None else day_of(given.bought_at, now),
+        bought_at=today_of(ticker, mirrors, now)
+        if given.bought_at is None
+        else bought_at_of(given.bought_at, now),
         currency=currency_code("currency", given.currency),
         created_at=now,
     )
@@ -228,7 +230,7 @@ def changed_values(given: HoldingChange, now: datetime) -> dict[str, Any]:
     if given.avg_cost is not UNSET:
         values["avg_cost"] = cost_of(bytes(given.avg_cost))
     if given.bought_at is not UNSET:
-        values["bought_at"] = day_of(given.bought_at, now)
+        values["bought_at"] = bought_at_of(given.bought_at, now)
     if given.currency is not UNSET:
         values["currency"] = currency_code("currency", given.currency)
     if not values:

@@ -1,0 +1,1 @@
+"""Prices of any instrument on any day in any currency: rates, daily closes and their products."""

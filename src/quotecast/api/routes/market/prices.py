@@ -1,0 +1,435 @@
+"""Prices of any instruments on any day in any currency, and rates between currencies."""
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Annotated, Final, Literal
+
+from litestar import Router, get
+from litestar.params import PathParameter, QueryParameter
+from msgspec import Struct, field
+
+from quotecast.api.answers.answers import CACHE_QUOTES, Answer, SharedBody, cached_for, feed_headers
+from quotecast.api.answers.csv import CSV, CsvTable
+from quotecast.api.answers.tables import columns
+from quotecast.api.bars.batches import MAX_BATCH
+from quotecast.api.bars.market import MAX_AGE
+from quotecast.api.bars.sources import PAST_SECONDS
+from quotecast.api.limits.repeats import repeatable
+from quotecast.api.market.selection import AS_TEXT, MAX_SYMBOLS, missing_headers, selection_of
+from quotecast.api.market.services import Services, combined_state
+from quotecast.api.prices import journals
+from quotecast.api.prices.history import (
+    DayPrice,
+    PathStep,
+    PriceHistory,
+    price_history,
+    prices_on,
+    rates_on,
+)
+from quotecast.api.prices.instruments import Instrument, Measure, Unit, find_instrument, fineness_of
+from quotecast.api.prices.prices import Adjusted, Price, prices_now, unpriced
+from quotecast.api.prices.rates import RATE_FEEDS, RateShown, currency_of, rate_shown
+from quotecast.api.reference.openapi import BatchReading, FeedReading, answered
+from quotecast.api.route_table import EVERY
+from quotecast.api.routes.days import day_parameter, past_day
+from quotecast.asgi import Header
+from quotecast.errors import InvalidValue, QuotecastError, SymbolNotFound
+from quotecast.market.codec import encode_json
+from quotecast.market.conversion import factor, round_amount
+from quotecast.market.feeds import Feed, Kind, feed_of_kind
+
+GROUP: Final = "prices"
+#: Days of one history.
+MAX_DAYS: Final = 5000
+DEFAULT_DAYS: Final = 365
+EARLIEST: Final = date(1970, 1, 1)
+#: The days after which own bars are written, and no close changes any more.
+_SETTLED_AFTER: Final = timedelta(days=4)
+
+Format = Annotated[
+    Literal["json", "csv", "beancount", "ledger"],
+    QueryParameter(
+        name="format",
+        description=(
+            "`csv` answers a table with a header line; `beancount` and `ledger` (also for hledger) answer "
+            "price directives"
+        ),
+    ),
+]
+Symbols = Annotated[
+    list[str],
+    QueryParameter(
+        description=(
+            f"Comma-separated symbols of any feed in any case, or metals (`XAU`, `XAG`, `XPT`, `XPD`): at "
+            f"most {MAX_SYMBOLS}, with `date` {MAX_BATCH}; may be repeated"
+        ),
+        schema_extra=AS_TEXT,
+    ),
+]
+Symbol = Annotated[
+    str,
+    PathParameter(
+        description=(
+            "A symbol of any feed in any case, or a metal (`XAU`, `XAG`, `XPT`, `XPD`); a pair is "
+            "`BTC%2FUSDT`, `BTC/USDT` or `BTC-USDT`"
+        )
+    ),
+]
+Currency = Annotated[
+    str | None,
+    QueryParameter(
+        description=(
+            "Currency of the prices: a code of ISO 4217, also of a metal, or a coin; by default that of each "
+            "quote"
+        )
+    ),
+]
+Day = Annotated[
+    str | None,
+    day_parameter("date", "Day whose close to answer, or else the last close before it; today by default"),
+]
+First = Annotated[
+    str | None, day_parameter("start", f"First day; {DEFAULT_DAYS} days before the last one by default")
+]
+Last = Annotated[str | None, day_parameter("end", "Last day; today by default")]
+Type = Annotated[
+    Kind | None,
+    QueryParameter(
+        name="type",
+        description="Kind of the symbols; by default the first of stock, crypto and doviz that has one",
+    ),
+]
+From = Annotated[str, QueryParameter(name="from", description="Currency, metal or coin, one unit of which")]
+To = Annotated[str, QueryParameter(name="to", description="Currency, metal or coin in which the rate is")]
+MetalUnit = Annotated[Unit, QueryParameter(description="Amount of a metal that a price is for")]
+Fineness = Annotated[
+    str | None,
+    QueryParameter(
+        description="Fine part of a metal: thousandths (`916`) or karats (`22k`); fine metal by default"
+    ),
+]
+Adjustment = Annotated[Adjusted, QueryParameter(description="Closes are adjusted for splits")]
+
+
+class ConversionRate(
+    Struct, frozen=True, kw_only=True, rename={"source": "from", "target": "to", "day_asked": "dateAsked"}
+):
+    """The price of one unit of `from` in `to`: the product of `rates`.
+
+    `date` is the oldest of theirs, `dateAsked` that of the request.
+    """
+
+    source: str = field(name="from")
+    target: str = field(name="to")
+    rate: float
+    day: date | None = field(name="date")
+    day_asked: date | None = field(name="dateAsked")
+    rates: list[RateShown]
+
+
+_RATE: Final = RateShown(
+    source="USD",
+    target="TRY",
+    rate=44.18,
+    symbol="USD",
+    timestamp=None,
+    day=date(2026, 3, 31),
+    provider="simulator",
+)
+_PRICE: Final = Price(
+    symbol="AAPL",
+    type="stock",
+    name="Apple Inc.",
+    unit="share",
+    price=8387.1312,
+    currency="TRY",
+    day=date(2026, 3, 31),
+    day_asked=date(2026, 4, 1),
+    status="close",
+    quoted_price=189.84,
+    quoted_currency="USD",
+    rates=[_RATE],
+    provider="simulator",
+)
+_HISTORY: Final = PriceHistory(
+    symbol="AAPL",
+    type="stock",
+    name="Apple Inc.",
+    unit="share",
+    currency="TRY",
+    quoted_currency="USD",
+    path=[PathStep(source="USD", target="TRY", symbol="USD", provider="simulator")],
+    provider="simulator",
+    prices=[
+        DayPrice(
+            day=date(2026, 3, 31),
+            price=8387.1312,
+            quoted_price=189.84,
+            rate=44.18,
+            rate_date=date(2026, 3, 31),
+        )
+    ],
+)
+_CONVERSION: Final = ConversionRate(
+    source="USD",
+    target="TRY",
+    rate=44.18,
+    day=date(2026, 3, 31),
+    day_asked=date(2026, 3, 31),
+    rates=[_RATE],
+)
+
+
+def _rows(prices: Mapping[str, Mapping[str, object]]) -> Iterable[Mapping[str, object]]:
+    return prices.values()
+
+
+#: Without the rates, of which a price may have several.
+_COLUMNS: Final = tuple(name for name in columns(Price) if name != "rates")
+_TABLE: Final = CsvTable(_COLUMNS, _rows)
+_ROW: Final = CsvTable(_COLUMNS, lambda price: [price])
+_HISTORY_TABLE: Final = CsvTable(columns(DayPrice), lambda history: history["prices"])
+
+
+@get(
+    "/",
+    operation_id="getPrices",
+    summary="Prices of several instruments, on any day, in any currency",
+    operation_class=BatchReading,
+    responses=answered(dict[str, Price], {"AAPL": _PRICE}, "Prices by symbol", 422, 429, 503),
+    opt={"symbols": "list"},
+)
+@repeatable
+async def prices(
+    services: Services,
+    *,
+    symbols: Symbols,
+    currency: Currency = None,
+    day: Day = None,
+    kind: Type = None,
+    unit: MetalUnit = "ounce",
+    fineness: Fineness = None,
+    adjusted: Adjustment = "splits",
+    form: Format = "json",
+) -> Answer:
+    """Prices are quotes, or with `date` closes, times rates of the same day.
+
+    Nothing is silently of another day: `date` is that of the price, and each rate has its own. Omits unknown
+    symbols; `X-Missing-Count` counts them and `X-Missing-Symbols` names them. A price that is not known is
+    null, and `problem` has the reason; if no price is known, the answer is an error.
+    """
+    del adjusted  # all closes are adjusted for splits
+    names = selection_of(symbols)
+    if names == "all":
+        raise InvalidValue("symbols", f"Name at most {MAX_SYMBOLS} symbols")
+    asked = _asked_day(services, day)
+    if asked and len(names) > MAX_BATCH:
+        raise InvalidValue("symbols", f"Name at most {MAX_BATCH} symbols with a date")
+    code = None if currency is None else currency_of(services, "currency", currency)
+    feeds, measure = _feeds_of(kind), Measure(unit, fineness_of(fineness))
+    found = {name: find_instrument(services, name, feeds, measure) for name in names}
+    # Two spellings may name one instrument.
+    known = {each.symbol: each for each in found.values() if each}
+    results = await _results(services, [*known.values()], code, asked)
+    if results and not any(isinstance(each, Price) for each in results):
+        raise next(each for each in results if isinstance(each, QuotecastError))
+    body = {
+        symbol: each if isinstance(each, Price) else unpriced(services, instrument, code, asked, each)
+        for (symbol, instrument), each in zip(known.items(), results, strict=True)
+    }
+    missing = missing_headers([name for name, each in found.items() if each is None])
+    answer = _answer(services, encode_json(body), _feeds_behind(known.values(), code), asked, *missing)
+    return _formatted(answer, form, _TABLE)
+
+
+@get(
+    "/{symbol:str}",
+    operation_id="getPrice",
+    summary="Price of one instrument, on any day, in any currency",
+    operation_class=FeedReading,
+    responses=answered(Price, _PRICE, "The price", 404, 422, 429, 503),
+    opt={"symbols": "list"},
+)
+@repeatable
+async def price(
+    services: Services,
+    symbol: Symbol,
+    *,
+    currency: Currency = None,
+    day: Day = None,
+    kind: Type = None,
+    unit: MetalUnit = "ounce",
+    fineness: Fineness = None,
+    adjusted: Adjustment = "splits",
+    form: Format = "json",
+) -> Answer:
+    """See the prices of several instruments; a price that is not known is an error."""
+    del adjusted
+    asked = _asked_day(services, day)
+    code = None if currency is None else currency_of(services, "currency", currency)
+    instrument = _instrument(services, symbol, kind, Measure(unit, fineness_of(fineness)))
+    (found,) = await _results(services, [instrument], code, asked)
+    if isinstance(found, QuotecastError):
+        raise found
+    answer = _answer(services, encode_json(found), _feeds_behind([instrument], code), asked)
+    return _formatted(answer, form, _ROW)
+
+
+@get(
+    "/{symbol:str}/history",
+    operation_id="getPriceHistory",
+    summary="Prices of one instrument by day, in any currency",
+    operation_class=FeedReading,
+    responses=answered(PriceHistory, _HISTORY, "Prices in ascending order", 404, 422, 429, 503),
+    opt={"symbols": "list"},
+)
+@repeatable
+async def history(
+    services: Services,
+    symbol: Symbol,
+    *,
+    currency: Currency = None,
+    start: First = None,
+    end: Last = None,
+    kind: Type = None,
+    unit: MetalUnit = "ounce",
+    fineness: Fineness = None,
+    adjusted: Adjustment = "splits",
+    form: Format = "json",
+) -> Answer:
+    """Closes times the closes of the rates on the same day, or on the last day before it that has one.
+
+    Days without a close are left out; the last price may be of a day in progress.
+    """
+    del adjusted
+    last = _asked_day(services, end, "end") or _now(services).date()
+    first = last - timedelta(days=DEFAULT_DAYS) if start is None else _asked_day(services, start, "start")
+    if first is None or first > last:
+        raise InvalidValue("start", "Must not be after end")
+    if (last - first).days >= MAX_DAYS:
+        raise InvalidValue("start", f"Must be at most {MAX_DAYS - 1} days before end")
+    code = None if currency is None else currency_of(services, "currency", currency)
+    instrument = _instrument(services, symbol, kind, Measure(unit, fineness_of(fineness)))
+    found = await price_history(services, instrument, code, first, last)
+    body = await asyncio.to_thread(encode_json, found)
+    answer = _answer(services, body, _feeds_behind([instrument], code), last)
+    return await asyncio.to_thread(_formatted, answer, form, _HISTORY_TABLE)
+
+
+@get(
+    "/",
+    operation_id="getRate",
+    summary="Rate between two currencies, on any day",
+    operation_class=FeedReading,
+    responses=answered(ConversionRate, _CONVERSION, "The rate", 422, 429, 503),
+    opt={"symbols": "list"},
+)
+@repeatable
+async def rate(services: Services, *, source: From, target: To, day: Day = None) -> Answer:
+    """The shortest chain of quotes from one currency to the other: direct, inverse, or through others.
+
+    Currencies are codes of ISO 4217, also those of metals (an ounce of `XAU`), and coins.
+    """
+    asked = _asked_day(services, day)
+    base, quoted = currency_of(services, "from", source), currency_of(services, "to", target)
+    rates = await rates_on(services, base, quoted, asked)
+    shown = [*map(rate_shown, rates)]
+    found = ConversionRate(
+        source=base,
+        target=quoted,
+        rate=float(round_amount(factor(rates))),
+        day=min((each.day for each in shown if each.day), default=asked),
+        day_asked=asked,
+        rates=shown,
+    )
+    return _answer(services, encode_json(found), RATE_FEEDS, asked)
+
+
+def _instrument(services: Services, symbol: str, kind: Kind | None, measure: Measure) -> Instrument:
+    found = find_instrument(services, symbol, _feeds_of(kind), measure)
+    if found is None:
+        raise SymbolNotFound
+    return found
+
+
+def _feeds_of(kind: Kind | None) -> Sequence[Feed]:
+    return [*Feed] if kind is None else [feed_of_kind(kind)]
+
+
+def _now(services: Services) -> datetime:
+    return datetime.fromtimestamp(services.now(), UTC)
+
+
+def _asked_day(services: Services, text: str | None, field: str = "date") -> date | None:
+    """Returns a day of the past. Raises InvalidValue, and PastOutOfPlan for one before the client's past."""
+    if text is None:
+        return None
+    day = past_day(field, text, _now(services), EARLIEST)
+    if services.reach is not None:
+        midnight = datetime.combine(day, time(), UTC)
+        services.reach.require(midnight.timestamp(), services.now())
+    return day
+
+
+async def _results(
+    services: Services, instruments: Sequence[Instrument], currency: str | None, day: date | None
+) -> Sequence[Price | QuotecastError]:
+    if day is None:
+        return [*prices_now(services, instruments, currency)]
+    return await prices_on(services, instruments, currency, day)
+
+
+def _feeds_behind(instruments: Iterable[Instrument], currency: str | None) -> set[Feed]:
+    return {each.feed for each in instruments}.union(RATE_FEEDS if currency else ())
+
+
+def _answer(
+    services: Services, body: bytes, feeds: Iterable[Feed], last: date | None, *more: Header
+) -> Answer:
+    """Returns the answer with prices up to a day, None for those of now alone."""
+    used = [feed for feed in services.configured() if feed in feeds and services.mirrors[feed].loaded]
+    document, state = SharedBody(body), combined_state(services, used)
+    if last is None:
+        cache = CACHE_QUOTES
+    else:
+        cache = cached_for(PAST_SECONDS if last < (_now(services) - _SETTLED_AFTER).date() else MAX_AGE)
+    headers = feed_headers(document.tag, state, cache)
+    marks = [(services.mirrors[feed], services.mirrors[feed].mark) for feed in used]
+
+    def is_current() -> bool:
+        unchanged = all(mirror.mark is mark for mirror, mark in marks)
+        return last is None and unchanged and combined_state(services, used) == state
+
+    return Answer(document, [*headers, *more], tag=headers[0][1], is_current=is_current)
+
+
+def _formatted(answer: Answer, form: Format, table: CsvTable) -> Answer:
+    match form:
+        case "csv":
+            return answer.converted(table.csv_of, CSV)
+        case "beancount":
+            return answer.converted(journals.beancount, journals.TEXT)
+        case "ledger":
+            return answer.converted(journals.ledger, journals.TEXT)
+        case _:
+            return answer
+
+
+ROUTER: Final = Router(
+    "/api/prices",
+    route_handlers=[prices, price, history],
+    tags=["Prices"],
+    opt={
+        "tag": "Prices of any instrument on any day in any currency, and the rates between currencies.",
+        "feed": EVERY,
+        "door": "bars",
+        "limit": GROUP,
+    },
+)
+RATES_ROUTER: Final = Router(
+    "/api/rates",
+    route_handlers=[rate],
+    tags=["Prices"],
+    opt={"feed": EVERY, "door": "bars", "limit": GROUP},
+)
