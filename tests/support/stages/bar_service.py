@@ -1,7 +1,7 @@
 """A worker with one fake history of bars."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cache
 
@@ -77,6 +77,18 @@ class Stored:
             ]
             for symbol in symbols
         }
+
+
+#: Hours from UTC's midnight to that of New York, UTC and Istanbul.
+_MIDNIGHTS = {Feed.STOCKS: 5, Feed.CRYPTO: 0, Feed.DOVIZ: -3}
+
+
+def write_closes(stored: Stored, feed: Feed, symbol: str, closes: Mapping[str, float]) -> None:
+    """Stores daily bars by the venue's date."""
+    for day, close in closes.items():
+        opened = datetime.fromisoformat(f"{day}T00:00:00+00:00") + timedelta(hours=_MIDNIGHTS[feed])
+        bar = OwnBar(int(opened.timestamp()), close, close, close, close, None, 1)
+        stored.write(feed, Closing(bar.opened + 86_400, {"D": {symbol: bar}}, {}))
 
 
 class BarService:

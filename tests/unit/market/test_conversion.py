@@ -1,5 +1,6 @@
 """Currency conversion by the rates of quotes."""
 
+from datetime import date
 from decimal import Decimal
 
 import msgspec
@@ -86,3 +87,44 @@ def test_without_a_way_nothing_is_invented() -> None:
     """Tether is not the dollar, and a coin in which nothing is priced is not a currency."""
     assert rates_between([rates_of([DOLLAR])], "USDT", "USD") is None
     assert rates_between([rates_of([pair("SOL/USDT", 100.0), pair("SOL/EUR", 90.0)])], "USDT", "EUR") is None
+
+
+def metal(symbol: str, price: float, currency: str = "TRY") -> DovizQuote:
+    return msgspec.structs.replace(doviz(symbol, "gold"), price=price, currency=currency)
+
+
+def test_an_ounce_on_the_world_market_is_preferred_to_local_grams() -> None:
+    """Local gold has a premium; without a quote of the ounce, its gram is the price."""
+    ounce, gram = metal("ons", 4000.0, "USD"), metal("gram-has-altin", 6000.0)
+    (direct,) = rates_between([rates_of([gram, ounce])], "XAU", "USD") or ()
+    assert direct.rate == 4000
+    path = rates_between([rates_of([gram, ounce, DOLLAR])], "XAU", "TRY") or ()
+    assert [rate.quote.key for rate in path] == ["ons", "USD"]
+    (local,) = rates_between([rates_of([gram, DOLLAR])], "XAU", "TRY") or ()
+    assert local.rate == Decimal("31.1034768") * 6000
+
+
+def test_no_money_is_changed_by_way_of_a_metal() -> None:
+    """Gold has prices in dollars and in lira, but nobody pays with it."""
+    quotes = [metal("ons", 4000.0, "USD"), metal("gumus", 60.0)]
+    assert rates_between([rates_of(quotes)], "USD", "TRY") is None
+
+
+def test_rates_of_two_feeds_make_one_path() -> None:
+    path = rates_between([rates_of([DOLLAR, EURO]), rates_of([TETHER])], "USDT", "EUR") or ()
+    assert [rate.quote.key for rate in path] == ["USDT/TRY", "EUR"]
+
+
+def test_a_past_close_makes_the_rate_of_its_day() -> None:
+    """In the direction of the rate, and by the ounce for a price of a gram."""
+    day = date(2026, 3, 31)
+    (inverse,) = rates_between([rates_of([DOLLAR])], "TRY", "USD") or ()
+    past = inverse.at_close(50.0, day)
+    assert past is not None
+    assert (past.base, past.rate, past.day, past.is_inverse) == ("TRY", Decimal("0.02"), day, True)
+    silver = rate_of(metal("gumus", 60.0))
+    assert silver is not None
+    ounce = silver.at_close(100.0, day)
+    assert ounce is not None
+    assert ounce.rate == Decimal("3110.34768")
+    assert inverse.at_close(0.0, day) is None

@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any
@@ -14,19 +14,16 @@ from msgspec.structs import replace
 from quotecast.api.routes.portfolio import worth_history
 from quotecast.errors import UpstreamError
 from quotecast.market.feeds import Feed
-from quotecast.market.own_bars import Closing, OwnBar
 from quotecast.market.worth_history import value_history
 from support.made.factories import DOVIZ, full_mirrors, mirror_of
 from support.made.holdings import BOUGHT, HOLDINGS
 from support.made.memory_cache import MemoryCache
 from support.stages.account_service import AccountService, User, account_service
-from support.stages.bar_service import History, Stored
+from support.stages.bar_service import History, Stored, write_closes
 from support.stages.bar_service import bar as daily_bar
 from support.stages.caching import Clock
 
 VALUE = "/api/portfolio/value"
-#: Offset of a day's bar from UTC's midnight: New York's, UTC's and Istanbul's.
-MIDNIGHTS = {Feed.STOCKS: 5, Feed.CRYPTO: 0, Feed.DOVIZ: -3}
 
 
 @pytest.fixture
@@ -57,14 +54,6 @@ async def service(
         yield service
 
 
-def write(stored: Stored, feed: Feed, symbol: str, closes: Mapping[str, float]) -> None:
-    """Stores daily bars by the venue's date."""
-    for day, close in closes.items():
-        opened = datetime.fromisoformat(f"{day}T00:00:00+00:00") + timedelta(hours=MIDNIGHTS[feed])
-        bar = OwnBar(int(opened.timestamp()), close, close, close, close, None, 1)
-        stored.write(feed, Closing(bar.opened + 86_400, {"D": {symbol: bar}}, {}))
-
-
 async def hold(user: User, ticker: str, shares: float, bought_at: str) -> None:
     body = BOUGHT | {"ticker": ticker, "shares": shares, "bought_at": bought_at}
     assert (await user.post(HOLDINGS, body)).status_code == 201
@@ -82,7 +71,7 @@ def by_day(answer: Any) -> dict[str, float | None]:
 
 async def test_lots_count_from_their_day_on(user: User, stored: Stored) -> None:
     """The series begins with the first purchase; a weekend has the close of Friday."""
-    write(stored, Feed.STOCKS, "AAPL", {"2026-11-13": 10.0, "2026-11-16": 11.0, "2026-11-17": 12.0})
+    write_closes(stored, Feed.STOCKS, "AAPL", {"2026-11-13": 10.0, "2026-11-16": 11.0, "2026-11-17": 12.0})
     await hold(user, "AAPL", 2, "2026-11-14")
     await hold(user, "AAPL", 1, "2026-11-17")
     answer = await values(user, "?range=1M&currency=usd")
@@ -103,7 +92,7 @@ async def test_the_last_day_is_the_venue_s(
     hours, ticker, last = case
     clock.now = (datetime(2026, 11, 20, tzinfo=UTC) + timedelta(hours=hours)).timestamp()
     for feed, symbol in ((Feed.DOVIZ, "gram-altin"), (Feed.STOCKS, "AAPL")):
-        write(stored, feed, symbol, {"2026-11-19": 10.0, "2026-11-20": 11.0})
+        write_closes(stored, feed, symbol, {"2026-11-19": 10.0, "2026-11-20": 11.0})
     await hold(user, ticker, 1, "2026-11-19")
     currency = "TRY" if ticker == "gram-altin" else "USD"
     days = [*by_day(await values(user, f"?currency={currency}"))]
@@ -112,9 +101,9 @@ async def test_the_last_day_is_the_venue_s(
 
 async def test_rates_are_those_of_the_day(user: User, stored: Stored) -> None:
     """Gold in lira becomes dollars by the inverse of that day's rate, and a stock lira by the rate."""
-    write(stored, Feed.DOVIZ, "gram-altin", {"2026-11-17": 4000.0, "2026-11-18": 4200.0})
-    write(stored, Feed.DOVIZ, "USD", {"2026-11-17": 40.0, "2026-11-18": 42.0})
-    write(stored, Feed.STOCKS, "AAPL", {"2026-11-17": 10.0, "2026-11-18": 20.0})
+    write_closes(stored, Feed.DOVIZ, "gram-altin", {"2026-11-17": 4000.0, "2026-11-18": 4200.0})
+    write_closes(stored, Feed.DOVIZ, "USD", {"2026-11-17": 40.0, "2026-11-18": 42.0})
+    write_closes(stored, Feed.STOCKS, "AAPL", {"2026-11-17": 10.0, "2026-11-18": 20.0})
     await hold(user, "gram-altin", 1, "2026-11-17")
     dollars = by_day(await values(user))
     assert (dollars["2026-11-17"], dollars["2026-11-18"]) == (100.0, 100.0)
@@ -125,9 +114,9 @@ async def test_rates_are_those_of_the_day(user: User, stored: Stored) -> None:
 
 async def test_what_is_missing_is_named_and_left_out(user: User, stored: Stored) -> None:
     """The rest has its value; a day on which a close is unknown has none."""
-    write(stored, Feed.STOCKS, "AAPL", {"2026-11-18": 10.0})
-    write(stored, Feed.STOCKS, "MSFT", {"2026-11-19": 20.0})
-    write(stored, Feed.DOVIZ, "gumus", {"2026-11-18": 50.0})
+    write_closes(stored, Feed.STOCKS, "AAPL", {"2026-11-18": 10.0})
+    write_closes(stored, Feed.STOCKS, "MSFT", {"2026-11-19": 20.0})
+    write_closes(stored, Feed.DOVIZ, "gumus", {"2026-11-18": 50.0})
     for ticker in ("AAPL", "MSFT", "NOPE", "gumus", "BTC/USDT"):
         await hold(user, ticker, 1, "2026-11-16")
     answer = await values(user)
@@ -157,7 +146,7 @@ async def test_computation_leaves_the_event_loop_to_others(
         return value_history(*given)
 
     monkeypatch.setattr(worth_history, "value_history", compute)
-    write(stored, Feed.STOCKS, "AAPL", {"2026-11-18": 10.0})
+    write_closes(stored, Feed.STOCKS, "AAPL", {"2026-11-18": 10.0})
     await hold(user, "AAPL", 1, "2026-11-18")
     assert by_day(await values(user))["2026-11-18"] == 10.0
 
@@ -167,7 +156,7 @@ async def test_an_upstream_comes_first(
     user: User, stored: Stored, history: History, error: Exception | None, close: float
 ) -> None:
     """Own bars replace those of an upstream that fails."""
-    write(stored, Feed.STOCKS, "AAPL", {"2026-11-18": 10.0})
+    write_closes(stored, Feed.STOCKS, "AAPL", {"2026-11-18": 10.0})
     history.answer = [daily_bar(datetime(2026, 11, 18, 5, tzinfo=UTC), 50.0)]
     history.error = error
     await hold(user, "AAPL", 1, "2026-11-18")
@@ -175,7 +164,7 @@ async def test_an_upstream_comes_first(
 
 
 async def test_an_answer_is_cached_until_holdings_change(user: User, stored: Stored) -> None:
-    write(stored, Feed.STOCKS, "AAPL", {"2026-11-18": 10.0})
+    write_closes(stored, Feed.STOCKS, "AAPL", {"2026-11-18": 10.0})
     await hold(user, "AAPL", 1, "2026-11-18")
     first = await values(user)
     reads = stored.reads
@@ -188,8 +177,8 @@ async def test_a_hundred_symbols_are_read_at_most(
     user: User, stored: Stored, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("quotecast.api.routes.portfolio.worth_history.MAX_SYMBOLS", 1)
-    write(stored, Feed.STOCKS, "AAPL", {"2026-11-18": 10.0})
-    write(stored, Feed.STOCKS, "MSFT", {"2026-11-18": 10.0})
+    write_closes(stored, Feed.STOCKS, "AAPL", {"2026-11-18": 10.0})
+    write_closes(stored, Feed.STOCKS, "MSFT", {"2026-11-18": 10.0})
     await hold(user, "MSFT", 1, "2026-11-18")
     await hold(user, "AAPL", 1, "2026-11-18")
     answer = await values(user)
@@ -203,7 +192,7 @@ async def test_an_empty_portfolio_has_no_points(user: User) -> None:
 
 
 async def test_five_years_have_a_point_a_week(user: User, stored: Stored) -> None:
-    write(stored, Feed.STOCKS, "AAPL", {"2026-11-18": 10.0})
+    write_closes(stored, Feed.STOCKS, "AAPL", {"2026-11-18": 10.0})
     await hold(user, "AAPL", 1, "2020-01-01")
     days = [datetime.fromisoformat(day) for day in by_day(await values(user, "?range=5Y"))]
     assert len(days) == 261
@@ -218,7 +207,7 @@ async def test_a_bad_parameter_is_named(user: User, query: str, field: str) -> N
 
 
 async def test_values_are_private(service: AccountService, user: User, stored: Stored) -> None:
-    write(stored, Feed.STOCKS, "AAPL", {"2026-11-18": 10.0})
+    write_closes(stored, Feed.STOCKS, "AAPL", {"2026-11-18": 10.0})
     await hold(user, "AAPL", 1, "2026-11-18")
     other = await service.register("other@example.com")
     assert (await values(other))["points"][-1]["value"] is None
