@@ -95,6 +95,13 @@ class Frontend(HttpUser):
         self.read(f"/api/doviz/sparklines?symbols={','.join(some)}", "/api/doviz/sparklines?symbols=")
 
     @task
+    def prices(self) -> None:
+        """Asks for the prices of a portfolio in one currency, of now and of a past day."""
+        path = "/api/prices?symbols=AAPL,MSFT,BTC-USDT,gram-altin&currency=EUR"
+        self.read(path, "/api/prices")
+        self.read(f"{path}&date=2026-03-31", "/api/prices?date=")
+
+    @task
     def search(self) -> None:
         """Types a name letter by letter, and searches after each."""
         text = random.choice(SOUGHT)

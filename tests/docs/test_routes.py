@@ -2,6 +2,8 @@
 
 import re
 
+from msgspec.structs import replace
+
 from docs.pages import DOCS, README
 from quotecast.api.market.services import Services
 from quotecast.api.worker import composition
@@ -14,7 +16,8 @@ from quotecast.providers.base import Admission, unlimited
 from quotecast.settings.model import Settings
 from quotecast.stream.endpoint import GRIDS
 from support.made.documents import article, asset, assets_of, news_of
-from support.made.factories import client_of, full_mirrors, services
+from support.made.factories import PAIRS, client_of, doviz, full_mirrors, mirror_of, services
+from support.made.market import pair
 
 #: The changelog names groups of paths.
 PAGES = [path for path in sorted(DOCS.glob("*.md")) if path.name != "changelog.md"]
@@ -34,8 +37,15 @@ def everything() -> Services:
     documents = Documents()
     documents.news.take(news_of(article()))
     documents.assets.take(assets_of(asset()))
+    mirrors = full_mirrors()
+    # The currencies of the examples.
+    lira = [replace(doviz(code, "currency"), unit=f"1 {code}") for code in ("USD", "EUR")]
+    ounce = replace(doviz("ons", "gold"), currency="USD")
+    quotes = [*mirrors[Feed.DOVIZ].quotes().values(), ounce, *lira]
+    mirrors[Feed.DOVIZ] = mirror_of(Feed.DOVIZ, quotes)
+    mirrors[Feed.CRYPTO] = mirror_of(Feed.CRYPTO, [*PAIRS, pair("USDT/TRY", 44.0)])
     return services(
-        full_mirrors(),
+        mirrors,
         documents=documents,
         # The provider of the mirrors' quotes.
         history={feed: dict.fromkeys(["test"], each["simulator"]) for feed, each in offered.items() if each},

@@ -12,6 +12,16 @@ test("an answer reports the remaining requests of the limit", async () => {
   assert.ok(limits[0] && limits[0].remaining < limits[0].limit);
 });
 
+test("a price in another currency names its rates", async () => {
+  const rest = new Rest({ address: ADDRESS });
+  const prices = await rest.call("GET /api/prices", { query: { symbols: "AAPL,gram-altin", currency: "EUR" } });
+  assert.deepEqual(Object.keys(prices), ["AAPL", "gram-altin"]);
+  assert.equal(prices.AAPL?.rates.at(-1)?.to, "EUR");
+  const query = { currency: "EUR", date: "2026-03-31" };
+  const past = await rest.call("GET /api/prices/{symbol}", { path: { symbol: "BTC/USDT" }, query });
+  assert.deepEqual([past.symbol, past.date, past.status], ["BTC/USDT", "2026-03-31", "close"]);
+});
+
 test("an error has the service's status", async () => {
   const rest = new Rest({ address: ADDRESS });
   const asked = rest.call("GET /api/market/quotes/{symbol}", { path: { symbol: "../no" } });

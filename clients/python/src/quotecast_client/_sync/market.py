@@ -13,11 +13,14 @@ from quotecast_client.names import FEEDS, is_plain, listed, split_name
 from quotecast_client.quotes import ABSENT, FEW, Lookup, Quote, proposal_call
 from quotecast_client.rest_types import (
     Article,
+    ConversionRate,
     EarningsCalendar,
     Heatmap,
     MarketStatus,
     Movers,
     Overview,
+    Price,
+    PriceHistory,
     SearchResult,
 )
 
@@ -102,6 +105,33 @@ class Market:
             page = self._http.page(call.of_page(page.next))
             for bar in page.data:
                 yield bar
+
+    def prices(
+        self, symbols: str | Iterable[str], currency: str | None = None, date: Moment | None = None
+    ) -> dict[str, Price]:
+        """Returns prices by symbol, of now or of a day, in their own currencies or in one.
+
+        Symbols are of any feed, or metals such as `XAU`; unknown ones are left out. A price that is not known
+        is None, and `problem` has the reason.
+        """
+        query = {"symbols": listed(symbols), "currency": currency, "date": date}
+        return self._http.send(Call[dict[str, Price]]("GET", "/api/prices", query))
+
+    def price_history(
+        self,
+        symbol: str,
+        currency: str | None = None,
+        start: Moment | None = None,
+        end: Moment | None = None,
+    ) -> PriceHistory:
+        """Returns prices by day, the oldest first: of the last year, or from day `start` to day `end`."""
+        query = {"currency": currency, "start": start, "end": end}
+        return self._http.send(Call[PriceHistory]("GET", path("/api/prices/{}/history", symbol), query))
+
+    def rate(self, source: str, target: str, date: Moment | None = None) -> ConversionRate:
+        """Returns the price of one unit of a currency, metal or coin in another, of now or of a day."""
+        query = {"from": source, "to": target, "date": date}
+        return self._http.send(Call[ConversionRate]("GET", "/api/rates", query))
 
     def movers(self) -> Movers:
         """Returns the stocks that rose and fell most today."""
