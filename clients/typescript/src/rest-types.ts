@@ -479,19 +479,19 @@ export type Price = {
   type: "stock" | "crypto" | "doviz";
   name: string;
   unit: string;
-  price?: number | null;
+  price: number | null;
   currency: string;
-  date?: string | null;
-  dateAsked?: string | null;
-  timestamp?: string | null;
+  date: string | null;
+  dateAsked: string | null;
+  timestamp: string | null;
   status: "live" | "delayed" | "stale" | "close";
-  delaySeconds?: number | null;
-  quotedPrice?: number | null;
+  delaySeconds: number | null;
+  quotedPrice: number | null;
   quotedCurrency: string;
-  rates?: RateShown[];
+  rates: RateShown[];
   provider: string;
   adjusted: "splits";
-  problem?: string | null;
+  problem: string | null;
 };
 
 export type PriceHistory = {

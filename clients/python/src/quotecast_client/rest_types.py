@@ -1197,8 +1197,8 @@ class PortfolioValue(TypedDict):
     missing: list[Missing]
 
 
-class _Price(TypedDict):
-    """Fields that each Price has."""
+class Price(TypedDict):
+    """Schema Price."""
 
     #: Symbol of the instrument or company
     symbol: str
@@ -1208,35 +1208,30 @@ class _Price(TypedDict):
     name: str
     #: Unit that the price is for
     unit: str
-    #: Currency of the price: a code of ISO 4217, or a coin
-    currency: str
-    #: `close`: of a past day; `stale`: a feed behind the price is silent
-    status: Literal["live", "delayed", "stale", "close"]
-    #: Currency of the quote, before the conversion
-    quotedCurrency: str
-    #: Name of the provider of the price; `simulator` for invented prices
-    provider: str
-    #: Corporate actions for which the closes are adjusted
-    adjusted: Literal["splits"]
-
-
-class Price(_Price, total=False):
-    """Schema Price."""
-
     #: Price of one `unit` in `currency`; null if unknown
     price: Optional[float]
+    #: Currency of the price: a code of ISO 4217, or a coin
+    currency: str
     #: Day of the price at its venue: YYYY-MM-DD; null without a price
     date: Optional[str]
     #: Day of the request: YYYY-MM-DD; null for prices of now
     dateAsked: Optional[str]
     #: Time of the quote: ISO 8601 in UTC; null for closes
     timestamp: Optional[str]
+    #: `close`: of a past day; `stale`: a feed behind the price is silent
+    status: Literal["live", "delayed", "stale", "close"]
     #: Seconds by which the provider delays its prices, 0 for real time; null for closes
     delaySeconds: Optional[float]
     #: Price in the currency of the quote; null if unknown
     quotedPrice: Optional[float]
+    #: Currency of the quote, before the conversion
+    quotedCurrency: str
     #: Rates that converted the price, in their order; empty without a conversion
     rates: list[RateShown]
+    #: Name of the provider of the price; `simulator` for invented prices
+    provider: str
+    #: Corporate actions for which the closes are adjusted
+    adjusted: Literal["splits"]
     #: Why the price is not known; null if it is
     problem: Optional[str]
 

@@ -245,7 +245,8 @@ _SCHEMES: Final[dict[str, SecurityScheme | Reference]] = {
         type="http", scheme="bearer", bearer_format="API key", description="An API key in `Authorization`."
     ),
 }
-_QUOTE_SCHEMAS: Final = [feed.spec.quote.__name__ for feed in Feed]
+#: Schemas whose defaults are for the code that builds them: answers have every field.
+_WHOLE_SCHEMAS: Final = [*(feed.spec.quote.__name__ for feed in Feed), "Price", "PriceHistory"]
 
 _NOT_MODIFIED: Final = ResponseSpec(data_container=None, description="The client's copy is current")
 ID: Final = "1f0c9b3aa2d84e57"
@@ -273,8 +274,7 @@ def openapi_document(
     document = without_modules(app.openapi_schema.to_schema())
     _, schemas = msgspec.json.schema_components(bodies, ref_template="#/components/schemas/{name}")
     document["components"]["schemas"] |= schemas
-    for name in _QUOTE_SCHEMAS:
-        # Defaults are for code that builds quotes: an answer has every field.
+    for name in document["components"]["schemas"].keys() & _WHOLE_SCHEMAS:
         schema = document["components"]["schemas"][name]
         schema["required"] = list(schema["properties"])
     complete_fields(document, schemas)

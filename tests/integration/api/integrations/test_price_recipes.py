@@ -1,8 +1,8 @@
 """The recipes of docs/prices.md: each tool's request and its reading of the answer.
 
 How a tool asks and reads is in its public source: Ghostfolio's manual service, the generic JSON feed of
-Portfolio Performance, Home Assistant's REST sensor and beancount's grammar. That of Wealthfolio is on the page of
-its custom providers.
+Portfolio Performance, Home Assistant's REST sensor and beancount's grammar. Wealthfolio says it in the
+guide to its custom providers.
 """
 
 import csv
