@@ -50,6 +50,7 @@ def everything() -> Services:
         # The provider of the mirrors' quotes.
         history={feed: dict.fromkeys(["test"], each["simulator"]) for feed, each in offered.items() if each},
         financials=composition.financials_provider(Settings(), no_budget),
+        actions=composition.actions_providers(Settings(), no_budget),
     )
 
 

@@ -100,6 +100,21 @@ export type ConvertedShown = {
   rates: RateShown[];
 };
 
+export type CorporateAction = {
+  id: string;
+  type: "split" | "stock_dividend" | "cash_dividend" | "rename" | "merger";
+  symbol: string;
+  exDate: string;
+  recordDate: string | null;
+  payableDate: string | null;
+  oldShares: number | null;
+  newShares: number | null;
+  amount: number | null;
+  currency: string | null;
+  newSymbol: string | null;
+  provider: string;
+};
+
 export type CryptoQuote = {
   provider: string;
   exchange: string;
@@ -490,7 +505,7 @@ export type Price = {
   quotedCurrency: string;
   rates: RateShown[];
   provider: string;
-  adjusted: "splits";
+  adjusted: "raw" | "splits" | "all";
   problem: string | null;
 };
 
@@ -503,7 +518,7 @@ export type PriceHistory = {
   quotedCurrency: string;
   path: PathStep[];
   provider: string;
-  adjusted: "splits";
+  adjusted: "raw" | "splits" | "all";
   prices: DayPrice[];
 };
 
@@ -890,8 +905,9 @@ export interface Operations {
   "GET /api/market/quotes": { answer: Record<string, StockQuote>; query?: { symbols?: string; limit?: number; after?: string; at?: string; format?: "json" | "csv"; }; };
   "GET /api/market/quotes/{symbol}": { answer: StockQuote; path: { symbol: string; }; query?: { format?: "json" | "csv"; }; };
   "GET /api/market/bars": { answer: Record<string, Bar[]>; query: { symbols: string; range?: "1D" | "5D" | "1M" | "3M" | "6M" | "YTD" | "1Y" | "5Y"; interval?: "1m" | "5m" | "15m" | "1h" | "4h" | "D" | "W" | "M"; timeframe?: "1m" | "5m" | "15m" | "1h" | "4h" | "D" | "W" | "M"; start?: string; end?: string; limit?: number; order?: "asc" | "desc"; page?: string; source?: "own"; format?: "json" | "csv"; }; };
-  "GET /api/market/bars/{symbol}": { answer: Bar[]; path: { symbol: string; }; query?: { range?: "1D" | "5D" | "1M" | "3M" | "6M" | "YTD" | "1Y" | "5Y"; interval?: "1m" | "5m" | "15m" | "1h" | "4h" | "D" | "W" | "M"; timeframe?: "1m" | "5m" | "15m" | "1h" | "4h" | "D" | "W" | "M"; start?: string; end?: string; limit?: number; order?: "asc" | "desc"; page?: string; source?: "own"; session?: "regular" | "extended"; format?: "json" | "csv"; }; };
+  "GET /api/market/bars/{symbol}": { answer: Bar[]; path: { symbol: string; }; query?: { range?: "1D" | "5D" | "1M" | "3M" | "6M" | "YTD" | "1Y" | "5Y"; interval?: "1m" | "5m" | "15m" | "1h" | "4h" | "D" | "W" | "M"; timeframe?: "1m" | "5m" | "15m" | "1h" | "4h" | "D" | "W" | "M"; start?: string; end?: string; limit?: number; order?: "asc" | "desc"; page?: string; source?: "own"; session?: "regular" | "extended"; adjustment?: "raw" | "splits" | "all"; format?: "json" | "csv"; }; };
   "GET /api/market/sparklines": { answer: Record<string, Sparkline>; query: { symbols: string; }; };
+  "GET /api/market/actions": { answer: CorporateAction[]; query: { symbols: string; start?: string; end?: string; format?: "json" | "csv"; }; };
   "GET /api/market/heatmap": { answer: Heatmap; };
   "GET /api/market/movers": { answer: Movers; query?: { format?: "json" | "csv"; }; };
   "GET /api/market/news": { answer: Article[]; query?: { symbols?: string; limit?: number; }; };
@@ -918,9 +934,9 @@ export interface Operations {
   "GET /api/financials/company/{symbol}/eps-estimates": { answer: EstimatesOfEpsEstimate; path: { symbol: string; }; };
   "GET /api/financials/company/{symbol}/earnings-quality": { answer: EarningsQuality; path: { symbol: string; }; };
   "GET /api/search": { answer: SearchResult[]; query: { q: string; limit?: number; }; };
-  "GET /api/prices": { answer: Record<string, Price>; query: { symbols: string; currency?: string; date?: string; type?: "stock" | "crypto" | "doviz"; unit?: "ounce" | "gram" | "kilogram"; fineness?: string; adjusted?: "splits"; format?: "json" | "csv" | "beancount" | "ledger"; }; };
-  "GET /api/prices/{symbol}": { answer: Price; path: { symbol: string; }; query?: { currency?: string; date?: string; type?: "stock" | "crypto" | "doviz"; unit?: "ounce" | "gram" | "kilogram"; fineness?: string; adjusted?: "splits"; format?: "json" | "csv" | "beancount" | "ledger"; }; };
-  "GET /api/prices/{symbol}/history": { answer: PriceHistory; path: { symbol: string; }; query?: { currency?: string; start?: string; end?: string; type?: "stock" | "crypto" | "doviz"; unit?: "ounce" | "gram" | "kilogram"; fineness?: string; adjusted?: "splits"; format?: "json" | "csv" | "beancount" | "ledger"; }; };
+  "GET /api/prices": { answer: Record<string, Price>; query: { symbols: string; currency?: string; date?: string; type?: "stock" | "crypto" | "doviz"; unit?: "ounce" | "gram" | "kilogram"; fineness?: string; adjusted?: "raw" | "splits" | "all"; format?: "json" | "csv" | "beancount" | "ledger"; }; };
+  "GET /api/prices/{symbol}": { answer: Price; path: { symbol: string; }; query?: { currency?: string; date?: string; type?: "stock" | "crypto" | "doviz"; unit?: "ounce" | "gram" | "kilogram"; fineness?: string; adjusted?: "raw" | "splits" | "all"; format?: "json" | "csv" | "beancount" | "ledger"; }; };
+  "GET /api/prices/{symbol}/history": { answer: PriceHistory; path: { symbol: string; }; query?: { currency?: string; start?: string; end?: string; type?: "stock" | "crypto" | "doviz"; unit?: "ounce" | "gram" | "kilogram"; fineness?: string; adjusted?: "raw" | "splits" | "all"; format?: "json" | "csv" | "beancount" | "ledger"; }; };
   "GET /api/rates": { answer: ConversionRate; query: { from: string; to: string; date?: string; }; };
   "GET /widgets.json": { answer: Record<string, unknown>; };
   "GET /apps.json": { answer: (Record<string, unknown>)[]; };

@@ -6,6 +6,7 @@ from typing import Protocol, runtime_checkable
 
 from msgspec import Struct
 
+from quotecast.market.actions import CorporateAction
 from quotecast.market.assets import Asset
 from quotecast.market.bars import Bar, Interval
 from quotecast.market.feeds import Feed
@@ -168,6 +169,19 @@ class FinancialsProvider(Protocol):
 
     async def earnings_calendar(self, first: date, last: date) -> EarningsCalendar:
         """Returns reports due from `first` to `last`, both included, by date, and the days that it covers."""
+        ...
+
+
+class ActionsProvider(Protocol):
+    """Corporate actions of stocks."""
+
+    name: str
+
+    async def actions(self, symbol: str, first: date, last: date) -> Sequence[CorporateAction]:
+        """Returns the actions with ex-days from `first` to `last`, ascending.
+
+        An unknown symbol has none. Raises NotOffered or UpstreamError.
+        """
         ...
 
 

@@ -9,6 +9,7 @@ from quotecast.environment import DEMAND
 from quotecast.market.calendars import Exchange
 from quotecast.market.feeds import Feed
 from quotecast.providers.base import (
+    ActionsProvider,
     Admission,
     AssetsProvider,
     FinancialsProvider,
@@ -68,6 +69,7 @@ class Offer(Struct, frozen=True, kw_only=True):
     news: Callable[[Any, Budgets], NewsProvider] | None = None
     assets: Callable[[Any, Budgets], AssetsProvider] | None = None
     financials: Callable[[Any, Budgets], FinancialsProvider] | None = None
+    actions: Callable[[Any, Budgets], ActionsProvider] | None = None
     #: Returns the admission of calls about a company that no list names.
     unlisted: Callable[[Any, Budgets], Admission] | None = None
 

@@ -132,6 +132,7 @@ def services(mirrors: dict[Feed, Mirror], **other: Any) -> Services:
         "shares": {},
         "floors": Floors(),
         "financials": None,
+        "actions": (),
         "history": {},
         "past_reads": lambda _upstream: unlimited,
         "stored_bars": NothingStored(),

@@ -246,6 +246,35 @@ class ConvertedShown(TypedDict):
     rates: list[RateShown]
 
 
+class CorporateAction(TypedDict):
+    """Schema CorporateAction."""
+
+    #: Id of the action at its provider
+    id: str
+    #: Kind of the action
+    type: Literal["split", "stock_dividend", "cash_dividend", "rename", "merger"]
+    #: Ticker of the stock before the action
+    symbol: str
+    #: First day of the prices after the action: YYYY-MM-DD
+    exDate: str
+    #: Day whose holders the action is for: YYYY-MM-DD; null if unknown
+    recordDate: Optional[str]
+    #: Day on which shares or money are paid: YYYY-MM-DD; null if unknown
+    payableDate: Optional[str]
+    #: Shares before the action, for `newShares` after it; null for dividends in cash and renames
+    oldShares: Optional[float]
+    #: Shares after the action, for `oldShares` before it; null for dividends in cash and renames
+    newShares: Optional[float]
+    #: Dividend of one share, in `currency`; null for other actions
+    amount: Optional[float]
+    #: ISO 4217 code of the dividend; null for other actions
+    currency: Optional[str]
+    #: Ticker after a rename or a merger in shares; otherwise null
+    newSymbol: Optional[str]
+    #: Name of the provider of the action
+    provider: str
+
+
 class Credentials(TypedDict):
     """The body of a login."""
 
@@ -1231,7 +1260,7 @@ class Price(TypedDict):
     #: Name of the provider of the price; `simulator` for invented prices
     provider: str
     #: Corporate actions for which the closes are adjusted
-    adjusted: Literal["splits"]
+    adjusted: Literal["raw", "splits", "all"]
     #: Why the price is not known; null if it is
     problem: Optional[str]
 
@@ -1256,7 +1285,7 @@ class PriceHistory(TypedDict):
     #: Name of the provider of the price; `simulator` for invented prices
     provider: str
     #: Corporate actions for which the closes are adjusted
-    adjusted: Literal["splits"]
+    adjusted: Literal["raw", "splits", "all"]
     #: Prices by day, the oldest first
     prices: list[DayPrice]
 

@@ -23,7 +23,7 @@ from quotecast.feed.documents import Copy, Documents
 from quotecast.feed.mirror import FeedState, Mirror
 from quotecast.market.feeds import Feed
 from quotecast.market.movers import Floors
-from quotecast.providers.base import Admission, FinancialsProvider, HistoryProvider
+from quotecast.providers.base import ActionsProvider, Admission, FinancialsProvider, HistoryProvider
 from quotecast.users.passwords import Passwords
 from quotecast.users.tokens import Tokens
 
@@ -95,7 +95,9 @@ class Services(MarketServices, frozen=True, kw_only=True):
 
     #: The provider of company data; None when the operator switched it off.
     financials: FinancialsProvider | None
-    #: Admits a request to that provider about a company that is not listed.
+    #: Providers of corporate actions, the preferred one first.
+    actions: Sequence[ActionsProvider]
+    #: Admits a request to the provider of company data about a company that is not listed.
     unlisted: Admission
     #: Providers of bars by feed, then by the name of the provider whose quotes complete the last bar.
     history: Mapping[Feed, Mapping[str, HistoryProvider]]

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from quotecast.api.bars.market import Market, market_of
 from quotecast.api.bars.reading import WITHOUT_BARS
 from quotecast.api.market.services import Services
+from quotecast.api.prices.actions import Adjusted, adjustment_of
 from quotecast.api.prices.closes import (
     Closes,
     Name,
@@ -20,9 +21,10 @@ from quotecast.api.prices.closes import (
     today_of,
 )
 from quotecast.api.prices.instruments import Instrument
-from quotecast.api.prices.prices import Adjusted, Price, prices_now, provider_of, rates_for
+from quotecast.api.prices.prices import Price, prices_now, provider_of, rates_for
 from quotecast.api.prices.rates import convert, rate_finder, rate_market, rate_shown
-from quotecast.errors import InvalidValue, NoData, QuotecastError
+from quotecast.errors import InvalidValue, NoData, NotOffered, ProviderMissing, QuotecastError, UpstreamError
+from quotecast.market.actions import Adjustment, adjust
 from quotecast.market.conversion import Rate, factor, round_amount
 from quotecast.market.feeds import Kind
 from quotecast.market.worth_history import CARRIED
@@ -65,62 +67,75 @@ class PriceHistory(Struct, frozen=True, kw_only=True, rename="camel"):
     prices: list[DayPrice]
 
 
+class Wanted(Struct, frozen=True):
+    """The days and the currency of prices, and what they are adjusted for."""
+
+    currency: str | None
+    first: date
+    last: date
+    adjusted: Adjusted
+
+
 class _Series(Struct, frozen=True):
     """An instrument with its closes, and the rates that convert them with theirs."""
 
     instrument: Instrument
     closes: Closes
     rates: Sequence[tuple[Rate, Closes]]
+    adjustment: Adjustment = Adjustment()
 
     def on(self, day: date) -> tuple[float, Sequence[Rate] | None]:
         """Returns the quoted price of a day that has a close, and the rates; None if one is missing."""
         rates = [_rate_on(rate, closes, day) for rate, closes in self.rates]
         known = [rate for rate in rates if rate is not None]
-        quoted = self.instrument.price_at(self.closes[day])
+        quoted = self.instrument.price_at(adjust(self.closes[day], self.adjustment.factor(day)))
         return quoted, known if len(known) == len(rates) else None
 
 
 async def prices_on(
-    services: Services, instruments: Sequence[Instrument], currency: str | None, day: date
+    services: Services, instruments: Sequence[Instrument], wanted: Wanted
 ) -> list[Price | QuotecastError]:
-    """Returns the price of each instrument on a day, or else on its last trading day before; or why not.
+    """Returns each instrument's price on the last day, or else on its last trading day before; or why not.
 
     The price of today is the current one.
     """
-    found: list[Price | QuotecastError] = [*prices_now(services, instruments, currency)]
+    day = wanted.last
+    found: list[Price | QuotecastError] = [*prices_now(services, instruments, wanted.currency)]
     markets = [market_of(services, each.feed, each.quote.key) for each in instruments]
     past = [place for place, market in enumerate(markets) if day < today_of(market)]
-    series = await _read(services, [instruments[place] for place in past], currency, day - CARRIED, day)
+    series = await _read(services, [instruments[place] for place in past], wanted)
     for place, each in zip(past, series, strict=True):
         price = found[place]
         if isinstance(price, Price) and isinstance(each, _Series):
             found[place] = await _price_on(services, price, each, markets[place], day)
         elif isinstance(each, QuotecastError):
             found[place] = each
-    return [replace(each, day_asked=day) if isinstance(each, Price) else each for each in found]
+    return [
+        replace(each, day_asked=day, adjusted=wanted.adjusted) if isinstance(each, Price) else each
+        for each in found
+    ]
 
 
-async def price_history(
-    services: Services, instrument: Instrument, currency: str | None, first: date, last: date
-) -> PriceHistory:
-    """Returns the prices from `first` to `last`.
+async def price_history(services: Services, instrument: Instrument, wanted: Wanted) -> PriceHistory:
+    """Returns the prices of the days.
 
     Raises InvalidValue for a currency without a rate, PastOutOfPlan, and the upstream's error.
     """
-    (series,) = await _read(services, [instrument], currency, first - CARRIED, last)
+    (series,) = await _read(services, [instrument], wanted)
     if isinstance(series, QuotecastError):
         raise series
     # In a thread: 5,000 days with two rates take a tenth of a second.
-    days = await asyncio.to_thread(lambda: [*_day_prices(series, first)])
+    days = await asyncio.to_thread(lambda: [*_day_prices(series, wanted.first, wanted.last)])
     return PriceHistory(
         symbol=instrument.symbol,
         type=instrument.feed.spec.kind,
         name=instrument.quote.name,
         unit=instrument.unit,
-        currency=currency or instrument.currency,
+        currency=wanted.currency or instrument.currency,
         quoted_currency=instrument.currency,
         path=[_step(rate) for rate, _ in series.rates],
         provider=provider_of(services, instrument),
+        adjusted=wanted.adjusted,
         prices=days,
     )
 
@@ -179,9 +194,9 @@ async def _no_close(services: Services, market: Market, day: date) -> InvalidVal
     )
 
 
-def _day_prices(series: _Series, first: date) -> Iterator[DayPrice]:
+def _day_prices(series: _Series, first: date, last: date) -> Iterator[DayPrice]:
     for day in series.closes:
-        if day < first:
+        if not first <= day <= last:
             continue
         quoted, rates = series.on(day)
         yield DayPrice(
@@ -204,7 +219,7 @@ def _step(rate: Rate) -> PathStep:
 
 
 async def _read(
-    services: Services, instruments: Sequence[Instrument], currency: str | None, first: date, last: date
+    services: Services, instruments: Sequence[Instrument], wanted: Wanted
 ) -> list[_Series | QuotecastError]:
     """Returns the closes of each instrument and of its rates, or why there are none."""
     find = rate_finder(services.mirrors, services.only)
@@ -213,18 +228,36 @@ async def _read(
     for instrument in instruments:
         try:
             market = market_of(services, instrument.feed, instrument.quote.key)
-            chain = rates_for(find, instrument.currency, currency)
+            chain = rates_for(find, instrument.currency, wanted.currency)
             rates = [(rate, rate_market(services, rate)) for rate in chain]
         except (*WITHOUT_BARS, NoData, InvalidValue) as error:
             needed.append(error)
             continue
         needed.append((market, rates))
         markets |= {name_of(each): each for each in (market, *(each for _, each in rates))}
-    closes = await read_closes(services, markets, first, last)
-    return [
-        each if isinstance(each, QuotecastError) else _series(instrument, *each, closes)
-        for instrument, each in zip(instruments, needed, strict=True)
-    ]
+    last = wanted.last
+    if wanted.adjusted == "all":
+        # Later dividends change the price: they need the closes before them.
+        last = max(map(today_of, markets.values()), default=last)
+    # A weekend has the close or the rate of the days before.
+    closes = await read_closes(services, markets, wanted.first - CARRIED, last)
+    found: list[_Series | QuotecastError] = []
+    for instrument, each in zip(instruments, needed, strict=True):
+        series = each if isinstance(each, QuotecastError) else _series(instrument, *each, closes)
+        if isinstance(series, _Series) and not isinstance(each, QuotecastError):
+            series = await _adjusted(services, each[0], series, wanted.adjusted)
+        found.append(series)
+    return found
+
+
+async def _adjusted(
+    services: Services, market: Market, series: _Series, adjusted: Adjusted
+) -> _Series | QuotecastError:
+    try:
+        adjustment = await adjustment_of(services, market, series.closes, adjusted)
+    except (ProviderMissing, NotOffered, UpstreamError) as error:
+        return error
+    return replace(series, adjustment=adjustment)
 
 
 def _series(

@@ -7,6 +7,7 @@ from typing import Literal
 from msgspec import Struct, field
 
 from quotecast.api.market.services import MarketServices
+from quotecast.api.prices.actions import Adjusted
 from quotecast.api.prices.instruments import Instrument
 from quotecast.api.prices.rates import (
     RATE_FEEDS,
@@ -24,7 +25,6 @@ from quotecast.market.quotes import StockQuote
 
 #: How the price came about: from the quote of now, or from the close of a day.
 Status = Literal["live", "delayed", "stale", "close"]
-Adjusted = Literal["splits"]
 
 
 class Price(Struct, frozen=True, kw_only=True, rename="camel"):

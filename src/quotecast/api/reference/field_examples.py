@@ -17,8 +17,11 @@ _EXAMPLES: Final[Mapping[str, Any]] = {
     "Scope.addresses": ["203.0.113.0/24"],
     "SymbolInfo.delay": 900,
     "UnknownQuote.v": {},
+    "CorporateAction.amount": 0.27,
+    "CorporateAction.currency": "USD",
     "dateAsked": "2026-04-01",
     "homeSymbol": "BABA",
+    "newSymbol": "META",
     "note": "Take profit",
     "since": "2026-11-02",
 }

@@ -199,6 +199,7 @@ QuotesReading: Final = reading(_STATE, "X-Next-After")
 BatchReading: Final = reading(_STATE, *_MISSING)
 BatchQuotesReading: Final = reading(_STATE, "X-Next-After", *_MISSING)
 CachedReading: Final = reading(*_CACHE)
+ActionsReading: Final = reading(*_CACHE, *_MISSING)
 BarsReading: Final = reading(*_BARS, "X-Tick-Size")
 StockBarsReading: Final = reading(*_BARS, "X-Tick-Size", "X-Session")
 HistoryReading: Final = reading(*_CACHE, _STATE, "X-Source", "X-Tick-Size")
@@ -246,7 +247,12 @@ _SCHEMES: Final[dict[str, SecurityScheme | Reference]] = {
     ),
 }
 #: Schemas whose defaults are for the code that builds them: answers have every field.
-_WHOLE_SCHEMAS: Final = [*(feed.spec.quote.__name__ for feed in Feed), "Price", "PriceHistory"]
+_WHOLE_SCHEMAS: Final = [
+    *(feed.spec.quote.__name__ for feed in Feed),
+    "Price",
+    "PriceHistory",
+    "CorporateAction",
+]
 
 _NOT_MODIFIED: Final = ResponseSpec(data_container=None, description="The client's copy is current")
 ID: Final = "1f0c9b3aa2d84e57"

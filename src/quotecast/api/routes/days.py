@@ -14,9 +14,11 @@ _DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _FIRST_DAYLIGHT: Final = timedelta(hours=14)
 
 
-def day_parameter(name: str, description: str) -> QueryParameter:
+def day_parameter(name: str, description: str, example: str) -> QueryParameter:
     """Returns the parameter of an optional day, for `str | None`."""
-    return QueryParameter(name=name, description=description, schema_extra={"format": "date"})
+    return QueryParameter(
+        name=name, description=description, schema_extra={"format": "date", "examples": [example]}
+    )
 
 
 def day_of(field: str, text: str) -> date:

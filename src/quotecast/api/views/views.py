@@ -99,5 +99,6 @@ class Views:
             view,
             history={feed: providers for feed, providers in view.history.items() if feed in feeds},
             financials=view.financials if has_stocks else None,
+            actions=view.actions if has_stocks else (),
             sparklines={},
         )

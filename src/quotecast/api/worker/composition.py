@@ -51,7 +51,13 @@ from quotecast.limits.window import Window
 from quotecast.market import reference
 from quotecast.market.feeds import Feed
 from quotecast.market.movers import Floors
-from quotecast.providers.base import Admission, FinancialsProvider, HistoryProvider, unlimited
+from quotecast.providers.base import (
+    ActionsProvider,
+    Admission,
+    FinancialsProvider,
+    HistoryProvider,
+    unlimited,
+)
 from quotecast.providers.offer import FINANCIALS, Budgets, ExchangeNow
 from quotecast.providers.offers import NONE, offer_of
 from quotecast.settings.model import Settings, history_folder
@@ -105,6 +111,7 @@ async def open_services(
             searches=Searches(mirrors, documents),
             history=history_providers(settings, budgets, lambda: exchange_of(mirrors[Feed.STOCKS].info)),
             financials=financials_provider(settings, budgets),
+            actions=actions_providers(settings, budgets),
             unlisted=unlisted_admission(settings, budgets),
             past_reads=lambda upstream: budget(window.check, f"{upstream}'s past bars", PAST_READS),
             stored_bars=StoredBars(accounts.database),
@@ -335,6 +342,13 @@ def financials_provider(settings: Settings, budgets: Budgets) -> FinancialsProvi
         if make := offer_of(name).financials:
             return make(settings.own[name], budgets)
     return None
+
+
+def actions_providers(settings: Settings, budgets: Budgets) -> list[ActionsProvider]:
+    """Returns the providers of corporate actions: that of the stocks first, then that of company data."""
+    names = dict.fromkeys([*settings.providers_of(Feed.STOCKS), *settings.providers_of(FINANCIALS)])
+    offers = [(name, make) for name in names if (make := offer_of(name).actions)]
+    return [make(settings.own[name], budgets) for name, make in offers]
 
 
 def unlisted_admission(settings: Settings, budgets: Budgets) -> Admission:

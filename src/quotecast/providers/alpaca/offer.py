@@ -11,6 +11,7 @@ from quotecast.market import reference
 from quotecast.market.feeds import Feed
 from quotecast.providers.alpaca.assets import AlpacaAssets
 from quotecast.providers.alpaca.client import AlpacaProvider
+from quotecast.providers.alpaca.corporate_actions import AlpacaActions
 from quotecast.providers.alpaca.history import AlpacaHistory
 from quotecast.providers.alpaca.news import AlpacaNews
 from quotecast.providers.alpaca.rest import AlpacaRest
@@ -89,6 +90,10 @@ def _news(settings: AlpacaSettings, budgets: Budgets) -> AlpacaNews:
     return AlpacaNews(settings.url, settings.key, settings.secret, admitted=_data_calls(settings, budgets))
 
 
+def _actions(settings: AlpacaSettings, budgets: Budgets) -> AlpacaActions:
+    return AlpacaActions(settings.url, settings.key, settings.secret, admitted=_data_calls(settings, budgets))
+
+
 def _assets(settings: AlpacaSettings, budgets: Budgets) -> AlpacaAssets:
     return AlpacaAssets(
         settings.trading_url,
@@ -119,6 +124,7 @@ OFFER: Final = Offer(
     history={Feed.STOCKS: _history},
     news=_news,
     assets=_assets,
+    actions=_actions,
 )
 
 

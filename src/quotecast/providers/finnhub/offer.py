@@ -6,6 +6,7 @@ from msgspec import Meta, Struct
 
 from quotecast.providers.base import Admission
 from quotecast.providers.finnhub.client import FinnhubFinancials
+from quotecast.providers.finnhub.corporate_actions import FinnhubActions
 from quotecast.providers.offer import Budgets, HttpUrl, Offer
 
 #: One in so many calls of a plan may be about a company that no list names.
@@ -26,11 +27,20 @@ def _financials(settings: FinnhubSettings, budgets: Budgets) -> FinnhubFinancial
     return FinnhubFinancials(settings.url, settings.key, admitted=budgets("finnhub", settings.calls))
 
 
+def _actions(settings: FinnhubSettings, budgets: Budgets) -> FinnhubActions:
+    return FinnhubActions(settings.url, settings.key, admitted=budgets("finnhub", settings.calls))
+
+
 def _unlisted(settings: FinnhubSettings, budgets: Budgets) -> Admission:
     """Returns the admission to a share of the plan; invented symbols cannot use up the rest."""
     return budgets("finnhub unlisted", max(1, settings.calls // UNLISTED_SHARE))
 
 
 OFFER: Final = Offer(
-    settings=FinnhubSettings, keys=("key",), live=True, financials=_financials, unlisted=_unlisted
+    settings=FinnhubSettings,
+    keys=("key",),
+    live=True,
+    financials=_financials,
+    unlisted=_unlisted,
+    actions=_actions,
 )

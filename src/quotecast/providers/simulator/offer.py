@@ -12,6 +12,7 @@ from quotecast.errors import SettingsError
 from quotecast.market.feeds import Feed
 from quotecast.providers.offer import Budgets, ExchangeNow, Offer
 from quotecast.providers.simulator.client import SimulatorProvider
+from quotecast.simulation.market.actions import SimulatorActions
 from quotecast.simulation.market.assets import SimulatorAssets
 from quotecast.simulation.market.bars import SimulatorHistory
 from quotecast.simulation.market.financials import SimulatorFinancials
@@ -116,6 +117,10 @@ def _assets(settings: SimulatorSettings, _budgets: Budgets) -> SimulatorAssets:
     return SimulatorAssets(_schedule(settings), _market_clock(settings.speed), stocks=settings.stocks)
 
 
+def _actions(settings: SimulatorSettings, _budgets: Budgets) -> SimulatorActions:
+    return SimulatorActions(settings.seed, _schedule(settings), _market_clock(settings.speed))
+
+
 def _financials(settings: SimulatorSettings, _budgets: Budgets) -> SimulatorFinancials:
     schedule = _schedule(settings)
     return SimulatorFinancials(
@@ -132,4 +137,5 @@ OFFER: Final = Offer(
     news=_news,
     assets=_assets,
     financials=_financials,
+    actions=_actions,
 )

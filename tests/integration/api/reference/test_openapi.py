@@ -47,6 +47,7 @@ PATHS = {
 }
 #: What the service has beyond its specification.
 ADDED = {
+    "/api/market/actions": "market",
     "/api/market/bars": "market",
     "/api/market/sparklines": "market",
     "/api/crypto/bars": "crypto",

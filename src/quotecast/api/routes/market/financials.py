@@ -54,8 +54,10 @@ _ERRORS: Final = {
 }
 
 
-From = Annotated[str | None, day_parameter("from", "First day; today in New York by default")]
-To = Annotated[str | None, day_parameter("to", f"Last day; {DEFAULT_DAYS} days after the first by default")]
+From = Annotated[str | None, day_parameter("from", "First day; today in New York by default", "2026-11-23")]
+To = Annotated[
+    str | None, day_parameter("to", f"Last day; {DEFAULT_DAYS} days after the first by default", "2026-11-27")
+]
 
 
 @get(

@@ -67,6 +67,7 @@ from quotecast.api.reference.openapi import (
     StockBarsReading,
     answered,
 )
+from quotecast.api.routes.market.actions import BarAdjustment, actions, adjusted_bars
 from quotecast.api.routes.market.assets import assets
 from quotecast.api.routes.market.news import news
 from quotecast.api.routes.market.overviews import heatmap, movers
@@ -174,6 +175,7 @@ async def bars(
     page: PageToken = None,
     source: Source = None,
     session: Session = None,
+    adjustment: BarAdjustment = "splits",
     form: Format = "json",
 ) -> Answer:
     """`1D` is the latest session and `5D` the last five; longer ranges begin with a session.
@@ -188,10 +190,15 @@ async def bars(
 
     `session=extended` adds the hours from 4:00 to 9:30 and from 16:00 to 20:00 to bars of at most 15 minutes,
     if the upstream has them: `X-Session` says so.
+
+    Bars are adjusted for splits; `adjustment` asks for others, by the stock's corporate actions.
     """
     paging = Paging(start, end, limit, order, page, source)
     query = StockQuery.of(span, one_length(interval, timeframe), paging, session)
-    answer = await stock_bars(services, symbol_of_path(symbol), query)
+    ticker = symbol_of_path(symbol)
+    answer = await stock_bars(services, ticker, query)
+    if adjustment != "splits":
+        answer = await adjusted_bars(services, ticker, query, answer, adjustment)
     return await formatted_apart(answer, form, BARS)
 
 
@@ -282,7 +289,7 @@ FEED_HANDLERS: Final = [quotes, quote, heatmap, movers, news, assets, status]
 
 ROUTER: Final = Router(
     "/api/market",
-    route_handlers=[quotes, quote, batch, bars, sparklines, heatmap, movers, news, assets, status],
+    route_handlers=[quotes, quote, batch, bars, sparklines, actions, heatmap, movers, news, assets, status],
     tags=["Market"],
     opt={
         "tag": "US stocks: quotes, bars, overviews, news, and the state of the feeds.",

@@ -19,16 +19,18 @@ from quotecast.api.limits.repeats import repeatable
 from quotecast.api.market.selection import AS_TEXT, MAX_SYMBOLS, missing_headers, selection_of
 from quotecast.api.market.services import Services, combined_state
 from quotecast.api.prices import journals
+from quotecast.api.prices.actions import Adjusted
 from quotecast.api.prices.history import (
     DayPrice,
     PathStep,
     PriceHistory,
+    Wanted,
     price_history,
     prices_on,
     rates_on,
 )
 from quotecast.api.prices.instruments import Instrument, Measure, Unit, find_instrument, fineness_of
-from quotecast.api.prices.prices import Adjusted, Price, prices_now, unpriced
+from quotecast.api.prices.prices import Price, prices_now, unpriced
 from quotecast.api.prices.rates import RATE_FEEDS, RateShown, currency_of, rate_shown
 from quotecast.api.reference.openapi import BatchReading, FeedReading, answered
 from quotecast.api.route_table import EVERY
@@ -87,12 +89,15 @@ Currency = Annotated[
 ]
 Day = Annotated[
     str | None,
-    day_parameter("date", "Day whose close to answer, or else the last close before it; today by default"),
+    day_parameter(
+        "date", "Day whose close to answer, or else the last close before it; today by default", "2026-03-31"
+    ),
 ]
 First = Annotated[
-    str | None, day_parameter("start", f"First day; {DEFAULT_DAYS} days before the last one by default")
+    str | None,
+    day_parameter("start", f"First day; {DEFAULT_DAYS} days before the last one by default", "2026-03-01"),
 ]
-Last = Annotated[str | None, day_parameter("end", "Last day; today by default")]
+Last = Annotated[str | None, day_parameter("end", "Last day; today by default", "2026-03-31")]
 Type = Annotated[
     Kind | None,
     QueryParameter(
@@ -109,7 +114,12 @@ Fineness = Annotated[
         description="Fine part of a metal: thousandths (`916`) or karats (`22k`); fine metal by default"
     ),
 ]
-Adjustment = Annotated[Adjusted, QueryParameter(description="Closes are adjusted for splits")]
+Adjustment = Annotated[
+    Adjusted,
+    QueryParameter(
+        description="Actions for which closes of stocks are adjusted; `all` are splits and dividends"
+    ),
+]
 
 
 class ConversionRate(
@@ -219,7 +229,6 @@ async def prices(
     symbols; `X-Missing-Count` counts them and `X-Missing-Symbols` names them. A price that is not known is
     null, and `problem` has the reason; if no price is known, the answer is an error.
     """
-    del adjusted  # all closes are adjusted for splits
     names = selection_of(symbols)
     if names == "all":
         raise InvalidValue("symbols", f"Name at most {MAX_SYMBOLS} symbols")
@@ -231,7 +240,7 @@ async def prices(
     found = {name: find_instrument(services, name, feeds, measure) for name in names}
     # Two spellings may name one instrument.
     known = {each.symbol: each for each in found.values() if each}
-    results = await _results(services, [*known.values()], code, asked)
+    results = await _results(services, [*known.values()], code, asked, adjusted)
     if results and not any(isinstance(each, Price) for each in results):
         raise next(each for each in results if isinstance(each, QuotecastError))
     body = {
@@ -265,11 +274,10 @@ async def price(
     form: Format = "json",
 ) -> Answer:
     """See the prices of several instruments; a price that is not known is an error."""
-    del adjusted
     asked = _asked_day(services, day)
     code = None if currency is None else currency_of(services, "currency", currency)
     instrument = _instrument(services, symbol, kind, Measure(unit, fineness_of(fineness)))
-    (found,) = await _results(services, [instrument], code, asked)
+    (found,) = await _results(services, [instrument], code, asked, adjusted)
     if isinstance(found, QuotecastError):
         raise found
     answer = _answer(services, encode_json(found), _feeds_behind([instrument], code), asked)
@@ -302,7 +310,6 @@ async def history(
 
     Days without a close are left out; the last price may be of a day in progress.
     """
-    del adjusted
     last = _asked_day(services, end, "end") or _now(services).date()
     first = last - timedelta(days=DEFAULT_DAYS) if start is None else _asked_day(services, start, "start")
     if first is None or first > last:
@@ -311,7 +318,7 @@ async def history(
         raise InvalidValue("start", f"Must be at most {MAX_DAYS - 1} days before end")
     code = None if currency is None else currency_of(services, "currency", currency)
     instrument = _instrument(services, symbol, kind, Measure(unit, fineness_of(fineness)))
-    found = await price_history(services, instrument, code, first, last)
+    found = await price_history(services, instrument, Wanted(code, first, last, adjusted))
     body = await asyncio.to_thread(encode_json, found)
     answer = _answer(services, body, _feeds_behind([instrument], code), last)
     return await asyncio.to_thread(_formatted, answer, form, _HISTORY_TABLE)
@@ -373,11 +380,16 @@ def _asked_day(services: Services, text: str | None, field: str = "date") -> dat
 
 
 async def _results(
-    services: Services, instruments: Sequence[Instrument], currency: str | None, day: date | None
+    services: Services,
+    instruments: Sequence[Instrument],
+    currency: str | None,
+    day: date | None,
+    adjusted: Adjusted,
 ) -> Sequence[Price | QuotecastError]:
     if day is None:
+        # No action is younger than the price of now.
         return [*prices_now(services, instruments, currency)]
-    return await prices_on(services, instruments, currency, day)
+    return await prices_on(services, instruments, Wanted(currency, day, day, adjusted))
 
 
 def _feeds_behind(instruments: Iterable[Instrument], currency: str | None) -> set[Feed]:

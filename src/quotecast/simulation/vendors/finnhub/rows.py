@@ -15,6 +15,7 @@ from quotecast.market.financials import EarningsEvent
 from quotecast.market.news import Article
 from quotecast.market.reference import Pair, Stock
 from quotecast.market.sessions import NEW_YORK
+from quotecast.simulation.market.actions import old_and_new
 from quotecast.simulation.vendors.http import Row
 from quotecast.simulation.vendors.market import Candle, Price, utc
 
@@ -85,7 +86,7 @@ def filing_row(event: EarningsEvent) -> Row:
 
 def split_row(symbol: str, moment: int, ratio: float) -> Row:
     """Returns a split that begins at a moment in Unix milliseconds."""
-    old, new = (1, ratio) if ratio >= 1 else (round(1 / ratio, 6), 1)
+    old, new = old_and_new(ratio)
     day = utc(moment).astimezone(NEW_YORK).date()
     return {"symbol": symbol, "date": f"{day}", "fromFactor": old, "toFactor": new}
 

@@ -293,7 +293,7 @@ async def test_no_digit_of_a_price_is_invented(client: httpx.AsyncClient) -> Non
         ("symbols=AAPL&date=1969-12-31", "date"),
         ("symbols=AAPL&date=20261113", "date"),
         ("symbols=AAPL&date=2026-02-30", "date"),
-        ("symbols=AAPL&adjusted=raw", "adjusted"),
+        ("symbols=AAPL&adjusted=yes", "adjusted"),
         ("symbols=AAPL&unit=stone", "unit"),
         ("symbols=AAPL&fineness=25k", "fineness"),
         ("symbols=AAPL&fineness=0", "fineness"),

@@ -1,0 +1,61 @@
+"""Corporate actions through the cache, and the adjustment of prices that follows from them."""
+
+from datetime import UTC, date, datetime, timedelta
+from typing import Final, Literal
+
+import msgspec
+
+from quotecast.api.bars.market import Market
+from quotecast.api.market.services import Services
+from quotecast.api.prices.closes import Closes, today_of
+from quotecast.cache.base import Cached, Policy
+from quotecast.errors import NotOffered, ProviderMissing
+from quotecast.market.actions import Adjustment, CorporateAction, with_dividends, without_splits
+from quotecast.market.codec import encode_json
+from quotecast.market.feeds import Feed
+
+#: For which actions prices are adjusted: none, splits (as bars are), or splits and dividends.
+Adjusted = Literal["raw", "splits", "all"]
+
+#: An hour: on the morning of a split all prices before it change.
+_POLICY: Final = Policy(fresh_seconds=3600)
+_VERSION: Final = 1
+EARLIEST: Final = date(1970, 1, 1)
+#: How far ahead actions are announced.
+ANNOUNCED: Final = timedelta(days=365)
+_NOTHING: Final = Adjustment()
+
+_decode: Final = msgspec.json.Decoder(list[CorporateAction]).decode
+
+
+async def read_actions(services: Services, symbol: str) -> tuple[Cached, list[CorporateAction]]:
+    """Returns all actions of a stock, ascending by ex-day, of the first provider whose plan has them.
+
+    Raises ProviderMissing, NotOffered or UpstreamError.
+    """
+    refusal: NotOffered | ProviderMissing = ProviderMissing("corporate actions")
+    for provider in services.actions:
+
+        async def fetch(provider=provider) -> bytes:  # type: ignore[no-untyped-def]  # noqa: ANN001
+            last = datetime.fromtimestamp(services.now(), UTC).date() + ANNOUNCED
+            return encode_json(await provider.actions(symbol, EARLIEST, last))
+
+        try:
+            cached = await services.cache.read(f"{provider.name}:actions{_VERSION}:{symbol}", _POLICY, fetch)
+        except NotOffered as error:
+            refusal = error
+        else:
+            return cached, _decode(cached.body)
+    raise refusal
+
+
+async def adjustment_of(services: Services, market: Market, closes: Closes, adjusted: Adjusted) -> Adjustment:
+    """Returns what split-adjusted prices of a market are multiplied by.
+
+    `closes` are split-adjusted, up to today; dividends need them. Raises as `read_actions` does.
+    """
+    if market.feed is not Feed.STOCKS or adjusted == "splits":
+        return _NOTHING
+    _, actions = await read_actions(services, market.symbol)
+    today = today_of(market)
+    return without_splits(actions, today) if adjusted == "raw" else with_dividends(actions, closes, today)

@@ -1,0 +1,93 @@
+"""Corporate actions of stocks, and the factors by which they change prices."""
+
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
+from decimal import Decimal
+from math import prod
+from typing import Final, Literal
+
+from msgspec import Struct, field
+
+from quotecast.market.conversion import round_amount
+
+ActionType = Literal["split", "stock_dividend", "cash_dividend", "rename", "merger"]
+ACTION_TYPES: Final[tuple[ActionType, ...]] = (
+    "split", "stock_dividend", "cash_dividend", "rename", "merger",
+)  # fmt: skip
+#: Actions after which a holder has more or fewer shares of the same stock.
+_SHARES: Final = frozenset({"split", "stock_dividend"})
+_ONE: Final = Decimal(1)
+
+
+class CorporateAction(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A corporate action; from the open of `ex_date` on, prices are those after it.
+
+    A holder of `old_shares` has `new_shares` afterwards: of the same stock after a split (fewer after a
+    reverse one) or a stock dividend, of `new_symbol` after a rename or a merger in shares. `amount` is the
+    dividend of one share in `currency`.
+    """
+
+    id: str
+    type: ActionType
+    symbol: str
+    ex_day: date = field(name="exDate")
+    record_day: date | None = field(default=None, name="recordDate")
+    payable_day: date | None = field(default=None, name="payableDate")
+    old_shares: float | None = None
+    new_shares: float | None = None
+    amount: float | None = None
+    currency: str | None = None
+    new_symbol: str | None = None
+    provider: str
+
+    @property
+    def ratio(self) -> Decimal:
+        """Shares after the action for one before it; 1 for actions that change no number of shares."""
+        if self.type not in _SHARES or not self.old_shares or not self.new_shares:
+            return _ONE
+        return Decimal(repr(self.new_shares)) / Decimal(repr(self.old_shares))
+
+
+class Adjustment(Struct, frozen=True):
+    """What prices are multiplied by: those before each day, by its factor."""
+
+    steps: Sequence[tuple[date, Decimal]] = ()
+
+    def factor(self, day: date) -> Decimal:
+        """Returns the factor of a price of a day: the product of all later steps."""
+        return prod((factor for ex_day, factor in self.steps if ex_day > day), start=_ONE)
+
+
+def adjust(price: float, factor: Decimal) -> float:
+    """Returns a price times a factor, rounded to 12 significant digits."""
+    return price if factor == _ONE else float(round_amount(Decimal(repr(price)) * factor))
+
+
+def without_splits(actions: Iterable[CorporateAction], today: date) -> Adjustment:
+    """Returns what makes split-adjusted prices raw: the shares of today for one share of their own day."""
+    return Adjustment([(each.ex_day, each.ratio) for each in actions if each.ex_day <= today])
+
+
+def with_dividends(
+    actions: Iterable[CorporateAction], closes: Mapping[date, float], today: date
+) -> Adjustment:
+    """Returns what adjusts split-adjusted prices for cash dividends, too.
+
+    Each dividend takes `1 - dividend / close`, with the last of the split-adjusted `closes` before its
+    ex-day, as data vendors do. A dividend without such a close, or as large as it, is left out.
+    """
+    known = [each for each in actions if each.ex_day <= today]
+    shares = without_splits(known, today)
+    days = sorted(closes)
+    steps: list[tuple[date, Decimal]] = []
+    for each in known:
+        place = bisect_left(days, each.ex_day) - 1
+        if each.type != "cash_dividend" or not each.amount or place < 0:
+            continue
+        # The dividend is of one share of its own day.
+        amount = Decimal(repr(each.amount)) / shares.factor(each.ex_day)
+        left = _ONE - amount / Decimal(repr(closes[days[place]]))
+        if left > 0:
+            steps.append((each.ex_day, left))
+    return Adjustment(steps)

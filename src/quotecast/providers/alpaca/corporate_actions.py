@@ -1,0 +1,172 @@
+"""Corporate actions from Alpaca's market data.
+
+Source of the format: Alpaca's OpenAPI document of market data, `GET /v1/corporate-actions`. Decoders ignore
+unknown fields. Types that are left out change no price of a stock, or ask the holder for a decision.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import date
+from typing import Any, Final
+
+from msgspec import Raw, Struct
+
+from quotecast.errors import UpstreamError
+from quotecast.market.actions import CorporateAction
+from quotecast.market.feeds import Feed
+from quotecast.market.instruments import canonical_symbol
+from quotecast.market.numbers import Number, positive, to_float
+from quotecast.providers.alpaca.rest import AlpacaRest
+from quotecast.providers.base import Admission, unlimited
+from quotecast.providers.refusals import RefusalCounter
+from quotecast.providers.validation.rows import decode_rows
+
+NAME: Final = "alpaca"
+PATH: Final = "/v1/corporate-actions"
+PER_PAGE: Final = 1000
+#: A stock with a dividend a month for forty years fills one page.
+MAX_PAGES: Final = 10
+
+
+class Row(Struct, frozen=True):
+    """A row of any type; its list says which. A field that its type lacks is None."""
+
+    process_date: date
+    id: str | None = None
+    symbol: str | None = None
+    ex_date: date | None = None
+    effective_date: date | None = None
+    record_date: date | None = None
+    payable_date: date | None = None
+    old_rate: Number = None
+    new_rate: Number = None
+    rate: Number = None
+    old_symbol: str | None = None
+    new_symbol: str | None = None
+    acquiree_symbol: str | None = None
+    acquiree_rate: Number = None
+    acquirer_symbol: str | None = None
+    acquirer_rate: Number = None
+
+    def to_action(self, kind: str) -> CorporateAction | None:
+        """Returns the action of a row in the list `kind`; None for a row without what its type needs."""
+        symbol = _ticker(self.symbol or self.old_symbol or self.acquiree_symbol)
+        terms = _TERMS[kind](self)
+        if symbol is None or None in terms.values():
+            return None
+        day = self.ex_date or self.effective_date or self.process_date
+        return CorporateAction(
+            id=self.id or f"{kind} {symbol} {day}",
+            symbol=symbol,
+            ex_day=day,
+            record_day=self.record_date,
+            payable_day=self.payable_date,
+            provider=NAME,
+            **terms,
+        )
+
+
+def _split(row: Row) -> dict[str, Any]:
+    return {"type": "split", "old_shares": _figure(row.old_rate), "new_shares": _figure(row.new_rate)}
+
+
+def _stock_dividend(row: Row) -> dict[str, Any]:
+    rate = _figure(row.rate)
+    return {"type": "stock_dividend", "old_shares": 1.0, "new_shares": rate and 1 + rate}
+
+
+def _cash_dividend(row: Row) -> dict[str, Any]:
+    return {"type": "cash_dividend", "amount": _figure(row.rate), "currency": "USD"}
+
+
+def _rename(row: Row) -> dict[str, Any]:
+    return {"type": "rename", "new_symbol": _ticker(row.new_symbol)}
+
+
+def _merger(row: Row) -> dict[str, Any]:
+    return {
+        "type": "merger",
+        "old_shares": _figure(row.acquiree_rate),
+        "new_shares": _figure(row.acquirer_rate),
+        "new_symbol": _ticker(row.acquirer_symbol),
+    }
+
+
+#: The terms of each list's rows; one that is None makes a row unreadable.
+_TERMS: Final[Mapping[str, Callable[[Row], dict[str, Any]]]] = {
+    "forward_splits": _split,
+    "reverse_splits": _split,
+    "stock_dividends": _stock_dividend,
+    "cash_dividends": _cash_dividend,
+    "name_changes": _rename,
+    "stock_mergers": _merger,
+}
+_TYPES: Final = ",".join(kind.removesuffix("s") for kind in _TERMS)
+
+
+class Page(Struct, frozen=True):
+    """A page of actions: rows by type."""
+
+    corporate_actions: Mapping[str, Sequence[Raw] | None] | None = None
+    next_page_token: str | None = None
+
+
+class AlpacaActions:
+    """Corporate actions of US stocks; `url` is the market data host."""
+
+    name = NAME
+
+    def __init__(
+        self,
+        url: str,
+        key: str,
+        secret: str,
+        *,
+        admitted: Admission = unlimited,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._rest = AlpacaRest(url, key, secret, admitted, clock)
+        self._refused = RefusalCounter(NAME)
+
+    def statistics(self) -> Mapping[str, int]:
+        """Returns how many rows it refused since the start, by reason."""
+        return self._refused.by_reason()
+
+    async def actions(self, symbol: str, first: date, last: date) -> Sequence[CorporateAction]:
+        """See ActionsProvider."""
+        params = {
+            "symbols": symbol,
+            "types": _TYPES,
+            "start": first.isoformat(),
+            "end": last.isoformat(),
+            "limit": str(PER_PAGE),
+            "sort": "asc",
+        }
+        found: list[CorporateAction] = []
+        async with self._rest.open() as client:
+            for _ in range(MAX_PAGES):
+                page = await self._rest.get(client, PATH, Page, params)
+                found += [each for each in self._actions(page) if each.symbol == symbol]
+                if not page.next_page_token:
+                    return sorted(found, key=lambda each: (each.ex_day, each.id))
+                params["page_token"] = page.next_page_token
+        raise UpstreamError(f"Alpaca sent more than {MAX_PAGES} pages of corporate actions")
+
+    def _actions(self, page: Page) -> Iterator[CorporateAction]:
+        for kind, rows in (page.corporate_actions or {}).items():
+            if kind not in _TERMS:
+                continue
+            for row in decode_rows(rows or (), Row, self._refused):
+                action = row.to_action(kind)
+                if action is None:
+                    self._refused.count("unreadable")
+                else:
+                    yield action
+
+
+def _ticker(text: str | None) -> str | None:
+    return None if text is None else canonical_symbol(Feed.STOCKS, text)
+
+
+def _figure(value: Number) -> float | None:
+    return to_float(positive(value))

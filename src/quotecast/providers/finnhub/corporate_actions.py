@@ -1,0 +1,131 @@
+"""Corporate actions from Finnhub: splits and cash dividends.
+
+Source of the format: Finnhub's OpenAPI document, `/stock/split` and `/stock/dividend`; paid plans have them.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import date
+from typing import Final
+
+from msgspec import Struct
+
+from quotecast.errors import NotOffered
+from quotecast.market.actions import CorporateAction
+from quotecast.market.numbers import Number, positive, to_float
+from quotecast.providers.base import Admission, unlimited
+from quotecast.providers.finnhub import answers
+from quotecast.providers.finnhub.client import DEADLINE_SECONDS
+from quotecast.providers.finnhub.rest import FinnhubRest
+from quotecast.providers.refusals import RefusalCounter
+from quotecast.providers.transport.pace import Pace
+
+NAME: Final = "finnhub"
+#: The rows have a field `date`, which hides the type.
+Day = date
+
+
+class SplitRow(Struct, frozen=True, rename="camel"):
+    """A row of `/stock/split`: `to_factor` shares for `from_factor` old ones."""
+
+    date: Day
+    from_factor: Number = None
+    to_factor: Number = None
+
+    def to_action(self, symbol: str) -> CorporateAction | None:
+        """Returns the split; None without both numbers of shares."""
+        old, new = (to_float(positive(each)) for each in (self.from_factor, self.to_factor))
+        if old is None or new is None:
+            return None
+        return CorporateAction(
+            id=f"split {symbol} {self.date}",
+            type="split",
+            symbol=symbol,
+            ex_day=self.date,
+            old_shares=old,
+            new_shares=new,
+            provider=NAME,
+        )
+
+
+class DividendRow(Struct, frozen=True, rename="camel"):
+    """A row of `/stock/dividend`: `date` is the ex-day."""
+
+    date: Day
+    amount: Number = None
+    currency: str | None = None
+    record_date: Day | None = None
+    pay_date: Day | None = None
+
+    def to_action(self, symbol: str) -> CorporateAction | None:
+        """Returns the dividend; None without an amount."""
+        amount = to_float(positive(self.amount))
+        if amount is None:
+            return None
+        return CorporateAction(
+            id=f"dividend {symbol} {self.date}",
+            type="cash_dividend",
+            symbol=symbol,
+            ex_day=self.date,
+            record_day=self.record_date,
+            payable_day=self.pay_date,
+            amount=amount,
+            currency=self.currency or "USD",
+            provider=NAME,
+        )
+
+
+_PATHS: Final[Mapping[str, type[SplitRow | DividendRow]]] = {
+    "/stock/split": SplitRow,
+    "/stock/dividend": DividendRow,
+}
+
+
+class FinnhubActions:
+    """Splits and cash dividends, each as far as the plan has them. See FinnhubFinancials."""
+
+    name = NAME
+
+    def __init__(
+        self,
+        url: str,
+        key: str,
+        *,
+        admitted: Admission = unlimited,
+        clock: Callable[[], float] = time.time,
+        pace: Pace | None = None,
+        deadline_seconds: float = DEADLINE_SECONDS,
+    ) -> None:
+        self._rest = FinnhubRest(
+            url,
+            key,
+            admitted=admitted,
+            pace=pace or Pace(),
+            clock=clock,
+            deadline_seconds=deadline_seconds,
+        )
+        self._refused = RefusalCounter(NAME)
+
+    async def actions(self, symbol: str, first: date, last: date) -> Sequence[CorporateAction]:
+        """See ActionsProvider."""
+        span = {"symbol": symbol, "from": first.isoformat(), "to": last.isoformat()}
+        found: list[CorporateAction] = []
+        refusals: list[NotOffered] = []
+        for path, kind in _PATHS.items():
+            try:
+                answer = answers.decode(await self._rest.get(path, span))
+            except NotOffered as error:
+                refusals.append(error)
+            else:
+                found += self._actions(answers.rows(answer, kind, self._refused), symbol)
+        if len(refusals) == len(_PATHS):
+            raise refusals[0]
+        return sorted(found, key=lambda each: (each.ex_day, each.id))
+
+    def _actions(self, rows: Sequence[SplitRow | DividendRow], symbol: str) -> Iterator[CorporateAction]:
+        for row in rows:
+            action = row.to_action(symbol)
+            if action is None:
+                self._refused.count("unreadable")
+            else:
+                yield action

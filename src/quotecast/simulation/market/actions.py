@@ -1,0 +1,83 @@
+"""The corporate actions of the simulated market: splits of its scenarios, and invented dividends."""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, date, datetime
+from typing import Final
+
+from quotecast.market.actions import CorporateAction
+from quotecast.market.reference import stocks
+from quotecast.market.sessions import NEW_YORK
+from quotecast.simulation.market.companies import company_of
+from quotecast.simulation.market.dividends import dividends
+from quotecast.simulation.market.paths import paths
+from quotecast.simulation.market.quoters import NAME
+from quotecast.simulation.market.refusals import admit
+from quotecast.simulation.market.scenarios.base import Split
+from quotecast.simulation.market.scenarios.schedule import Schedule
+
+#: Range of the exchange's calendar, which determines the days.
+_FIRST_DAY: Final = date(1995, 1, 1)
+_LAST_DAY: Final = date(2099, 12, 31)
+
+
+class SimulatorActions:
+    """See ActionsProvider; a pure function of seed and time."""
+
+    name = NAME
+
+    def __init__(
+        self, seed: int, schedule: Schedule | None = None, clock: Callable[[], float] = time.time
+    ) -> None:
+        self._clock = clock
+        self._schedule = schedule or Schedule()
+        path = paths(seed)
+        self._companies = {stock.ticker: company_of(stock, seed, path) for stock in stocks()}
+
+    async def actions(self, symbol: str, first: date, last: date) -> Sequence[CorporateAction]:
+        """See ActionsProvider."""
+        admit(self._schedule, int(self._clock() * 1000))
+        # In a thread: decades of reports take too long for the event loop.
+        return await asyncio.to_thread(self._actions, symbol, max(first, _FIRST_DAY), min(last, _LAST_DAY))
+
+    def _actions(self, symbol: str, first: date, last: date) -> list[CorporateAction]:
+        found = [*self._splits(symbol, first, last), *self._dividends(symbol, first, last)]
+        return sorted(found, key=lambda each: (each.ex_day, each.id))
+
+    def _splits(self, symbol: str, first: date, last: date) -> Iterator[CorporateAction]:
+        for each in self._schedule.alterations(symbol):
+            if not isinstance(each, Split):
+                continue
+            day = datetime.fromtimestamp(each.moment / 1000, UTC).astimezone(NEW_YORK).date()
+            if first <= day <= last:
+                old, new = old_and_new(each.ratio)
+                yield CorporateAction(
+                    id=f"split {symbol} {day}",
+                    type="split",
+                    symbol=symbol,
+                    ex_day=day,
+                    old_shares=old,
+                    new_shares=new,
+                    provider=NAME,
+                )
+
+    def _dividends(self, symbol: str, first: date, last: date) -> Iterator[CorporateAction]:
+        company = self._companies.get(symbol)
+        now = datetime.fromtimestamp(self._clock(), UTC)
+        for each in dividends(company, first, last, now) if company else ():
+            yield CorporateAction(
+                id=f"dividend {symbol} {each.ex_day}",
+                type="cash_dividend",
+                symbol=symbol,
+                ex_day=each.ex_day,
+                payable_day=each.payable_day,
+                amount=each.amount,
+                currency="USD",
+                provider=NAME,
+            )
+
+
+def old_and_new(ratio: float) -> tuple[float, float]:
+    """Returns a split's numbers of shares before and after it; the smaller one is 1."""
+    return (1.0, ratio) if ratio >= 1 else (round(1 / ratio, 6), 1.0)
