@@ -113,6 +113,13 @@ FIGURES: Final = (
     Figure("P9a", "CPU per frame, 2 workers to 1", "x", size.workers, at_most=1.1),
     Figure("P10", "5Y daily bars, cached", "requests per CPU s", figures.bars_cached, (Goal(BARE, 0.6),)),
     Figure("P10a", "overview, cached", "requests per CPU s", figures.overview_cached, (Goal(BARE, 0.6),)),
+    Figure(
+        "P12",
+        "500 prices in another currency",
+        "requests per CPU s",
+        figures.prices_converted,
+        (Goal(figures.QUOTES, 0.5),),
+    ),
     Figure("P11", "`up` to the first quotes", "s", size.start, at_most=5),
 )
 #: Figures that `--veth` adds.

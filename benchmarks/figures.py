@@ -21,6 +21,7 @@ BUN: Final = "Bun"
 BUN_SAME: Final = "Bun, same limiter"
 #: No key of the limiter is hot, so none is leased.
 CLIENTS: Final = f"{OURS}, 4,096 clients"
+QUOTES: Final = "500 quotes"
 _FEW: Final = "/api/market/quotes?symbols=AAPL,MSFT,NVDA"
 
 
@@ -78,6 +79,22 @@ def quotes_unhurried(seconds: float) -> Iterator[Round]:
 def quotes_all(seconds: float) -> Iterator[Round]:
     """Yields requests per second of server CPU: five hundred quotes."""
     yield from _http("/api/market/quotes?symbols=all", "/quotes?symbols=all", seconds)
+
+
+def prices_converted(seconds: float) -> Iterator[Round]:
+    """Yields requests per second of server CPU: 500 prices in another currency, and 500 quotes by name."""
+    with quotecast({"QUOTECAST_LIMIT_PRICES": "1000000"}) as server:
+        url = f"http://127.0.0.1:{server.port}"
+        known = [each["ticker"] for each in httpx.get(f"{url}/api/market/assets").raise_for_status().json()]
+        symbols = ",".join(known[:500])
+        paths = {
+            OURS: f"/api/prices?currency=EUR&symbols={symbols}",
+            QUOTES: f"/api/market/quotes?symbols={symbols}",
+        }
+        for path in paths.values():
+            httpx.get(url + path).raise_for_status()
+        while True:
+            yield {name: ask(url + path, server.pids, seconds).per_cpu_second for name, path in paths.items()}
 
 
 def bars_cached(seconds: float) -> Iterator[Round]:

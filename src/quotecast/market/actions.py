@@ -9,8 +9,6 @@ from typing import Final, Literal
 
 from msgspec import Struct, field
 
-from quotecast.market.conversion import round_amount
-
 ActionType = Literal["split", "stock_dividend", "cash_dividend", "rename", "merger"]
 ACTION_TYPES: Final[tuple[ActionType, ...]] = (
     "split", "stock_dividend", "cash_dividend", "rename", "merger",
@@ -57,11 +55,6 @@ class Adjustment(Struct, frozen=True):
     def factor(self, day: date) -> Decimal:
         """Returns the factor of a price of a day: the product of all later steps."""
         return prod((factor for ex_day, factor in self.steps if ex_day > day), start=_ONE)
-
-
-def adjust(price: float, factor: Decimal) -> float:
-    """Returns a price times a factor, rounded to 12 significant digits."""
-    return price if factor == _ONE else float(round_amount(Decimal(repr(price)) * factor))
 
 
 def without_splits(actions: Iterable[CorporateAction], today: date) -> Adjustment:

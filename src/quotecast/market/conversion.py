@@ -109,6 +109,11 @@ def round_amount(amount: Decimal) -> Decimal:
     return _ROUNDING.plus(amount)
 
 
+def times(amount: float, number: Decimal) -> float:
+    """Returns the product, rounded to 12 significant digits; the float by its shortest representation."""
+    return float(_ROUNDING.multiply(Decimal(repr(amount)), number))
+
+
 def _preference(rate: Rate) -> tuple[bool, bool, str]:
     symbol = rate.quote.key
     return rate.target not in CURRENCIES, symbol not in {rate.base, rate.target}, symbol

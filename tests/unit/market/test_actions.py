@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from quotecast.market.actions import Adjustment, CorporateAction, adjust, with_dividends, without_splits
+from quotecast.market.actions import Adjustment, CorporateAction, with_dividends, without_splits
+from quotecast.market.conversion import times
 
 FIRST = date(2026, 1, 1)
 
@@ -61,8 +62,8 @@ def test_a_dividend_as_large_as_the_price_is_left_out(amount: float) -> None:
 
 def test_prices_have_twelve_digits() -> None:
     third = without_splits([action("split", 1, old_shares=3.0, new_shares=1.0)], FIRST + timedelta(days=9))
-    assert adjust(100.0, third.factor(FIRST)) == 33.3333333333
-    assert adjust(0.1, Adjustment().factor(FIRST)) == 0.1
+    assert times(100.0, third.factor(FIRST)) == 33.3333333333
+    assert times(0.1, Adjustment().factor(FIRST)) == 0.1
 
 
 @pytest.mark.parametrize("seed", range(200))
@@ -105,4 +106,4 @@ def test_adjusted_prices_are_those_of_a_holder_who_reinvests(seed: int) -> None:
         at = FIRST + timedelta(days=day)
         assert float(unsplit.factor(at)) == pytest.approx(float(since(splits, day)), rel=1e-12)
         expected = price / since(splits, day) / since(bought, day)
-        assert adjust(adjusted_closes[at], whole.factor(at)) == pytest.approx(float(expected), rel=1e-9)
+        assert times(adjusted_closes[at], whole.factor(at)) == pytest.approx(float(expected), rel=1e-9)

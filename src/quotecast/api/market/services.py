@@ -1,6 +1,6 @@
 """The services behind the routes: one value that the application is built with."""
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 from litestar import Request
@@ -12,6 +12,7 @@ from quotecast.access.request_state import request_state
 from quotecast.api.accounts.alert_services import Alerts
 from quotecast.api.accounts.key_access import KeyAccess
 from quotecast.api.accounts.logins import LoginWindow
+from quotecast.api.answers.answers import Answer
 from quotecast.api.market.names import Names
 from quotecast.api.market.past import Past
 from quotecast.api.market.searching import Searches
@@ -111,6 +112,8 @@ class Services(MarketServices, frozen=True, kw_only=True):
     alerts: Alerts
     #: This worker's encoded sparklines, and when it made them, by feed and symbol.
     sparklines: dict[tuple[Feed, str], tuple[float, bytes]] = field(default_factory=dict)
+    #: This worker's newest answers with lists of prices, by view and query.
+    recent_prices: dict[Hashable, Answer] = field(default_factory=dict)
 
 
 def services_of(request: HttpRequest) -> Services:

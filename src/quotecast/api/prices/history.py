@@ -24,8 +24,8 @@ from quotecast.api.prices.instruments import Instrument
 from quotecast.api.prices.prices import Price, prices_now, provider_of, rates_for
 from quotecast.api.prices.rates import convert, rate_finder, rate_market, rate_shown
 from quotecast.errors import InvalidValue, NoData, NotOffered, ProviderMissing, QuotecastError, UpstreamError
-from quotecast.market.actions import Adjustment, adjust
-from quotecast.market.conversion import Rate, factor, round_amount
+from quotecast.market.actions import Adjustment
+from quotecast.market.conversion import Rate, factor, round_amount, times
 from quotecast.market.feeds import Kind
 from quotecast.market.worth_history import CARRIED
 
@@ -88,7 +88,7 @@ class _Series(Struct, frozen=True):
         """Returns the quoted price of a day that has a close, and the rates; None if one is missing."""
         rates = [_rate_on(rate, closes, day) for rate, closes in self.rates]
         known = [rate for rate in rates if rate is not None]
-        quoted = self.instrument.price_at(adjust(self.closes[day], self.adjustment.factor(day)))
+        quoted = self.instrument.price_at(times(self.closes[day], self.adjustment.factor(day)))
         return quoted, known if len(known) == len(rates) else None
 
 

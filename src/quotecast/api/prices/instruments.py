@@ -1,7 +1,7 @@
 """What a price is asked of: an instrument of any feed, or an amount of a metal."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Final, Literal
 
@@ -11,8 +11,8 @@ from quotecast.api.market.lookup import first_with, require_data
 from quotecast.api.market.services import NO_PROVIDER, MarketServices
 from quotecast.errors import InvalidValue, ProviderMissing
 from quotecast.feed.entry import QuoteEntry
-from quotecast.market.conversion import round_amount
-from quotecast.market.feeds import Feed
+from quotecast.market.conversion import times
+from quotecast.market.feeds import Feed, Kind, feed_of_kind
 from quotecast.market.metals import GRAMS, METAL_QUOTES, METALS
 from quotecast.market.quotes import CryptoQuote, DovizQuote, Quote
 
@@ -45,18 +45,15 @@ class Instrument(Struct, frozen=True):
     symbol: str
     feed: Feed
     quote: Quote
+    #: That of the quote.
+    currency: str
     #: What one price is for: a share, a coin, a gram.
     unit: str
     units: Decimal = _FINE
 
-    @property
-    def currency(self) -> str:
-        """The currency of the quote."""
-        return self.feed.spec.currency(self.quote)
-
     def price_at(self, quoted: float) -> float:
         """Returns the price of the instrument at a price of its quote."""
-        return quoted if self.units == _FINE else float(round_amount(Decimal(repr(quoted)) * self.units))
+        return quoted if self.units is _FINE else times(quoted, self.units)
 
 
 def fineness_of(text: str | None) -> Decimal:
@@ -73,16 +70,22 @@ def fineness_of(text: str | None) -> Decimal:
     return part
 
 
-def find_instrument(
-    services: MarketServices, name: str, feeds: Iterable[Feed], measure: Measure
-) -> Instrument | None:
-    """Returns the instrument of a symbol in any spelling; None if no feed has it.
-
-    Raises NoData if a feed without data may have it, and ProviderMissing for feeds without a provider.
-    """
-    configured = [feed for feed in feeds if services.providers[feed] != NO_PROVIDER]
+def feeds_of(services: MarketServices, kind: Kind | None) -> Sequence[Feed]:
+    """Returns the feeds that may have an instrument. Raises ProviderMissing if none has a provider."""
+    wanted = [*Feed] if kind is None else [feed_of_kind(kind)]
+    configured = [feed for feed in wanted if services.providers[feed] != NO_PROVIDER]
     if not configured:
-        raise ProviderMissing(", ".join(feeds))
+        raise ProviderMissing(", ".join(wanted))
+    return configured
+
+
+def find_instrument(
+    services: MarketServices, name: str, configured: Sequence[Feed], measure: Measure
+) -> Instrument | None:
+    """Returns the instrument of a symbol in any spelling; None if none of the feeds has it.
+
+    Raises NoData if a feed without data may have it.
+    """
     code = name.upper()
     if code in METALS and Feed.DOVIZ in configured:
         return _metal(services, code, measure)
@@ -94,7 +97,7 @@ def find_instrument(
     quote = entry.quote
     if quote is None or not _is_allowed(services, feed, entry):
         return None
-    return Instrument(entry.key, feed, quote, _unit_of(quote))
+    return Instrument(entry.key, feed, quote, feed.spec.currency(quote), _unit_of(quote))
 
 
 def _metal(services: MarketServices, code: str, measure: Measure) -> Instrument | None:
@@ -103,7 +106,8 @@ def _metal(services: MarketServices, code: str, measure: Measure) -> Instrument 
         entry = mirror.find(symbol) if metal.code == code else None
         if entry is not None and entry.quote and _is_allowed(services, Feed.DOVIZ, entry):
             units = GRAMS[measure.unit] * measure.fineness / metal.grams
-            return Instrument(code, Feed.DOVIZ, entry.quote, str(measure), units)
+            currency = Feed.DOVIZ.spec.currency(entry.quote)
+            return Instrument(code, Feed.DOVIZ, entry.quote, currency, str(measure), units)
     return None
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
+from decimal import Decimal
 from typing import Literal
 
 from msgspec import Struct, field
@@ -13,13 +14,12 @@ from quotecast.api.prices.rates import (
     RATE_FEEDS,
     RateFinder,
     RateShown,
-    convert,
     rate_finder,
     rate_shown,
     venue_date,
 )
 from quotecast.errors import InvalidValue, QuotecastError, UpstreamError
-from quotecast.market.conversion import Rate
+from quotecast.market.conversion import Rate, factor, times
 from quotecast.market.feeds import Feed, Kind
 from quotecast.market.quotes import StockQuote
 
@@ -53,23 +53,41 @@ class Price(Struct, frozen=True, kw_only=True, rename="camel"):
     problem: str | None = None
 
 
+class _Terms(Struct, frozen=True):
+    """What the prices of one feed in one currency share."""
+
+    rates: Sequence[Rate]
+    factor: Decimal
+    shown: list[RateShown]
+    status: Status
+    delay: float
+
+
 def prices_now(
     services: MarketServices, instruments: Iterable[Instrument], currency: str | None
 ) -> Iterator[Price | InvalidValue]:
     """Yields the current price of each instrument, or why there is none."""
     find = rate_finder(services.mirrors, services.only)
-    # Most instruments share the rates of one currency.
-    shown = dict[str, list[RateShown]]()
+    found: dict[tuple[Feed, str], _Terms | InvalidValue] = {}
     for instrument in instruments:
-        quoted = instrument.currency
-        try:
-            rates = rates_for(find, quoted, currency)
-        except InvalidValue as error:
-            yield error
-            continue
-        if quoted not in shown:
-            shown[quoted] = [*map(rate_shown, rates)]
-        yield _price_now(services, instrument, currency or quoted, rates, shown[quoted])
+        key = instrument.feed, instrument.currency
+        terms = found.get(key)
+        if terms is None:
+            terms = found[key] = _terms(services, find, *key, currency)
+        yield terms if isinstance(terms, InvalidValue) else _price_now(services, instrument, currency, terms)
+
+
+def _terms(
+    services: MarketServices, find: RateFinder, feed: Feed, quoted: str, currency: str | None
+) -> _Terms | InvalidValue:
+    try:
+        rates = rates_for(find, quoted, currency)
+    except InvalidValue as error:
+        return error
+    info = services.mirrors[feed].info
+    delay = info.delay_seconds if info else 0.0
+    status = _status(services, {feed, *(RATE_FEEDS if rates else ())}, delay)
+    return _Terms(rates, factor(rates), [*map(rate_shown, rates)], status, delay)
 
 
 def unpriced(
@@ -115,29 +133,23 @@ def provider_of(services: MarketServices, instrument: Instrument) -> str:
 
 
 def _price_now(
-    services: MarketServices,
-    instrument: Instrument,
-    currency: str,
-    rates: Sequence[Rate],
-    shown: list[RateShown],
+    services: MarketServices, instrument: Instrument, currency: str | None, terms: _Terms
 ) -> Price:
-    quote, info = instrument.quote, services.mirrors[instrument.feed].info
-    delay = info.delay_seconds if info else 0.0
-    quoted = instrument.price_at(quote.price)
+    quote, quoted = instrument.quote, instrument.price_at(instrument.quote.price)
     return Price(
         symbol=instrument.symbol,
         type=instrument.feed.spec.kind,
         name=quote.name,
         unit=instrument.unit,
-        price=convert(quoted, rates),
-        currency=currency,
+        price=times(quoted, terms.factor) if terms.rates else quoted,
+        currency=currency or instrument.currency,
         day=venue_date(instrument.feed, quote.timestamp),
         timestamp=quote.timestamp,
-        status=_status(services, {instrument.feed, *(RATE_FEEDS if rates else ())}, delay),
-        delay_seconds=delay,
+        status=terms.status,
+        delay_seconds=terms.delay,
         quoted_price=quoted,
         quoted_currency=instrument.currency,
-        rates=shown,
+        rates=terms.shown,
         provider=provider_of(services, instrument),
     )
 

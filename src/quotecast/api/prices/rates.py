@@ -1,8 +1,7 @@
 """Rates between currencies: of now, from the quotes of a view, and of a day, from daily closes."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from datetime import date, datetime
-from decimal import Decimal
 from functools import cache, lru_cache
 from typing import Final
 
@@ -13,7 +12,7 @@ from quotecast.api.market.lookup import Mirrors
 from quotecast.api.market.services import MarketServices, Services
 from quotecast.errors import InvalidValue
 from quotecast.feed.mirror import Mirror
-from quotecast.market.conversion import Rate, Rates, factor, rates_between, rates_of, round_amount
+from quotecast.market.conversion import Rate, Rates, factor, rates_between, rates_of, times
 from quotecast.market.currencies import CURRENCIES, major_of
 from quotecast.market.feeds import Feed
 from quotecast.market.metals import METALS
@@ -80,10 +79,9 @@ def currency_of(services: MarketServices, field: str, text: str) -> str:
     )
 
 
-def convert(amount: float, rates: Iterable[Rate]) -> float:
-    """Returns the amount converted by the rates, to 12 significant digits; unchanged without rates."""
-    given = [*rates]
-    return float(round_amount(Decimal(repr(amount)) * factor(given))) if given else amount
+def convert(amount: float, rates: Sequence[Rate]) -> float:
+    """Returns the amount converted by the rates; unchanged without rates."""
+    return times(amount, factor(rates)) if rates else amount
 
 
 def rate_shown(rate: Rate) -> RateShown:

@@ -26,9 +26,10 @@ from quotecast.api.reference.openapi import ActionsReading, answered
 from quotecast.api.routes.days import day_of, day_parameter
 from quotecast.cache.base import Cached
 from quotecast.errors import InvalidValue, QuotecastError
-from quotecast.market.actions import Adjustment, CorporateAction, adjust
+from quotecast.market.actions import Adjustment, CorporateAction
 from quotecast.market.bars import Bar
 from quotecast.market.codec import encode_json
+from quotecast.market.conversion import times
 from quotecast.market.feeds import Feed
 from quotecast.market.sessions import NEW_YORK
 
@@ -147,8 +148,8 @@ def _adjusted(bars: Sequence[Bar], adjustment: Adjustment, *, by_volume: bool) -
     found: list[Bar] = []
     for bar in bars:
         factor = adjustment.factor(_date(bar))
-        prices = {name: adjust(getattr(bar, name), factor) for name in ("open", "high", "low", "close")}
-        volume = adjust(bar.volume, 1 / factor) if by_volume else bar.volume
+        prices = {name: times(getattr(bar, name), factor) for name in ("open", "high", "low", "close")}
+        volume = times(bar.volume, 1 / factor) if by_volume else bar.volume
         found.append(replace(bar, **prices, volume=volume))
     return found
 

@@ -1,7 +1,7 @@
 """Prices of any instruments on any day in any currency, and rates between currencies."""
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Annotated, Final, Literal
 
@@ -29,7 +29,14 @@ from quotecast.api.prices.history import (
     prices_on,
     rates_on,
 )
-from quotecast.api.prices.instruments import Instrument, Measure, Unit, find_instrument, fineness_of
+from quotecast.api.prices.instruments import (
+    Instrument,
+    Measure,
+    Unit,
+    feeds_of,
+    find_instrument,
+    fineness_of,
+)
 from quotecast.api.prices.prices import Price, prices_now, unpriced
 from quotecast.api.prices.rates import RATE_FEEDS, RateShown, currency_of, rate_shown
 from quotecast.api.reference.openapi import BatchReading, FeedReading, answered
@@ -39,13 +46,15 @@ from quotecast.asgi import Header
 from quotecast.errors import InvalidValue, QuotecastError, SymbolNotFound
 from quotecast.market.codec import encode_json
 from quotecast.market.conversion import factor, round_amount
-from quotecast.market.feeds import Feed, Kind, feed_of_kind
+from quotecast.market.feeds import Feed, Kind
 
 GROUP: Final = "prices"
 #: Days of one history.
 MAX_DAYS: Final = 5000
 DEFAULT_DAYS: Final = 365
 EARLIEST: Final = date(1970, 1, 1)
+#: Lists of prices that a worker remembers; one of 500 in another currency takes 300 KB.
+MAX_RECENT: Final = 32
 #: The days after which own bars are written, and no close changes any more.
 _SETTLED_AFTER: Final = timedelta(days=4)
 
@@ -236,7 +245,10 @@ async def prices(
     if asked and len(names) > MAX_BATCH:
         raise InvalidValue("symbols", f"Name at most {MAX_BATCH} symbols with a date")
     code = None if currency is None else currency_of(services, "currency", currency)
-    feeds, measure = _feeds_of(kind), Measure(unit, fineness_of(fineness))
+    query = services.view, names, code, kind, unit, fineness
+    if asked is None and (recent := services.recent_prices.get(query)) and recent.is_current():
+        return _formatted(recent, form, _TABLE)
+    feeds, measure = feeds_of(services, kind), Measure(unit, fineness_of(fineness))
     found = {name: find_instrument(services, name, feeds, measure) for name in names}
     # Two spellings may name one instrument.
     known = {each.symbol: each for each in found.values() if each}
@@ -249,6 +261,8 @@ async def prices(
     }
     missing = missing_headers([name for name, each in found.items() if each is None])
     answer = _answer(services, encode_json(body), _feeds_behind(known.values(), code), asked, *missing)
+    if asked is None:
+        _remember(services.recent_prices, query, answer)
     return _formatted(answer, form, _TABLE)
 
 
@@ -354,14 +368,18 @@ async def rate(services: Services, *, source: From, target: To, day: Day = None)
 
 
 def _instrument(services: Services, symbol: str, kind: Kind | None, measure: Measure) -> Instrument:
-    found = find_instrument(services, symbol, _feeds_of(kind), measure)
+    found = find_instrument(services, symbol, feeds_of(services, kind), measure)
     if found is None:
         raise SymbolNotFound
     return found
 
 
-def _feeds_of(kind: Kind | None) -> Sequence[Feed]:
-    return [*Feed] if kind is None else [feed_of_kind(kind)]
+def _remember(recent: dict[Hashable, Answer], query: Hashable, answer: Answer) -> None:
+    """Stores the answer to a list of prices, until a quote changes: long lists are no repeated reads."""
+    recent.pop(query, None)
+    if len(recent) >= MAX_RECENT:
+        del recent[next(iter(recent))]
+    recent[query] = answer
 
 
 def _now(services: Services) -> datetime:
