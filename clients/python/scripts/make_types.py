@@ -26,6 +26,7 @@ PARAMETERS = {
     "Interval": ("/api/crypto/bars/{symbol}", "timeframe"),
     "Span": ("/api/market/bars/{symbol}", "range"),
     "ValueSpan": ("/api/portfolio/value", "range"),
+    "HowSold": ("/api/portfolio/positions", "method"),
     "Order": ("/api/market/bars/{symbol}", "order"),
     "Source": ("/api/market/bars/{symbol}", "source"),
     "Hours": ("/api/market/bars/{symbol}", "session"),

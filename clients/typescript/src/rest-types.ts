@@ -93,6 +93,13 @@ export type ConversionRate = {
   rates: RateShown[];
 };
 
+export type ConvertedPosition = {
+  currency: string;
+  market_value: number;
+  unrealized_gain: number;
+  rates: RateShown[];
+};
+
 export type ConvertedShown = {
   currency: string;
   market_value: number;
@@ -370,6 +377,11 @@ export type Imported = {
   rows?: RowShown[];
 };
 
+export type ImportedTransactions = {
+  count: number;
+  dry_run: boolean;
+};
+
 export type KeySecret = {
   id: string;
   name: string;
@@ -405,6 +417,12 @@ export type LayoutShown = {
   layout: Record<string, unknown>;
   version: number;
   updated_at: string | null;
+};
+
+export type LotShown = {
+  date: string;
+  shares: number;
+  cost: number;
 };
 
 export type MarketStatus = {
@@ -489,6 +507,24 @@ export type PortfolioValue = {
   missing: Missing[];
 };
 
+export type PositionShown = {
+  ticker: string;
+  type: "stock" | "crypto" | "doviz" | null;
+  currency: string;
+  shares: number;
+  cost: number;
+  average_cost: number | null;
+  realized_gain: number;
+  dividends: number;
+  fees: number;
+  price: number | null;
+  market_value: number | null;
+  unrealized_gain: number | null;
+  converted: ConvertedPosition | null;
+  lots: LotShown[];
+  problem: string | null;
+};
+
 export type Price = {
   symbol: string;
   type: "stock" | "crypto" | "doviz";
@@ -533,6 +569,18 @@ export type Profile = {
   id: string;
   name: string;
   email: string;
+};
+
+export type ProposedTransaction = {
+  type: "split" | "dividend";
+  ticker: string;
+  date: string;
+  currency: string;
+  old_shares: number | null;
+  new_shares: number | null;
+  amount: number | null;
+  held: number;
+  action: "split" | "stock_dividend" | "cash_dividend" | "rename" | "merger";
 };
 
 export type Push = {
@@ -714,6 +762,21 @@ export type Ticket = {
   expires_in: number;
 };
 
+export type TransactionShown = {
+  id: string;
+  type: "buy" | "sell" | "dividend" | "fee" | "split";
+  ticker: string;
+  date: string;
+  currency: string;
+  shares: number | null;
+  price: number | null;
+  fee: number | null;
+  amount: number | null;
+  old_shares: number | null;
+  new_shares: number | null;
+  created_at: string;
+};
+
 export type Trial = {
   delivered: boolean;
   status: number | null;
@@ -818,6 +881,19 @@ export type HoldingChange = {
   avg_cost?: number;
   bought_at?: string;
   currency?: string;
+};
+
+export type NewTransaction = {
+  type: "buy" | "dividend" | "fee" | "sell" | "split";
+  ticker: string;
+  date: string;
+  currency?: string;
+  shares?: number;
+  price?: number;
+  fee?: number;
+  amount?: number;
+  old_shares?: number;
+  new_shares?: number;
 };
 
 export type NewEntry = {
@@ -986,6 +1062,12 @@ export interface Operations {
   "GET /api/portfolio/value": { answer: PortfolioValue; query?: { range?: "1M" | "3M" | "6M" | "YTD" | "1Y" | "5Y"; currency?: string; }; };
   "GET /api/portfolio/export": { answer: string; };
   "POST /api/portfolio/import": { answer: Imported; query?: { dry_run?: boolean; }; csv: string; key?: string; };
+  "GET /api/portfolio/transactions": { answer: TransactionShown[]; query?: { format?: "json" | "csv"; }; };
+  "POST /api/portfolio/transactions": { answer: TransactionShown; body: NewTransaction; key?: string; };
+  "DELETE /api/portfolio/transactions/{transaction_id}": { answer: null; path: { transaction_id: string; }; };
+  "POST /api/portfolio/transactions/import": { answer: ImportedTransactions; query?: { dry_run?: boolean; }; csv: string; key?: string; };
+  "GET /api/portfolio/positions": { answer: PositionShown[]; query?: { method?: "fifo" | "average"; currency?: string; }; };
+  "GET /api/portfolio/proposals": { answer: ProposedTransaction[]; };
   "GET /api/watchlist": { answer: Entry[]; query?: { include?: "quote"; list?: string; }; };
   "POST /api/watchlist": { answer: Entry; query?: { list?: string; }; body: NewEntry; };
   "PUT /api/watchlist/order": { answer: Entry[]; query?: { list?: string; }; body: NewOrder; };

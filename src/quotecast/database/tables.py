@@ -69,6 +69,44 @@ class Holding(Table, tablename="holdings", db=DB):
     holdings_currency_is_a_code = Check("currency ~ '^[A-Z]{3}$'")
 
 
+class Transaction(Table, tablename="transactions", db=DB):
+    """An entry of a portfolio's ledger."""
+
+    id = Varchar(length=24, primary_key=True, default=None)
+    user_id = ForeignKey(User, on_delete=OnDelete.cascade, null=False, index=True, default=None)
+    type = Varchar(length=8, default=None)
+    ticker = Varchar(length=40, default=None)
+    date = Date(default=None)
+    currency = Varchar(length=3, default=None)
+    shares = Numeric(null=True, default=None)
+    price = Numeric(null=True, default=None)
+    fee = Numeric(null=True, default=None)
+    amount = Numeric(null=True, default=None)
+    old_shares = Numeric(null=True, default=None)
+    new_shares = Numeric(null=True, default=None)
+    created_at = Timestamptz()
+
+    transactions_id_is_hexadecimal = Check("id ~ '^[0-9a-f]{24}$'")
+    transactions_type_is_known = Check("type IN ('buy', 'sell', 'dividend', 'fee', 'split')")
+    transactions_ticker_is_plain = Check("ticker ~ '^[A-Za-z0-9./-]+$'")
+    transactions_currency_is_a_code = Check("currency ~ '^[A-Z]{3}$'")
+    transactions_shares_are_in_bounds = Check("shares > 0 AND shares < 1e12 AND scale(shares) <= 8")
+    transactions_price_is_in_bounds = Check("price >= 0 AND price < 1e12 AND scale(price) <= 8")
+    transactions_fee_is_in_bounds = Check("fee >= 0 AND fee < 1e12 AND scale(fee) <= 8")
+    transactions_amount_is_in_bounds = Check("amount > 0 AND amount < 1e12 AND scale(amount) <= 8")
+    transactions_old_shares_are_in_bounds = Check(
+        "old_shares > 0 AND old_shares < 1e12 AND scale(old_shares) <= 8"
+    )
+    transactions_new_shares_are_in_bounds = Check(
+        "new_shares > 0 AND new_shares < 1e12 AND scale(new_shares) <= 8"
+    )
+    transactions_are_whole = Check(
+        "CASE type WHEN 'split' THEN num_nulls(old_shares, new_shares) = 0"
+        " WHEN 'dividend' THEN amount IS NOT NULL WHEN 'fee' THEN amount IS NOT NULL"
+        " ELSE num_nulls(shares, price) = 0 END"
+    )
+
+
 class IdempotencyKey(Table, tablename="idempotency_keys", db=DB):
     """A request that created a resource, with its answer, which a repetition gets too."""
 

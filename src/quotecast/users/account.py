@@ -19,6 +19,7 @@ from quotecast.database.tables import (
     ListedSymbol,
     PushSubscription,
     Session,
+    Transaction,
     User,
     Watchlist,
     WatchlistEntry,
@@ -41,6 +42,7 @@ OwnedTable = (
     | type[ListedSymbol]
     | type[PushSubscription]
     | type[Session]
+    | type[Transaction]
     | type[Watchlist]
     | type[WatchlistEntry]
     | type[Webhook]

@@ -15,7 +15,7 @@ from quotecast.database import tables as declared
 from quotecast.local import postgres, probes
 from support.servers.processes import Postgres, running_postgres
 
-MIGRATIONS = ["2026-11-26T20:00:00:000000"]
+MIGRATIONS = ["2026-11-26T20:00:00:000000", "2026-11-28T08:00:00:000000"]
 USER = {
     "id": "5f3a9c0e1b2d4f6a8c0e1b2d",
     "name": "Ayşe",
@@ -60,7 +60,8 @@ async def test_migrations_go_forwards_and_backwards(
     assert await migrations.apply(database_url) == MIGRATIONS
     made = await tables(connection)
     assert await migrations.apply(database_url) == []
-    assert await migrations.undo(database_url) == MIGRATIONS
+    for name in reversed(MIGRATIONS):
+        assert await migrations.undo(database_url) == [name]
     assert await tables(connection) == ["migration"]
     assert await migrations.undo(database_url) == []
     assert await migrations.apply(database_url) == MIGRATIONS
@@ -105,6 +106,7 @@ async def test_in_production_what_is_lost_has_to_be_named(
 ) -> None:
     """The database stays unchanged; the error names the loss, without partitions, and the command for it."""
     await migrations.apply(database_url)
+    assert await undone(database_url, "--losing", "transactions") == (0, f"undone: {MIGRATIONS[1]}\n")
     made = await tables(connection)
     lost = [table for table in made if table != "migration"]
     partition = "bars_1m_20261122"
@@ -172,7 +174,7 @@ async def test_tables_and_migrations_agree(database_url: str, connection: asyncp
         if isinstance(table, type) and issubclass(table, Table) and table is not Table:
             await connection.execute(";".join(table.create_table().ddl))
     found, wanted = await columns(connection, "public"), await columns(connection, "declared")
-    assert len({name for name, *_ in wanted}) == 17
+    assert len({name for name, *_ in wanted}) == 18
     assert wanted - found == set()
     assert {row for row in found if row[0] in {name for name, *_ in wanted}} == wanted
 

@@ -13,6 +13,8 @@ Interval = Literal["1m", "5m", "15m", "30m", "1h", "4h", "D", "W", "M"]
 Span = Literal["1D", "5D", "1M", "3M", "6M", "YTD", "1Y", "5Y"]
 #: How far back the values reach: each day, of `5Y` each week
 ValueSpan = Literal["1M", "3M", "6M", "YTD", "1Y", "5Y"]
+#: Which shares a sale takes: the oldest (`fifo`), or a part of all at their average cost
+HowSold = Literal["fifo", "average"]
 #: `asc` has the oldest bar first, `desc` the newest
 Order = Literal["asc", "desc"]
 #: `own` asks for bars made from the service's own quotes only
@@ -231,6 +233,19 @@ ConversionRate = TypedDict(
     },
     total=True,
 )
+
+
+class ConvertedPosition(TypedDict):
+    """Schema ConvertedPosition."""
+
+    #: ISO 4217 code, or the ticker of the coin, in which the price is
+    currency: str
+    #: Current value of the holding, in `currency`
+    market_value: float
+    #: Value minus cost, in `currency`; null without a price
+    unrealized_gain: float
+    #: Rates that converted the amounts, in their order
+    rates: list[RateShown]
 
 
 class ConvertedShown(TypedDict):
@@ -830,6 +845,15 @@ class Imported(_Imported, total=False):
     rows: list[RowShown]
 
 
+class ImportedTransactions(TypedDict):
+    """Schema ImportedTransactions."""
+
+    #: Number of transactions in the file
+    count: int
+    #: Whether the file was only checked
+    dry_run: bool
+
+
 class KeyChange(TypedDict, total=False):
     """The body of a request that changes a key; a missing field changes nothing."""
 
@@ -923,6 +947,17 @@ class LayoutShown(TypedDict):
     version: int
     #: Time of the last change: ISO 8601 in UTC
     updated_at: Optional[str]
+
+
+class LotShown(TypedDict):
+    """Schema LotShown."""
+
+    #: Day of the purchase: YYYY-MM-DD
+    date: str
+    #: An exact decimal, with all its digits and no exponent
+    shares: float
+    #: An exact decimal, with all its digits and no exponent
+    cost: float
 
 
 class MarketStatus(TypedDict):
@@ -1150,6 +1185,36 @@ class NewSubscription(TypedDict):
     keys: Keys
 
 
+class _NewTransaction(TypedDict):
+    """Fields that each NewTransaction has."""
+
+    #: Type of the transaction
+    type: Literal["buy", "dividend", "fee", "sell", "split"]
+    #: A stock, pair, currency or metal, in any case
+    ticker: str
+    #: YYYY-MM-DD, not in the future
+    date: str
+
+
+class NewTransaction(_NewTransaction, total=False):
+    """The body of a request that adds a transaction."""
+
+    #: A code of ISO 4217, in any case
+    currency: str
+    #: At most 8 decimals, taken exactly
+    shares: float
+    #: Per share; at most 8 decimals, taken exactly
+    price: float
+    #: Per share; at most 8 decimals, taken exactly
+    fee: float
+    #: At most 8 decimals, taken exactly
+    amount: float
+    #: At most 8 decimals, taken exactly
+    old_shares: float
+    #: At most 8 decimals, taken exactly
+    new_shares: float
+
+
 class _NewWatchlist(TypedDict):
     """Fields that each NewWatchlist has."""
 
@@ -1224,6 +1289,41 @@ class PortfolioValue(TypedDict):
     points: list[ValuePoint]
     #: Symbols that the values lack
     missing: list[Missing]
+
+
+class PositionShown(TypedDict):
+    """Schema PositionShown."""
+
+    #: Symbol that identifies the instrument in requests
+    ticker: str
+    #: Kind of instrument
+    type: Optional[Literal["stock", "crypto", "doviz"]]
+    #: ISO 4217 code of the amounts
+    currency: str
+    #: An exact decimal, with all its digits and no exponent
+    shares: float
+    #: An exact decimal, with all its digits and no exponent
+    cost: float
+    #: An exact decimal, with all its digits and no exponent
+    average_cost: Optional[float]
+    #: An exact decimal, with all its digits and no exponent
+    realized_gain: float
+    #: An exact decimal, with all its digits and no exponent
+    dividends: float
+    #: An exact decimal, with all its digits and no exponent
+    fees: float
+    #: Current price in `currency`; null without a quote or a rate
+    price: Optional[float]
+    #: An exact decimal, with all its digits and no exponent
+    market_value: Optional[float]
+    #: An exact decimal, with all its digits and no exponent
+    unrealized_gain: Optional[float]
+    #: Value in the currency of the request; null without a rate or `currency`
+    converted: Optional[ConvertedPosition]
+    #: Lots that make up the position, the oldest first
+    lots: list[LotShown]
+    #: Why later transactions do not count; null if all do
+    problem: Optional[str]
 
 
 class Price(TypedDict):
@@ -1375,6 +1475,29 @@ class ProfileChange(TypedDict, total=False):
     name: str
     #: Revokes all your tokens, including the one of this request
     end_sessions: bool
+
+
+class ProposedTransaction(TypedDict):
+    """Schema ProposedTransaction."""
+
+    #: Type of the transaction
+    type: Literal["split", "dividend"]
+    #: Symbol that identifies the instrument in requests
+    ticker: str
+    #: Day: YYYY-MM-DD
+    date: str
+    #: ISO 4217 code of the amount
+    currency: str
+    #: An exact decimal, with all its digits and no exponent
+    old_shares: Optional[float]
+    #: An exact decimal, with all its digits and no exponent
+    new_shares: Optional[float]
+    #: An exact decimal, with all its digits and no exponent
+    amount: Optional[float]
+    #: An exact decimal, with all its digits and no exponent
+    held: float
+    #: Corporate action that proposes the transaction
+    action: Literal["split", "stock_dividend", "cash_dividend", "rename", "merger"]
 
 
 class Push(TypedDict):
@@ -1755,6 +1878,35 @@ class Ticket(TypedDict):
     ticket: str
     #: Seconds until the ticket ends
     expires_in: int
+
+
+class TransactionShown(TypedDict):
+    """Schema TransactionShown."""
+
+    #: Id
+    id: str
+    #: Type of the transaction
+    type: Literal["buy", "sell", "dividend", "fee", "split"]
+    #: Symbol that identifies the instrument in requests
+    ticker: str
+    #: Day of the transaction: YYYY-MM-DD
+    date: str
+    #: ISO 4217 code of the amounts
+    currency: str
+    #: An exact decimal, with all its digits and no exponent
+    shares: Optional[float]
+    #: An exact decimal, with all its digits and no exponent
+    price: Optional[float]
+    #: An exact decimal, with all its digits and no exponent
+    fee: Optional[float]
+    #: An exact decimal, with all its digits and no exponent
+    amount: Optional[float]
+    #: An exact decimal, with all its digits and no exponent
+    old_shares: Optional[float]
+    #: An exact decimal, with all its digits and no exponent
+    new_shares: Optional[float]
+    #: Time of creation: ISO 8601 in UTC
+    created_at: str
 
 
 class Trial(TypedDict):

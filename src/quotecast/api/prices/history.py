@@ -172,7 +172,9 @@ async def _price_on(
         return await _no_close(services, market, day)
     quoted, rates = series.on(closed)
     if rates is None:
-        return InvalidValue("date", f"No rate from {price.quoted_currency} to {price.currency} on {closed}")
+        return InvalidValue(
+            "date", f"There is no rate from {price.quoted_currency} to {price.currency} on {closed}"
+        )
     return replace(
         price,
         price=convert(quoted, rates),
@@ -190,7 +192,7 @@ async def _no_close(services: Services, market: Market, day: date) -> InvalidVal
     first = await first_close_since(services, market, day)
     begins = f"; closes begin on {first}" if first else ""
     return InvalidValue(
-        "date", f"{market.symbol} has no close in the {CARRIED.days} days up to {day}{begins}"
+        "date", f"There is no close of {market.symbol} in the {CARRIED.days} days up to {day}{begins}"
     )
 
 

@@ -120,7 +120,7 @@ def rates_for(find: RateFinder, quoted: str, currency: str | None, field: str = 
     """
     rates = find(quoted, currency) if currency else ()
     if rates is None:
-        raise InvalidValue(field, f"No rate from {quoted} to {currency}")
+        raise InvalidValue(field, f"There is no rate from {quoted} to {currency}")
     return rates
 
 

@@ -13,6 +13,7 @@ _TEXTS: Final = {
     "session_id": "Id of one of your sessions",
     "subscription_id": "Id of one of your subscribed browsers",
     "symbol": "Ticker of the company, in any case",
+    "transaction_id": "Id of one of your transactions",
 }
 _ID: Final = "01a1fc87e0c47a905dd5d085"
 #: Example values by name, or by `group.name` for the routes of one group.
@@ -44,6 +45,7 @@ _EXAMPLES: Final = {
     "list": "default",
     "list_id": _ID,
     "market.list": "gainers",
+    "method": "average",
     "offset": 100,
     "order": "desc",
     "page": token_of(BarQuery("1h", 1_795_132_800, 1_795_165_200, order="desc")),
@@ -67,6 +69,7 @@ _EXAMPLES: Final = {
     "ticker": "AAPL",
     "timeframe": "1h",
     "to": "2026-11-27",
+    "transaction_id": _ID,
     "rates.to": "TRY",
     "type": "stock",
     "unit": "gram",

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quotecast.api.routes.portfolio.holdings_csv import MAX_PROBLEMS, MAX_ROWS, holdings_csv, holdings_of
+from quotecast.api.routes.portfolio.csv_rows import MAX_PROBLEMS, MAX_ROWS
+from quotecast.api.routes.portfolio.holdings_csv import holdings_csv, holdings_of
 from quotecast.errors import InvalidRows
 from quotecast.portfolio.portfolio import Holding
 from support.made.factories import NOW, full_mirrors

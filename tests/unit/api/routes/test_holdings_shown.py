@@ -128,10 +128,10 @@ def test_a_quote_in_another_currency_is_converted() -> None:
     answer = worth_in(rated(), holding("BTC/USDT", "USD"))
     assert (answer["price"], answer["market_value"]) == (Decimal("99000.0"), Decimal("9900.0"))
     assert answer["gain"] == Decimal(9900) - Decimal("3.03")
-    when = "2026-11-20T15:00:00.000Z"
+    when = {"timestamp": "2026-11-20T15:00:00.000Z", "date": "2026-11-20", "provider": "test"}
     assert answer["rates"] == [
-        {"from": "USDT", "to": "TRY", "rate": 44, "symbol": "USDT/TRY", "timestamp": when},
-        {"from": "TRY", "to": "USD", "rate": Decimal("0.025"), "symbol": "USD", "timestamp": when},
+        {"from": "USDT", "to": "TRY", "rate": 44, "symbol": "USDT/TRY", **when},
+        {"from": "TRY", "to": "USD", "rate": Decimal("0.025"), "symbol": "USD", **when},
     ]
 
 

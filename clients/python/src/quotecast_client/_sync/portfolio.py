@@ -3,16 +3,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from quotecast_client.calls import Call, path, repeatable, without_none
-from quotecast_client.rest_types import HoldingShown, Imported, PortfolioValue
+from quotecast_client.rest_types import (
+    HoldingShown,
+    Imported,
+    PortfolioValue,
+    PositionShown,
+    ProposedTransaction,
+    TransactionShown,
+)
 
 if TYPE_CHECKING:
     from decimal import Decimal
 
     from quotecast_client._sync.http import Http
-    from quotecast_client.rest_types import ValueSpan
+    from quotecast_client.calls import Moment
+    from quotecast_client.rest_types import HowSold, ValueSpan
 
 
 class Portfolio:
@@ -52,6 +60,44 @@ class Portfolio:
     def remove(self, holding: str) -> None:
         """Removes a holding."""
         self._http.send(Call[None]("DELETE", path("/api/portfolio/holdings/{}", holding)))
+
+    def transactions(self) -> list[TransactionShown]:
+        """Returns the ledger, the newest day first."""
+        return self._http.send(Call[list[TransactionShown]]("GET", "/api/portfolio/transactions"))
+
+    def add_transaction(
+        self,
+        kind: Literal["buy", "sell", "dividend", "fee", "split"],
+        ticker: str,
+        date: Moment,
+        *,
+        currency: str | None = None,
+        key: str | None = None,
+        **amounts: float | Decimal,
+    ) -> TransactionShown:
+        """Adds a transaction once; `key` is its `Idempotency-Key`.
+
+        `amounts` are `shares`, `price` and `fee` of a trade, the `amount` of a dividend or fee, and the
+        `old_shares` and `new_shares` of a split.
+        """
+        body = without_none(type=kind, ticker=ticker, date=str(date), currency=currency, **amounts)
+        call = Call[TransactionShown](
+            "POST", "/api/portfolio/transactions", body=body, headers=repeatable(key)
+        )
+        return self._http.send(call)
+
+    def remove_transaction(self, transaction: str) -> None:
+        """Removes a transaction."""
+        self._http.send(Call[None]("DELETE", path("/api/portfolio/transactions/{}", transaction)))
+
+    def positions(self, method: HowSold | None = None, currency: str | None = None) -> list[PositionShown]:
+        """Returns what the ledger adds up to, and what it is worth."""
+        query = {"method": method, "currency": currency}
+        return self._http.send(Call[list[PositionShown]]("GET", "/api/portfolio/positions", query))
+
+    def proposals(self) -> list[ProposedTransaction]:
+        """Returns the splits and dividends that the ledger lacks."""
+        return self._http.send(Call[list[ProposedTransaction]]("GET", "/api/portfolio/proposals"))
 
     def value(self, span: ValueSpan | None = None, currency: str | None = None) -> PortfolioValue:
         """Returns the value of each day of a range such as `1Y`."""

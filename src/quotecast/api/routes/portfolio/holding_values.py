@@ -34,12 +34,12 @@ def ticker_of(text: str, mirrors: Mirrors) -> str:
 
 def shares_of(number: bytes) -> Decimal:
     """Returns a number of shares. Raises InvalidValue."""
-    return _amount("shares", number, zero=False)
+    return amount_of("shares", number, zero=False)
 
 
 def cost_of(number: bytes) -> Decimal:
     """Returns a cost per share. Raises InvalidValue."""
-    return _amount("avg_cost", number, zero=True)
+    return amount_of("avg_cost", number, zero=True)
 
 
 def bought_at_of(text: str, now: datetime) -> date:
@@ -64,7 +64,8 @@ def currency_code(field: str, text: str) -> str:
     return code
 
 
-def _amount(field: str, number: bytes, *, zero: bool) -> Decimal:
+def amount_of(field: str, number: bytes, *, zero: bool) -> Decimal:
+    """Returns an amount, which may be zero or not. Raises InvalidValue."""
     amount = money.parse_amount(number)
     if amount is None:
         raise InvalidValue(field, "Must be a number of at most 64 characters")

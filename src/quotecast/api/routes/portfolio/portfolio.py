@@ -25,6 +25,7 @@ from quotecast.api.reference.account_operations import (
     taking,
 )
 from quotecast.api.routes.bodies import body_of
+from quotecast.api.routes.portfolio import transactions
 from quotecast.api.routes.portfolio.holding_values import (
     Cost,
     Shares,
@@ -46,6 +47,8 @@ from quotecast.api.routes.portfolio.holdings_shown import (
 )
 from quotecast.api.routes.portfolio.portfolio_csv import export, import_file
 from quotecast.api.routes.portfolio.portfolio_value import value
+from quotecast.api.routes.portfolio.positions import list_positions, proposals
+from quotecast.api.routes.portfolio.transactions_csv import import_transactions
 from quotecast.api.routes.retries import FULL, replay_key, run_once
 from quotecast.database.ids import ID_PATTERN, new_id
 from quotecast.errors import InvalidValue, NotFound
@@ -183,11 +186,25 @@ def _check_id(holding_id: str) -> None:
         raise NotFound("Holding")
 
 
-BODIES: Final[tuple[type[Struct], ...]] = (NewHolding, HoldingChange)
+BODIES: Final[tuple[type[Struct], ...]] = (NewHolding, HoldingChange, *transactions.BODIES)
 
 ROUTER: Final = Router(
     "/api/portfolio",
-    route_handlers=[holdings, add, change, remove, value, export, import_file],
+    route_handlers=[
+        holdings,
+        add,
+        change,
+        remove,
+        value,
+        export,
+        import_file,
+        transactions.transactions,
+        transactions.add,
+        transactions.remove,
+        import_transactions,
+        list_positions,
+        proposals,
+    ],
     guards=[require_token],
     tags=["Portfolio"],
     opt={"tag": "What you hold; amounts are exact decimals.", "feed": None, "limit": "portfolio"},

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from typing import Annotated, Final, cast
+from typing import Annotated, ClassVar, Final, cast
 
 from litestar import get, post
 from litestar.openapi.spec import OpenAPIMediaType, OpenAPIResponse, OpenAPIType, RequestBody, Schema
@@ -24,7 +24,8 @@ from quotecast.api.reference.account_operations import (
     replayable,
 )
 from quotecast.api.reference.openapi import ID, refused
-from quotecast.api.routes.portfolio.holdings_csv import MAX_ROWS, holdings_csv, holdings_of
+from quotecast.api.routes.portfolio.csv_rows import MAX_ROWS
+from quotecast.api.routes.portfolio.holdings_csv import holdings_csv, holdings_of
 from quotecast.api.routes.portfolio.holdings_shown import Amount
 from quotecast.api.routes.retries import FULL, replay_key, run_once
 from quotecast.database.ids import new_id
@@ -85,16 +86,9 @@ _PROBLEM: Final = Problem(
 )
 
 
-_MEDIA: Final = OpenAPIMediaType(
-    schema=Schema(type=OpenAPIType.STRING), examples={"example": Example(value=_FILE)}
-)
-
-
-#: The same body for generators of clients that know no CSV.
-_BYTES: Final = OpenAPIMediaType(
-    schema=Schema(type=OpenAPIType.STRING, format=OpenAPIFormat.BINARY),
-    examples={"example": Example(value=_FILE)},
-)
+def _media(file: str, form: OpenAPIFormat | None = None) -> OpenAPIMediaType:
+    schema = Schema(type=OpenAPIType.STRING, format=form)
+    return OpenAPIMediaType(schema=schema, examples={"example": Example(value=file)})
 
 
 @dataclass
@@ -105,20 +99,28 @@ class ExportOperation(AccountOperation):
         """Replaces the framework's JSON."""
         super().__post_init__()
         good = cast("dict[str, OpenAPIResponse]", self.responses)["200"]
-        good.content = {"text/csv": _MEDIA}
+        good.content = {"text/csv": _media(_FILE)}
 
 
 @dataclass
 class ImportOperation(AccountOperation):
     """An operation that takes CSV."""
 
+    file: ClassVar[str] = _FILE
+
     def __post_init__(self) -> None:
         """Adds the body and the header that makes a retry safe."""
-        self.request_body = RequestBody(
-            {"text/csv": _MEDIA, "application/octet-stream": _BYTES}, required=True
-        )
+        # The same body twice, for generators of clients that know no CSV.
+        media = {"text/csv": _media(self.file)}
+        media["application/octet-stream"] = _media(self.file, OpenAPIFormat.BINARY)
+        self.request_body = RequestBody(media, required=True)
         self.parameters = [*(self.parameters or []), *replayable()]
         super().__post_init__()
+
+    @classmethod
+    def of(cls, file: str) -> "type[ImportOperation]":
+        """Returns the operation class of files like this one."""
+        return type("ImportOperation", (cls,), {"file": file})
 
 
 @get(

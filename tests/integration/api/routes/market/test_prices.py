@@ -194,7 +194,7 @@ async def test_a_day_before_the_history_is_refused_with_its_first_day(
     write_closes(stored, Feed.STOCKS, "AAPL", {"2026-11-13": 200.0})
     assert await refusal(client, f"{PRICES}/AAPL?date=2026-01-05") == (
         "date",
-        "AAPL has no close in the 10 days up to 2026-01-05; closes begin on 2026-11-13",
+        "There is no close of AAPL in the 10 days up to 2026-01-05; closes begin on 2026-11-13",
     )
 
 
@@ -206,7 +206,7 @@ async def test_one_price_that_is_not_known_takes_no_other_with_it(
     assert (found["AAPL"]["price"], found["AAPL"]["problem"]) == (200.0, None)
     assert (found["MSFT"]["price"], found["MSFT"]["date"]) == (None, None)
     assert found["MSFT"]["problem"] == (
-        "MSFT has no close in the 10 days up to 2026-11-13; closes begin on 2026-11-20"
+        "There is no close of MSFT in the 10 days up to 2026-11-13; closes begin on 2026-11-20"
     )
 
 
@@ -214,8 +214,11 @@ async def test_a_rate_that_is_not_known_is_said(client: httpx.AsyncClient, store
     write_closes(stored, Feed.STOCKS, "AAPL", {"2026-11-13": 200.0})
     write_closes(stored, Feed.DOVIZ, "USD", {"2026-11-19": 30.0})
     found = await answer(client, f"{PRICES}?symbols=AAPL,USD&currency=TRY&date=2026-11-19")
-    assert found["AAPL"]["problem"] == "No rate from USD to TRY on 2026-11-13"
-    assert await refusal(client, f"{PRICES}/AAPL?currency=JPY") == ("currency", "No rate from USD to JPY")
+    assert found["AAPL"]["problem"] == "There is no rate from USD to TRY on 2026-11-13"
+    assert await refusal(client, f"{PRICES}/AAPL?currency=JPY") == (
+        "currency",
+        "There is no rate from USD to JPY",
+    )
 
 
 async def test_an_upstream_that_fails_is_a_503(
@@ -363,7 +366,10 @@ async def test_a_key_for_some_symbols_has_no_other_price_or_rate(parts: Services
         assert [*response.json()] == ["AAPL"]
         assert response.headers["x-missing-symbols"] == "MSFT,GRAM-ALTIN,XAU"
         assert (await answer(client, "/api/rates?from=EUR&to=TRY"))["rate"] == 50.0
-        assert await refusal(client, f"{PRICES}/AAPL?currency=TRY") == ("currency", "No rate from USD to TRY")
+        assert await refusal(client, f"{PRICES}/AAPL?currency=TRY") == (
+            "currency",
+            "There is no rate from USD to TRY",
+        )
 
 
 async def test_prices_of_now_are_cacheable_for_a_second_and_closes_for_longer(

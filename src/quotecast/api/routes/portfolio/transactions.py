@@ -1,0 +1,219 @@
+"""The ledger of a portfolio: its transactions, one by one and as a file of CSV."""
+
+from collections.abc import Mapping
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Annotated, Any, Final
+
+from litestar import delete, get, post
+from litestar.params import FromPath
+from msgspec import UNSET, Meta, Raw, Struct, UnsetType
+
+from quotecast.api.answers.answers import Answer
+from quotecast.api.answers.csv import CsvTable, Format, formatted
+from quotecast.api.answers.tables import columns
+from quotecast.api.gate.identity import with_account
+from quotecast.api.market.lookup import Mirrors
+from quotecast.api.market.services import HttpRequest, services_of
+from quotecast.api.reference.account_operations import (
+    SECURED,
+    AccountOperation,
+    answer,
+    none_left,
+    not_found,
+    outcomes,
+    replayable,
+    taking,
+)
+from quotecast.api.reference.openapi import ID, refused
+from quotecast.api.routes.bodies import body_of
+from quotecast.api.routes.days import past_day
+from quotecast.api.routes.portfolio.holding_values import (
+    EARLIEST,
+    Cost,
+    Shares,
+    amount_of,
+    currency_code,
+    ticker_of,
+)
+from quotecast.api.routes.portfolio.holdings_shown import Amount
+from quotecast.api.routes.retries import replay_key, run_once
+from quotecast.database.ids import ID_PATTERN, new_id
+from quotecast.errors import InvalidValue, NotFound, Problem
+from quotecast.market import codec, money
+from quotecast.portfolio import transactions as stored
+from quotecast.portfolio.ledger import Transaction, TransactionType
+from quotecast.users.account import Account
+
+#: The fields that each type needs, and those that it may have.
+NEEDED: Final[Mapping[TransactionType, tuple[str, ...]]] = {
+    "buy": ("shares", "price"),
+    "sell": ("shares", "price"),
+    "dividend": ("amount",),
+    "fee": ("amount",),
+    "split": ("old_shares", "new_shares"),
+}
+OPTIONAL: Final[Mapping[TransactionType, tuple[str, ...]]] = {"buy": ("fee",), "sell": ("fee",)}
+AMOUNTS: Final = ("shares", "price", "fee", "amount", "old_shares", "new_shares")
+#: Amounts that may be zero.
+_FREE: Final = frozenset({"price", "fee"})
+
+
+class TransactionShown(Struct, frozen=True, kw_only=True):
+    """An entry of the ledger; a field that its type lacks is null.
+
+    Buys and sales have `shares`, a `price` of each and a `fee`; dividends and fees have an `amount`. After a
+    split `old_shares` are `new_shares`.
+    """
+
+    id: str
+    type: TransactionType
+    ticker: str
+    date: date
+    currency: str
+    shares: Amount | None
+    price: Amount | None
+    fee: Amount | None
+    amount: Amount | None
+    old_shares: Amount | None
+    new_shares: Amount | None
+    created_at: str
+
+
+class NewTransaction(Struct, frozen=True):
+    """The body of a request that adds a transaction."""
+
+    type: TransactionType
+    ticker: Annotated[str, Meta(description="A stock, pair, currency or metal, in any case")]
+    date: Annotated[str, Meta(description="YYYY-MM-DD, not in the future")]
+    currency: Annotated[str, Meta(description="A code of ISO 4217, in any case")] = "USD"
+    shares: Shares | UnsetType = UNSET
+    price: Cost | UnsetType = UNSET
+    fee: Cost | UnsetType = UNSET
+    amount: Shares | UnsetType = UNSET
+    old_shares: Shares | UnsetType = UNSET
+    new_shares: Shares | UnsetType = UNSET
+
+
+SHOWN: Final = TransactionShown(
+    id="01a1fc87e0c47a905dd5d0a1",
+    type="buy",
+    ticker="AAPL",
+    date=date(2026, 3, 2),
+    currency="USD",
+    shares=10,
+    price=187.5,
+    fee=1,
+    amount=None,
+    old_shares=None,
+    new_shares=None,
+    created_at="2026-11-20T15:30:00.000Z",
+)
+FULL: Final = refused("The ledger is full", Problem("At most 5000 transactions", "full", ID))
+_GIVEN: Final = {
+    "type": "buy", "ticker": "AAPL", "date": "2026-03-02", "shares": 10, "price": 187.5, "fee": 1,
+}  # fmt: skip
+_TABLE: Final = CsvTable(columns(TransactionShown), lambda rows: rows)
+
+
+@get(
+    "/transactions",
+    operation_id="listTransactions",
+    summary="Your transactions",
+    operation_class=AccountOperation,
+    security=SECURED,
+    responses=outcomes(200, list[TransactionShown], [SHOWN], "The newest day first", 422),
+)
+async def transactions(request: HttpRequest, form: Format = "json") -> Answer:
+    """Holdings are not among them; positions count each holding as a buy. An import takes the CSV."""
+    owned = await with_account(request, stored.transactions)
+    return formatted(answer([*map(encoded, owned)]), form, _TABLE)
+
+
+@post(
+    "/transactions",
+    operation_id="createTransaction",
+    summary="Add a transaction",
+    operation_class=taking(NewTransaction, _GIVEN, headers=replayable()),
+    security=SECURED,
+    responses=outcomes(201, TransactionShown, SHOWN, "The new transaction", body=True, others={409: FULL}),
+)
+async def add(request: HttpRequest) -> Answer:
+    """A sale of more shares than there are on its day is refused, also if a later one needs them.
+
+    With an `Idempotency-Key`, a retry within 24 hours gets the same answer and adds nothing.
+    """
+    key, services = replay_key(request), services_of(request)
+    now = datetime.fromtimestamp(services.clock(), UTC)
+    given = await body_of(request, NewTransaction)
+    amounts = {name: bytes(value) for name in AMOUNTS if (value := getattr(given, name)) is not UNSET}
+    new = transaction_of(given, amounts, services.mirrors, new_id(services.clock), now)
+    body = codec.encode_json(encoded(new))
+
+    async def write(account: Account) -> None:
+        await stored.add(account, [new])
+
+    asked = codec.encode_json((new.type, new.ticker.upper(), new.date, new.currency, amounts))
+    return await run_once(request, key, b"transaction " + asked, body, write)
+
+
+@delete(
+    "/transactions/{transaction_id:str}",
+    operation_id="deleteTransaction",
+    summary="Remove a transaction",
+    operation_class=AccountOperation,
+    security=SECURED,
+    responses=none_left("Removed", 422, others={404: not_found("Transaction")}),
+)
+async def remove(request: HttpRequest, transaction_id: FromPath[str]) -> None:
+    """A buy whose shares were sold stays until that sale is removed."""
+    if not ID_PATTERN.fullmatch(transaction_id):
+        raise NotFound("Transaction")
+    await with_account(request, lambda account: stored.remove(account, transaction_id), writing=True)
+
+
+def transaction_of(
+    given: NewTransaction,
+    amounts: Mapping[str, bytes],
+    mirrors: Mirrors,
+    transaction_id: str,
+    now: datetime,
+) -> Transaction:
+    """Returns the transaction to store. Raises InvalidValue."""
+    needed, optional = NEEDED[given.type], OPTIONAL.get(given.type, ())
+    for name in needed:
+        if name not in amounts:
+            raise InvalidValue(name, f"Must be given for a {given.type}")
+    for name in amounts:
+        if name not in (*needed, *optional):
+            raise InvalidValue(name, f"Must not be given for a {given.type}")
+    return Transaction(
+        id=transaction_id,
+        type=given.type,
+        ticker=ticker_of(given.ticker, mirrors),
+        date=past_day("date", given.date, now, EARLIEST),
+        currency=currency_code("currency", given.currency),
+        created_at=now,
+        **{name: amount_of(name, number, zero=name in _FREE) for name, number in amounts.items()},
+    )
+
+
+def encoded(entry: Transaction) -> Mapping[str, Any]:
+    """Returns a TransactionShown whose amounts are encoded JSON."""
+    amounts: Mapping[str, Decimal | None] = {name: getattr(entry, name) for name in AMOUNTS}
+    return {
+        "id": entry.id,
+        "type": entry.type,
+        "ticker": entry.ticker,
+        "date": entry.date,
+        "currency": entry.currency,
+        **{name: _amount(each) for name, each in amounts.items()},
+        "created_at": codec.iso_utc(entry.created_at.timestamp()),
+    }
+
+
+def _amount(amount: Decimal | None) -> Raw:
+    return money.amount_json(None if amount is None else money.without_zeros(amount))
+
+
+BODIES: Final[tuple[type[Struct], ...]] = (NewTransaction,)

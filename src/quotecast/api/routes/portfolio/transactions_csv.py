@@ -1,0 +1,129 @@
+"""Transactions of a file of CSV."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Final
+
+import msgspec
+from litestar import post
+
+from quotecast.api.answers.answers import Answer
+from quotecast.api.gate.identity import with_account
+from quotecast.api.market.lookup import Mirrors
+from quotecast.api.market.services import HttpRequest, services_of
+from quotecast.api.reference.account_operations import SECURED, answer, outcomes
+from quotecast.api.reference.openapi import ID, refused
+from quotecast.api.routes.portfolio.csv_rows import (
+    MAX_PROBLEMS,
+    MAX_ROWS,
+    Row,
+    Sign,
+    decimal_sign_of,
+    number_cell,
+    rows_of,
+)
+from quotecast.api.routes.portfolio.portfolio_csv import MAX_BYTES, DryRun, ImportOperation
+from quotecast.api.routes.portfolio.transactions import AMOUNTS, FULL, NewTransaction, transaction_of
+from quotecast.api.routes.retries import replay_key, run_once
+from quotecast.database.ids import new_id
+from quotecast.errors import FieldProblem, InvalidRows, InvalidValue, Problem
+from quotecast.market import codec
+from quotecast.portfolio import transactions as stored
+from quotecast.portfolio.ledger import Transaction
+from quotecast.users.account import Account
+
+_REQUIRED: Final = ("type", "ticker", "date")
+#: Those of the export; the ids and times of creation are new.
+_COLUMNS: Final = ("id", *_REQUIRED, "currency", *AMOUNTS, "created_at")
+_FILE: Final = "type,ticker,date,currency,shares,price,fee\r\nbuy,AAPL,2026-03-02,USD,10,187.5,1\r\n"
+_PROBLEM: Final = Problem(
+    "Invalid file", "invalid", ID, [FieldProblem("price", "Must be given for a buy", 2)]
+)
+
+
+class ImportedTransactions(msgspec.Struct, frozen=True, kw_only=True):
+    """The number of transactions in the file, and whether they were only checked."""
+
+    count: int
+    dry_run: bool
+
+
+_ADDED: Final = ImportedTransactions(count=12, dry_run=False)
+_CHECKED: Final = ImportedTransactions(count=12, dry_run=True)
+
+
+@post(
+    "/transactions/import",
+    operation_id="importTransactions",
+    summary="Add the transactions of a CSV file",
+    operation_class=ImportOperation.of(_FILE),
+    security=SECURED,
+    request_max_body_size=MAX_BYTES,
+    responses={
+        **outcomes(
+            201,
+            ImportedTransactions,
+            ImportedTransactions(count=12, dry_run=False),
+            "All are added",
+            body=True,
+        ),
+        200: outcomes(
+            200, ImportedTransactions, ImportedTransactions(count=12, dry_run=True), "With `dry_run`"
+        )[200],
+        409: FULL,
+        422: refused("No row is added: each problem has its line and column", _PROBLEM),
+    },
+)
+async def import_transactions(request: HttpRequest, *, dry_run: DryRun = False) -> Answer:
+    """Adds all rows or none: at most 1000 rows and 256 KB of UTF-8.
+
+    The columns are those of the list as CSV, in any order; a cell that the row's type has no use for is
+    empty. Rows of one day take effect in the order of the file. With an `Idempotency-Key`, a retry within 24
+    hours adds nothing more.
+    """
+    key, services = replay_key(request), services_of(request)
+    now = datetime.fromtimestamp(services.clock(), UTC)
+    body = await request.body()
+    # Sorted, so that the rows stay in the order of the file.
+    ids = sorted(new_id(now.timestamp) for _ in range(MAX_ROWS))
+    new = transactions_of(body, services.mirrors, ids, now)
+    if dry_run:
+        await with_account(request, lambda account: stored.check_all(account, new))
+        return answer(ImportedTransactions(count=len(new), dry_run=True))
+    made = codec.encode_json(ImportedTransactions(count=len(new), dry_run=False))
+
+    async def write(account: Account) -> None:
+        await stored.add(account, new)
+
+    return await run_once(request, key, b"import transactions " + body, made, write)
+
+
+def transactions_of(body: bytes, mirrors: Mirrors, ids: Sequence[str], now: datetime) -> list[Transaction]:
+    """Returns the transactions of a file, in its order, with the given ids. Raises InvalidRows."""
+    rows, delimiter = rows_of(body, _COLUMNS, _REQUIRED)
+    sign = decimal_sign_of(rows, AMOUNTS) or ("." if delimiter == "," else None)
+    found: list[Transaction] = []
+    problems: list[FieldProblem] = []
+    for transaction_id, row in zip(ids, rows, strict=False):
+        try:
+            found.append(_transaction_of(row, sign, mirrors, transaction_id, now))
+        except InvalidValue as error:
+            problems.append(FieldProblem(error.field, str(error), row.line))
+    if problems:
+        raise InvalidRows(problems[:MAX_PROBLEMS])
+    return found
+
+
+def _transaction_of(
+    row: Row, sign: Sign | None, mirrors: Mirrors, transaction_id: str, now: datetime
+) -> Transaction:
+    for column in _REQUIRED:
+        if column not in row.cells:
+            raise InvalidValue(column, "Missing")
+    texts = {name: text for name in (*_REQUIRED, "currency") if (text := row.cells.get(name))}
+    try:
+        given = msgspec.convert(texts | {"type": texts["type"].lower()}, NewTransaction)
+    except msgspec.ValidationError as error:
+        raise InvalidValue("type", "Must be buy, sell, dividend, fee or split") from error
+    amounts = {name: number_cell(name, row.cells[name], sign) for name in AMOUNTS if name in row.cells}
+    return transaction_of(given, amounts, mirrors, transaction_id, now)

@@ -1,0 +1,295 @@
+"""The ledger of a portfolio over HTTP, over a real PostgreSQL: transactions, positions and proposals."""
+
+import json
+from collections.abc import AsyncIterator
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+import httpx
+import pytest
+import pytest_asyncio
+from msgspec.structs import replace
+
+from quotecast.market.actions import CorporateAction
+from quotecast.market.feeds import Feed
+from support.made.factories import DOVIZ, full_mirrors, mirror_of
+from support.made.holdings import BOUGHT, HOLDINGS
+from support.made.market import stock
+from support.stages.account_service import AccountService, User, account_service
+from support.stages.caching import Clock
+
+TRANSACTIONS = "/api/portfolio/transactions"
+POSITIONS = "/api/portfolio/positions"
+PROPOSALS = "/api/portfolio/proposals"
+IMPORT = f"{TRANSACTIONS}/import"
+BUY = {"type": "buy", "ticker": "aapl", "date": "2026-03-02", "shares": 10, "price": 90.1, "fee": 1.5}
+SELL = {"type": "sell", "ticker": "AAPL", "date": "2026-05-04", "shares": 4, "price": 110, "fee": 1}
+
+
+class Actions:
+    """A provider of given actions."""
+
+    name = "test"
+
+    def __init__(self) -> None:
+        self.given: list[CorporateAction] = []
+
+    async def actions(self, symbol: str, _first: date, _last: date) -> list[CorporateAction]:
+        return [each for each in self.given if each.symbol == symbol]
+
+
+@pytest.fixture
+def provider() -> Actions:
+    return Actions()
+
+
+@pytest_asyncio.fixture
+async def service(accounts_url: str, clock: Clock, provider: Actions) -> AsyncIterator[AccountService]:
+    dollar, *others = DOVIZ
+    mirrors = full_mirrors()
+    mirrors[Feed.STOCKS] = mirror_of(Feed.STOCKS, [stock("AAPL", 120.0), stock("MSFT", 500.0)])
+    mirrors[Feed.DOVIZ] = mirror_of(Feed.DOVIZ, [replace(dollar, unit="1 USD", price=40.0), *others])
+    async with account_service(accounts_url, mirrors=mirrors, clock=clock, actions=[provider]) as service:
+        yield service
+
+
+def exactly(response: httpx.Response) -> Any:
+    """Returns the body with its numbers as decimals."""
+    return json.loads(response.text, parse_float=Decimal, parse_int=Decimal)
+
+
+async def add(user: User, *entries: dict[str, Any]) -> list[Any]:
+    found = []
+    for each in entries:
+        response = await user.post(TRANSACTIONS, each)
+        assert response.status_code == 201, response.text
+        found.append(response.json())
+    return found
+
+
+async def position(user: User, query: str = "") -> Any:
+    response = await user.get(f"{POSITIONS}{query}")
+    assert response.status_code == 200, response.text
+    (found,) = exactly(response)
+    return found
+
+
+async def test_a_transaction_is_added_listed_and_removed(user: User) -> None:
+    (added,) = await add(user, BUY)
+    assert added == {
+        "id": added["id"],
+        "type": "buy",
+        "ticker": "AAPL",
+        "date": "2026-03-02",
+        "currency": "USD",
+        "shares": 10,
+        "price": 90.1,
+        "fee": 1.5,
+        "amount": None,
+        "old_shares": None,
+        "new_shares": None,
+        "created_at": "2026-11-20T15:30:00.000Z",
+    }
+    assert (await user.get(TRANSACTIONS)).json() == [added]
+    removed = await user.delete(f"{TRANSACTIONS}/{added['id']}")
+    assert (removed.status_code, removed.content) == (204, b"")
+    assert (await user.get(TRANSACTIONS)).json() == []
+    assert (await user.delete(f"{TRANSACTIONS}/{added['id']}")).status_code == 404
+    assert (await user.delete(f"{TRANSACTIONS}/nothing")).status_code == 404
+
+
+async def test_a_position_adds_up_to_the_last_digit(user: User) -> None:
+    """Of ten shares for 902.5 with the fee, six are left."""
+    await add(user, BUY, SELL, {"type": "dividend", "ticker": "AAPL", "date": "2026-06-01", "amount": 2.5})
+    found = await position(user)
+    assert {name: found[name] for name in ("ticker", "type", "currency", "problem")} == {
+        "ticker": "AAPL",
+        "type": "stock",
+        "currency": "USD",
+        "problem": None,
+    }
+    assert (found["shares"], found["cost"], found["average_cost"]) == (6, Decimal("541.5"), Decimal("90.25"))
+    assert found["realized_gain"] == 4 * 110 - 1 - Decimal(361)
+    assert (found["dividends"], found["fees"]) == (Decimal("2.5"), 0)
+    assert (found["price"], found["market_value"], found["unrealized_gain"]) == (
+        Decimal("120.0"),
+        720,
+        Decimal("178.5"),
+    )
+    assert found["lots"] == [{"date": "2026-03-02", "shares": 6, "cost": Decimal("541.5")}]
+    assert found["converted"] is None
+
+
+async def test_holdings_are_the_first_lots(user: User) -> None:
+    """A sale takes from a holding, too; the holding itself stays as it is."""
+    assert (await user.post(HOLDINGS, BOUGHT)).status_code == 201
+    await add(user, {**SELL, "date": "2026-03-03", "shares": 1})
+    found = await position(user)
+    assert (found["shares"], found["cost"]) == (1, Decimal("90.5"))
+    (holding,) = (await user.get(HOLDINGS)).json()
+    assert holding["shares"] == 2
+
+
+async def test_a_position_is_valued_in_another_currency(user: User) -> None:
+    await add(user, BUY)
+    converted = (await position(user, "?currency=try"))["converted"]
+    assert (converted["currency"], converted["market_value"]) == ("TRY", 48_000)
+    assert converted["unrealized_gain"] == Decimal("11900.0")
+    assert [each["symbol"] for each in converted["rates"]] == ["USD"]
+    assert (await position(user, "?currency=JPY"))["converted"] is None
+
+
+async def test_the_method_chooses_the_shares_that_are_sold(user: User) -> None:
+    await add(user, BUY, {**BUY, "date": "2026-04-01", "price": 190.1}, SELL)
+    fifo, average = await position(user), await position(user, "?method=average")
+    assert (fifo["realized_gain"], average["realized_gain"]) == (Decimal(78), Decimal(-122))
+    assert (len(fifo["lots"]), len(average["lots"])) == (2, 1)
+    assert fifo["realized_gain"] - fifo["cost"] == average["realized_gain"] - average["cost"]
+
+
+async def test_a_sale_of_too_many_shares_is_refused(user: User) -> None:
+    """Also a purchase cannot go that a sale needs; the ledger stays as it was."""
+    bought, _ = await add(user, BUY, {**SELL, "shares": 10})
+    for refused in (
+        await user.post(TRANSACTIONS, {**SELL, "shares": 0.00000001}),
+        await user.post(TRANSACTIONS, {**SELL, "date": "2026-03-01", "shares": 1}),
+        await user.delete(f"{TRANSACTIONS}/{bought['id']}"),
+    ):
+        (problem,) = refused.json()["errors"]
+        assert (refused.status_code, problem["field"]) == (422, "shares")
+        assert "takes more than" in problem["message"]
+    assert len((await user.get(TRANSACTIONS)).json()) == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"type": "gift"}, "type"),
+        ({"ticker": "A B"}, "ticker"),
+        ({"date": "2026-11-22"}, "date"),
+        ({"date": "20260302"}, "date"),
+        ({"currency": "GBp"}, "currency"),
+        ({"shares": 0}, "shares"),
+        ({"shares": 1e-9}, "shares"),
+        ({"price": -1}, "price"),
+        ({"price": 10**12}, "price"),
+        ({"fee": "1"}, "fee"),
+        ({"amount": 1}, "amount"),
+        ({"type": "dividend"}, "amount"),
+        ({"type": "split", "old_shares": 1}, "new_shares"),
+        ({"type": "split", "old_shares": 1, "new_shares": 4}, "shares"),
+    ],
+)
+async def test_a_bad_field_is_named(user: User, change: dict[str, Any], field: str) -> None:
+    response = await user.post(TRANSACTIONS, BUY | change)
+    assert (response.status_code, response.json()["errors"][0]["field"]) == (422, field)
+    assert (await user.get(TRANSACTIONS)).json() == []
+
+
+async def test_a_retry_adds_nothing(user: User) -> None:
+    headers = {"Idempotency-Key": "once"}
+    first = await user.ask("POST", TRANSACTIONS, json=BUY, headers=headers)
+    again = await user.ask("POST", TRANSACTIONS, json=BUY, headers=headers)
+    other = await user.ask("POST", TRANSACTIONS, json=BUY | {"fee": 2}, headers=headers)
+    assert (again.status_code, again.json()) == (201, first.json())
+    assert other.status_code == 422
+    assert len((await user.get(TRANSACTIONS)).json()) == 1
+
+
+async def test_nobody_reads_or_removes_another_s_transactions(service: AccountService, user: User) -> None:
+    (added,) = await add(user, BUY)
+    other = await service.register("other@example.com")
+    assert (await other.get(TRANSACTIONS)).json() == []
+    assert (await other.get(POSITIONS)).json() == []
+    assert (await other.delete(f"{TRANSACTIONS}/{added['id']}")).status_code == 404
+    assert (await user.get(TRANSACTIONS)).json() == [added]
+
+
+async def test_the_table_of_transactions_can_be_imported(service: AccountService, user: User) -> None:
+    """Rows of one day keep their order, so what is imported adds up to the same positions."""
+    split = {"type": "split", "ticker": "AAPL", "date": "2026-04-01", "old_shares": 1, "new_shares": 4}
+    await add(user, BUY, split, SELL, {"type": "fee", "ticker": "MSFT", "date": "2026-05-04", "amount": 3})
+    table = (await user.get(f"{TRANSACTIONS}?format=csv")).content
+    other = await service.register("other@example.com")
+    checked = await other.ask("POST", f"{IMPORT}?dry_run=true", content=table)
+    assert (checked.status_code, checked.json()) == (200, {"count": 4, "dry_run": True})
+    assert (await other.get(TRANSACTIONS)).json() == []
+    imported = await other.ask("POST", IMPORT, content=table, headers={"Idempotency-Key": "file"})
+    again = await other.ask("POST", IMPORT, content=table, headers={"Idempotency-Key": "file"})
+    assert (imported.status_code, imported.json()) == (201, {"count": 4, "dry_run": False})
+    assert again.headers["idempotent-replayed"] == "true"
+    assert (await other.get(POSITIONS)).json() == (await user.get(POSITIONS)).json()
+
+
+@pytest.mark.parametrize(
+    ("file", "problem"),
+    [
+        ("type,ticker\nbuy,AAPL\n", ("date", 1)),
+        ("type,ticker,date,shares\nbuy,AAPL,2026-03-02,10\n", ("price", 2)),
+        ("type,ticker,date,shares,price\nbuy,AAPL,2026-03-02,10,1\ngift,AAPL,2026-03-02,1,1\n", ("type", 3)),
+        ("type;ticker;date;shares;price\nbuy;AAPL;2026-03-02;1,5;2,25\nbuy;;2026-03-02;1;1\n", ("ticker", 3)),
+        ("type,ticker,date,amount,wish\nfee,AAPL,2026-03-02,1,2\n", ("", 1)),
+    ],
+)
+async def test_a_bad_file_adds_nothing(user: User, file: str, problem: tuple[str, int]) -> None:
+    response = await user.ask("POST", IMPORT, content=file)
+    assert response.status_code == 422, response.text
+    (found,) = response.json()["errors"]
+    assert (found["field"], found["line"]) == problem
+    assert (await user.get(TRANSACTIONS)).json() == []
+
+
+async def test_a_file_cannot_sell_what_nobody_holds(user: User) -> None:
+    file = "type,ticker,date,shares,price\nbuy,AAPL,2026-03-02,1,1\nsell,AAPL,2026-03-03,2,1\n"
+    for path in (IMPORT, f"{IMPORT}?dry_run=true"):
+        assert (await user.ask("POST", path, content=file)).status_code == 422
+    assert (await user.get(TRANSACTIONS)).json() == []
+
+
+def action(kind: Any, day: str, **terms: Any) -> CorporateAction:
+    return CorporateAction(
+        id=day, type=kind, symbol="AAPL", ex_day=date.fromisoformat(day), provider="test", **terms
+    )
+
+
+async def test_corporate_actions_propose_what_is_not_entered(user: User, provider: Actions) -> None:
+    """A dividend after a split is of the shares after it. Nothing is from before the purchase."""
+    provider.given = [
+        action("cash_dividend", "2026-03-02", amount=9.0, currency="USD"),
+        action("split", "2026-04-01", old_shares=1.0, new_shares=4.0),
+        action("cash_dividend", "2026-05-04", amount=0.25, currency="USD"),
+        action("rename", "2026-06-01", new_symbol="APL"),
+        action("split", "2027-01-04", old_shares=1.0, new_shares=2.0),
+    ]
+    await add(user, BUY)
+    split, dividend = (await user.get(PROPOSALS)).json()
+    assert split == {
+        "type": "split",
+        "ticker": "AAPL",
+        "date": "2026-04-01",
+        "currency": "USD",
+        "old_shares": 1,
+        "new_shares": 4,
+        "amount": None,
+        "held": 10,
+        "action": "split",
+    }
+    assert (dividend["type"], dividend["amount"], dividend["held"]) == ("dividend", 10, 40)
+    given = {name: split[name] for name in ("type", "ticker", "date", "old_shares", "new_shares")}
+    await add(user, given)
+    assert [each["type"] for each in (await user.get(PROPOSALS)).json()] == ["dividend"]
+    await add(user, {"type": "dividend", "ticker": "AAPL", "date": "2026-05-05", "amount": 10})
+    assert (await user.get(PROPOSALS)).json() == []
+    assert (await position(user))["shares"] == 40
+
+
+async def test_without_a_provider_nothing_is_proposed(user: User) -> None:
+    await add(user, BUY)
+    assert (await user.get(PROPOSALS)).json() == []
+
+
+async def test_all_of_it_needs_a_token(service: AccountService) -> None:
+    for path in (TRANSACTIONS, POSITIONS, PROPOSALS):
+        response = await service.client.get(path)
+        assert (response.status_code, response.headers["cache-control"]) == (401, "no-store"), path

@@ -1,0 +1,180 @@
+"""The ledger of a portfolio, against an oracle that counts single shares."""
+
+import random
+from collections import deque
+from datetime import UTC, date, datetime, timedelta
+from decimal import ROUND_HALF_EVEN, Decimal, localcontext
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from quotecast.errors import InvalidValue
+from quotecast.portfolio.ledger import (
+    MAX_SPLITS,
+    Method,
+    Transaction,
+    check,
+    positions,
+    shares_before,
+    to_decimal,
+)
+
+FIRST = date(2026, 1, 1)
+BATCHES = 20
+
+
+def entry(kind: Any, day: int, number: int = 0, ticker: str = "S", **amounts: str) -> Transaction:
+    return Transaction(
+        id=f"{number:024x}",
+        type=kind,
+        ticker=ticker,
+        date=FIRST + timedelta(days=day),
+        currency="USD",
+        created_at=datetime(2026, 11, 20, tzinfo=UTC),
+        **{name: Decimal(text) for name, text in amounts.items()},
+    )
+
+
+def test_a_sale_takes_the_oldest_shares_first() -> None:
+    bought = [
+        entry("buy", 1, 1, shares="10", price="100", fee="1"),
+        entry("buy", 2, 2, shares="10", price="200", fee="0"),
+    ]
+    (position,) = positions([*bought, entry("sell", 3, 3, shares="15", price="300", fee="2")])
+    # 10 shares cost 1001, 5 more 1000.
+    assert position.realized == 15 * 300 - 2 - 2001
+    assert [(int(lot.shares), int(lot.cost)) for lot in position.lots] == [(5, 1000)]
+    (average,) = positions([*bought, entry("sell", 3, 3, shares="15", price="300", fee="2")], "average")
+    assert to_decimal(average.realized) == Decimal("2247.25")
+    assert [(int(lot.shares), to_decimal(lot.cost)) for lot in average.lots] == [(5, Decimal("750.25"))]
+
+
+def test_a_split_comes_before_the_trades_of_its_day() -> None:
+    """The price of its day is after it, and so are the shares that are sold."""
+    entries = [
+        entry("sell", 5, 1, shares="40", price="50", fee="0"),
+        entry("split", 5, 2, old_shares="1", new_shares="4"),
+        entry("buy", 1, 3, shares="10", price="100", fee="0"),
+    ]
+    (position,) = positions(entries)
+    assert (position.realized, position.shares, position.problem) == (Fraction(1000), Fraction(0), None)
+    assert shares_before(entries, "S", FIRST + timedelta(days=5)) == 10
+
+
+def test_dividends_and_fees_add_up_without_shares() -> None:
+    entries = [
+        entry("dividend", 3, 1, amount="2.5"),
+        entry("fee", 4, 2, amount="0.1"),
+        entry("dividend", 5, 3, amount="1"),
+    ]
+    (position,) = positions(entries)
+    assert (position.dividends, position.fees) == (Fraction(7, 2), Fraction(1, 10))
+    assert position.shares == 0
+
+
+def test_a_sale_of_too_many_shares_is_refused_and_ends_the_position() -> None:
+    """What comes later cannot count any more; other tickers go on."""
+    entries = [
+        entry("buy", 1, 1, shares="1.5", price="10", fee="0"),
+        entry("sell", 2, 2, shares="2", price="20", fee="0"),
+        entry("buy", 3, 3, shares="5", price="10", fee="0"),
+        entry("buy", 3, 4, ticker="T", shares="5", price="10", fee="0"),
+    ]
+    message = "2026-01-03: the sale of 2 S takes more than the 1.5 that are held"
+    with pytest.raises(InvalidValue, match=message):
+        check(entries)
+    broken, good = positions(entries)
+    assert (broken.problem, broken.shares) == (message, Fraction(3, 2))
+    assert good.shares == 5
+
+
+def test_splits_of_one_ticker_are_bounded() -> None:
+    splits = [entry("split", day, day, old_shares="3", new_shares="2") for day in range(MAX_SPLITS)]
+    check(splits)
+    with pytest.raises(InvalidValue, match="at most 100 splits"):
+        check([*splits, entry("split", 300, 300, old_shares="3", new_shares="2")])
+
+
+def test_many_trades_at_average_cost_stay_quick() -> None:
+    """Costs are rounded to 12 decimals: exact fractions of fractions would have a million digits."""
+    entries = []
+    for number in range(2000):
+        entries.append(entry("buy", number, 2 * number, shares="7.77777777", price="3.33333333", fee="0.1"))
+        entries.append(entry("sell", number, 2 * number + 1, shares="3.21", price="4", fee="0"))
+    (position,) = positions(entries, "average")
+    assert position.cost.denominator <= 10**16
+    assert to_decimal(position.shares) == 2000 * (Decimal("7.77777777") - Decimal("3.21"))
+
+
+def rounded(number: Fraction, places: int) -> Decimal:
+    with localcontext(prec=100):
+        quotient = Decimal(number.numerator) / number.denominator
+        return quotient.quantize(Decimal(1).scaleb(-places), ROUND_HALF_EVEN)
+
+
+def history(draw: random.Random) -> list[Transaction]:
+    """Returns some months of one ticker, in whole shares; it never sells more than there are."""
+    held, entries = 0, []
+    for number in range(draw.randint(1, 25)):
+        day, kind = number * 3, draw.choice(("buy", "buy", "sell", "sell", "dividend", "fee", "split"))
+        money = f"{draw.randint(0, 50_000)}.{draw.randint(0, 9999):04}"
+        fee = f"{draw.randint(0, 9)}.{draw.randint(0, 99):02}"
+        if kind == "buy" and held < 2000:
+            count = draw.randint(1, 60)
+            held += count
+            entries.append(entry("buy", day, number, shares=f"{count}", price=money, fee=fee))
+        elif kind == "sell" and held:
+            count = draw.randint(1, held)
+            held -= count
+            entries.append(entry("sell", day, number, shares=f"{count}", price=money, fee=fee))
+        elif kind == "split" and held < 500:
+            new = draw.choice((2, 3, 4))
+            held *= new
+            entries.append(entry("split", day, number, old_shares="1", new_shares=f"{new}"))
+        elif kind in ("dividend", "fee"):
+            entries.append(entry(kind, day, number, amount=money))
+    return entries
+
+
+def count_shares(
+    entries: list[Transaction], method: Method
+) -> tuple[Decimal, Decimal, int, Decimal, Decimal]:
+    """Returns realised gain, cost, shares, dividends and fees, from one cost for each single share."""
+    shares: deque[Fraction] = deque()
+    realized = dividends = fees = Fraction(0)
+    for each in entries:
+        price, fee, amount = (Fraction(value or 0) for value in (each.price, each.fee, each.amount))
+        count = int(each.shares or 0)
+        if each.type == "buy":
+            shares.extend([price + fee / count] * count)
+            if method == "average":
+                shares = deque([sum(shares, Fraction(0)) / len(shares)] * len(shares))
+        elif each.type == "sell":
+            cost = sum((shares.popleft() for _ in range(count)), Fraction(0))
+            realized += price * count - fee - cost
+        elif each.type == "split":
+            times = int(each.new_shares or 1)
+            shares = deque(cost / times for cost in shares for _ in range(times))
+        dividends += amount if each.type == "dividend" else 0
+        fees += amount if each.type == "fee" else 0
+    total = sum(shares, Fraction(0))
+    gain, left, paid, charged = (rounded(each, 8) for each in (realized, total, dividends, fees))
+    return gain, left, len(shares), paid, charged
+
+
+@pytest.mark.parametrize("method", ["fifo", "average"])
+@pytest.mark.parametrize("batch", range(BATCHES))
+def test_ten_thousand_histories_agree_to_the_last_digit(batch: int, method: Method) -> None:
+    for number in range(5_000 // BATCHES):
+        entries = history(random.Random(batch * 10_000 + number))
+        shuffled = random.Random(number).sample(entries, len(entries))
+        for position in positions(shuffled, method):
+            found = (
+                to_decimal(position.realized),
+                to_decimal(position.cost),
+                int(position.shares),
+                to_decimal(position.dividends),
+                to_decimal(position.fees),
+            )
+            assert found == count_shares(entries, method)
