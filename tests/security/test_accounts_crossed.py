@@ -39,6 +39,7 @@ REQUESTS: Final[tuple[tuple[str, str, Any], ...]] = (
         {"type": "fee", "ticker": "AAPL", "date": "2026-03-02", "amount": 1, "id": "{}", "user_id": "{}"},
     ),
     ("GET", "/api/portfolio/positions?user_id={}", None),
+    ("GET", "/api/portfolio/performance?user_id={}", None),
     ("GET", "/api/portfolio/proposals?user_id={}", None),
     ("GET", HOLDINGS, None),
     ("GET", HOLDINGS + "?include=quote&user_id={}", None),

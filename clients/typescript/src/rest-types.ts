@@ -500,6 +500,21 @@ export type PathStep = {
   provider: string;
 };
 
+export type Performance = {
+  currency: string;
+  range: string;
+  start: string;
+  end: string;
+  start_value: number | null;
+  end_value: number | null;
+  paid_in: number | null;
+  taken_out: number | null;
+  gain: number | null;
+  time_weighted_return: number | null;
+  money_weighted_return: number | null;
+  missing: Missing[];
+};
+
 export type PortfolioValue = {
   currency: string;
   range: string;
@@ -1068,6 +1083,7 @@ export interface Operations {
   "POST /api/portfolio/transactions/import": { answer: ImportedTransactions; query?: { dry_run?: boolean; }; csv: string; key?: string; };
   "GET /api/portfolio/positions": { answer: PositionShown[]; query?: { method?: "fifo" | "average"; currency?: string; }; };
   "GET /api/portfolio/proposals": { answer: ProposedTransaction[]; };
+  "GET /api/portfolio/performance": { answer: Performance; query?: { range?: "1M" | "3M" | "6M" | "YTD" | "1Y" | "5Y"; currency?: string; }; };
   "GET /api/watchlist": { answer: Entry[]; query?: { include?: "quote"; list?: string; }; };
   "POST /api/watchlist": { answer: Entry; query?: { list?: string; }; body: NewEntry; };
   "PUT /api/watchlist/order": { answer: Entry[]; query?: { list?: string; }; body: NewOrder; };

@@ -47,7 +47,8 @@ def _values(position: Position, days: Sequence[date]) -> list[float | None]:
     lots = sorted(position.lots)
     bought = [day for day, _ in lots]
     held = [0.0, *accumulate(shares for _, shares in lots)]
-    shares = [held[bisect_right(bought, day)] for day in days]
+    # Sums of floats would leave a part of a share that is sold.
+    shares = [round(held[bisect_right(bought, day)], _DIGITS) for day in days]
     prices = zip(*(_carry(factor, days) for factor in position.factors), strict=True)
     return [_value(count, price) for count, price in zip(shares, prices, strict=True)]
 

@@ -110,6 +110,30 @@ def shares_before(transactions: Iterable[Transaction], ticker: str, day: date) -
     return sum((each.shares for each in positions(earlier)), _NOTHING)
 
 
+class Held(Struct, frozen=True):
+    """Shares that came on a day, negative for those that went, in the shares after all later splits."""
+
+    ticker: str
+    day: date
+    shares: float
+
+
+def held_shares(transactions: Iterable[Transaction]) -> list[Held]:
+    """Returns how the number of shares changed, as split-adjusted closes need it."""
+    entries = [*transactions]
+    splits = [each for each in entries if each.type == "split"]
+    found: list[Held] = []
+    for entry in entries:
+        if entry.type not in ("buy", "sell"):
+            continue
+        shares = _fraction(entry.shares) * (1 if entry.type == "buy" else -1)
+        for split in splits:
+            if split.ticker == entry.ticker and split.date > entry.date:
+                shares *= _fraction(split.new_shares) / _fraction(split.old_shares)
+        found.append(Held(entry.ticker, entry.date, float(shares)))
+    return found
+
+
 def to_decimal(number: Fraction) -> Decimal:
     """Returns the number rounded to 8 decimals, a half to the even one, without trailing zeros."""
     with localcontext(prec=_PRECISION):

@@ -1278,6 +1278,35 @@ class PasswordChange(TypedDict):
 PathStep = TypedDict("PathStep", {"from": "str", "to": "str", "symbol": "str", "provider": "str"}, total=True)
 
 
+class Performance(TypedDict):
+    """Schema Performance."""
+
+    #: ISO 4217 code of the amounts
+    currency: str
+    #: Range of the request
+    range: str
+    #: First day: YYYY-MM-DD
+    start: str
+    #: Last day: YYYY-MM-DD
+    end: str
+    #: Value at the beginning, in `currency`; null if unknown
+    start_value: Optional[float]
+    #: Present value, in `currency`; null if unknown
+    end_value: Optional[float]
+    #: What purchases and fees took in the range, in `currency`; null if unknown
+    paid_in: Optional[float]
+    #: What sales and dividends brought in the range, in `currency`; null if unknown
+    taken_out: Optional[float]
+    #: `end_value` plus `taken_out`, minus `start_value` and `paid_in`; null if unknown
+    gain: Optional[float]
+    #: Return of what was held: 0.1 is ten percent; null if unknown
+    time_weighted_return: Optional[float]
+    #: Interest that the payments had: 0.1 is ten percent; null if unknown
+    money_weighted_return: Optional[float]
+    #: Tickers that the numbers leave out
+    missing: list[Missing]
+
+
 class PortfolioValue(TypedDict):
     """Schema PortfolioValue."""
 

@@ -121,6 +121,7 @@ ADDED_ACCOUNT_OPERATIONS = {
     ("patch", "/api/portfolio/holdings/{holding_id}"): "portfolio",
     ("post", "/api/auth/ticket"): "terminal",
     ("get", "/api/portfolio/value"): "portfolio",
+    ("get", "/api/portfolio/performance"): "portfolio",
     ("get", "/api/portfolio/positions"): "portfolio",
     ("get", "/api/portfolio/proposals"): "portfolio",
     ("get", "/api/portfolio/transactions"): "portfolio",

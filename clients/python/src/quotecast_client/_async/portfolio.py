@@ -8,6 +8,7 @@ from quotecast_client.calls import Call, path, repeatable, without_none
 from quotecast_client.rest_types import (
     HoldingShown,
     Imported,
+    Performance,
     PortfolioValue,
     PositionShown,
     ProposedTransaction,
@@ -95,6 +96,11 @@ class AsyncPortfolio:
         """Returns what the ledger adds up to, and what it is worth."""
         query = {"method": method, "currency": currency}
         return await self._http.send(Call[list[PositionShown]]("GET", "/api/portfolio/positions", query))
+
+    async def performance(self, span: ValueSpan | None = None, currency: str | None = None) -> Performance:
+        """Returns the gain and the returns of a range such as `1Y`."""
+        query = {"range": span, "currency": currency}
+        return await self._http.send(Call[Performance]("GET", "/api/portfolio/performance", query))
 
     async def proposals(self) -> list[ProposedTransaction]:
         """Returns the splits and dividends that the ledger lacks."""

@@ -9,6 +9,7 @@ from quotecast_client.calls import Call, path, repeatable, without_none
 from quotecast_client.rest_types import (
     HoldingShown,
     Imported,
+    Performance,
     PortfolioValue,
     PositionShown,
     ProposedTransaction,
@@ -94,6 +95,11 @@ class Portfolio:
         """Returns what the ledger adds up to, and what it is worth."""
         query = {"method": method, "currency": currency}
         return self._http.send(Call[list[PositionShown]]("GET", "/api/portfolio/positions", query))
+
+    def performance(self, span: ValueSpan | None = None, currency: str | None = None) -> Performance:
+        """Returns the gain and the returns of a range such as `1Y`."""
+        query = {"range": span, "currency": currency}
+        return self._http.send(Call[Performance]("GET", "/api/portfolio/performance", query))
 
     def proposals(self) -> list[ProposedTransaction]:
         """Returns the splits and dividends that the ledger lacks."""

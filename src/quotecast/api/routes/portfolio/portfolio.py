@@ -45,6 +45,7 @@ from quotecast.api.routes.portfolio.holdings_shown import (
     feeds_of,
     value_holding,
 )
+from quotecast.api.routes.portfolio.performance import performance
 from quotecast.api.routes.portfolio.portfolio_csv import export, import_file
 from quotecast.api.routes.portfolio.portfolio_value import value
 from quotecast.api.routes.portfolio.positions import list_positions, proposals
@@ -204,6 +205,7 @@ ROUTER: Final = Router(
         import_transactions,
         list_positions,
         proposals,
+        performance,
     ],
     guards=[require_token],
     tags=["Portfolio"],

@@ -17,13 +17,13 @@ from quotecast.api.routes.portfolio.holding_values import currency_code
 from quotecast.api.routes.portfolio.worth_history import Missing, worth_history
 from quotecast.cache.base import Policy
 from quotecast.market.codec import encode_json
-from quotecast.portfolio import portfolio
-from quotecast.portfolio.portfolio import Holding
+from quotecast.portfolio import transactions as stored
+from quotecast.portfolio.ledger import Held, held_shares
 from quotecast.users.account import Account
 
 #: Seconds for which an answer is the same, unless the holdings change.
 _POLICY: Final = Policy(fresh_seconds=60, stale_seconds=120)
-_VERSION: Final = 1
+_VERSION: Final = 2
 
 Span = Annotated[
     Literal["1M", "3M", "6M", "YTD", "1Y", "5Y"],
@@ -70,15 +70,15 @@ _SHOWN: Final = PortfolioValue(
     responses=outcomes(200, PortfolioValue, _SHOWN, "Ascending by date", 422),
 )
 async def value(request: HttpRequest, span: Span = "3M", currency: Currency = "USD") -> Answer:
-    """Each holding counts from the day on which it was bought; sales are unknown, as nothing records them.
+    """Holdings and transactions count from their days on; a split of the ledger counts for all shares before.
 
     Closes are those of the daily bars that the service answers. Rates are closes of its doviz and crypto bars
     on the same day. A close stands for the ten days after it at most.
     """
     code, services = currency_code("currency", currency), services_of(request)
 
-    async def read(account: Account) -> tuple[str, list[Holding]]:
-        return account.user.id, await portfolio.holdings(account)
+    async def read(account: Account) -> tuple[str, list[Held]]:
+        return account.user.id, held_shares(await stored.ledger(account))
 
     user_id, owned = await with_account(request, read)
 
@@ -91,8 +91,8 @@ async def value(request: HttpRequest, span: Span = "3M", currency: Currency = "U
     return Answer(SharedBody(cached.body), [(b"content-type", JSON)], tag=None)
 
 
-def _key(user_id: str, owned: Sequence[Holding], span: str, currency: str) -> str:
+def _key(user_id: str, owned: Sequence[Held], span: str, currency: str) -> str:
     """Returns the cache key of an answer: other holdings have another one at once."""
-    lots = [(each.ticker, each.shares, each.bought_at) for each in owned]
+    lots = [(each.ticker, each.shares, each.day) for each in owned]
     digest = hashlib.blake2b(encode_json((user_id, lots)), digest_size=16).hexdigest()
     return f"portfolio:value{_VERSION}:{digest}:{span}:{currency}"

@@ -18,7 +18,7 @@ from quotecast.market.calendars import UTC_DAYS
 from quotecast.market.feeds import Feed
 from quotecast.market.ranges import Range, start_of
 from quotecast.market.worth_history import CARRIED, Factor, Position, value_history
-from quotecast.portfolio.portfolio import Holding
+from quotecast.portfolio.ledger import Held
 
 #: Symbols whose bars one answer reads, rates included.
 MAX_SYMBOLS: Final = 100
@@ -58,17 +58,15 @@ class _Priced(Struct, frozen=True):
         return [self.market, *(rate for rate, _ in self.rates)]
 
 
-async def worth_history(
-    services: Services, holdings: Sequence[Holding], span: Range, currency: str
-) -> WorthHistory:
-    """Returns the value of holdings in one currency on each day of a range, or each week of five years."""
+async def worth_history(services: Services, held: Sequence[Held], span: Range, currency: str) -> WorthHistory:
+    """Returns the value of shares in one currency on each day of a range, or each week of five years."""
     lots: dict[str, list[tuple[date, float]]] = {}
-    for each in holdings:
-        lots.setdefault(each.ticker, []).append((each.bought_at, float(each.shares)))
+    for each in held:
+        lots.setdefault(each.ticker, []).append((each.day, each.shares))
     now = datetime.fromtimestamp(services.now(), UTC)
     priced, missing = _priced(services, lots, currency)
     today = max((today_of(each) for found in priced.values() for each in found.markets), default=now.date())
-    days = _days_of(span, today, min((each.bought_at for each in holdings), default=today))
+    days = _days_of(span, today, min((each.day for each in held), default=today))
     markets, unread = _within_limit(priced)
     missing.update(dict.fromkeys(unread, "limit"))
     start = days[0] - CARRIED if days else today

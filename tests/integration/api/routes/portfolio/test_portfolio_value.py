@@ -212,3 +212,81 @@ async def test_values_are_private(service: AccountService, user: User, stored: S
     other = await service.register("other@example.com")
     assert (await values(other))["points"][-1]["value"] is None
     assert (await service.client.get(VALUE)).status_code == 401
+
+
+async def trade(user: User, kind: str, day: str, **amounts: float | str) -> None:
+    body = {"type": kind, "ticker": "AAPL", "date": day} | amounts
+    assert (await user.post("/api/portfolio/transactions", body)).status_code == 201
+
+
+async def returns(user: User, query: str = "") -> Any:
+    response = await user.get(f"/api/portfolio/performance?range=1M{query}")
+    assert response.status_code == 200, response.text
+    return response.json()
+
+
+async def test_transactions_count_in_the_value(user: User, stored: Stored) -> None:
+    """Shares that were sold are gone; a split of the ledger counts for the shares before it."""
+    write_closes(stored, Feed.STOCKS, "AAPL", dict.fromkeys(("2026-11-16", "2026-11-18", "2026-11-19"), 10.0))
+    await hold(user, "AAPL", 1, "2026-11-16")
+    await trade(user, "buy", "2026-11-16", shares=1, price=40)
+    await trade(user, "split", "2026-11-18", old_shares=1, new_shares=4)
+    await trade(user, "sell", "2026-11-19", shares=6, price=11, fee=1)
+    assert [*by_day(await values(user)).values()][:4] == [80.0, 80.0, 80.0, 20.0]
+
+
+async def test_returns_of_a_portfolio_that_begins_in_the_range(user: User, stored: Stored) -> None:
+    """Two shares for 21 rise to 15 each; one brings 14, the other is left."""
+    closes = {
+        "2026-11-16": 10.0,
+        "2026-11-17": 12.0,
+        "2026-11-18": 15.0,
+        "2026-11-19": 15.0,
+        "2026-11-20": 15.0,
+    }
+    write_closes(stored, Feed.STOCKS, "AAPL", closes)
+    await trade(user, "buy", "2026-11-16", shares=2, price=10, fee=1)
+    await trade(user, "sell", "2026-11-18", shares=1, price=15, fee=1)
+    await trade(user, "dividend", "2026-11-19", amount=0.5)
+    found = await returns(user)
+    assert (found["start"], found["end"], found["missing"]) == ("2026-11-16", "2026-11-20", [])
+    assert (found["start_value"], found["end_value"]) == (0.0, 15.0)
+    assert (found["paid_in"], found["taken_out"], found["gain"]) == (21.0, 14.5, 8.5)
+    expected = 20 / 21 * (24 / 20) * (29 / 24) * (15.5 / 15) - 1
+    assert found["time_weighted_return"] == pytest.approx(expected)
+    assert 0.4 < found["money_weighted_return"] < 0.6
+
+
+async def test_payments_are_converted_at_the_rates_of_their_days(user: User, stored: Stored) -> None:
+    write_closes(stored, Feed.STOCKS, "AAPL", dict.fromkeys(("2026-11-16", "2026-11-19", "2026-11-20"), 10.0))
+    write_closes(stored, Feed.DOVIZ, "USD", {"2026-11-16": 30.0, "2026-11-19": 40.0, "2026-11-20": 50.0})
+    await trade(user, "buy", "2026-11-16", shares=2, price=10)
+    await trade(user, "sell", "2026-11-19", shares=1, price=10)
+    found = await returns(user, "&currency=TRY")
+    assert (found["paid_in"], found["taken_out"]) == (600.0, 400.0)
+
+
+async def test_returns_of_shares_held_before_the_range_begin_with_their_value(
+    user: User, stored: Stored
+) -> None:
+    write_closes(stored, Feed.STOCKS, "AAPL", {"2026-10-19": 10.0, "2026-10-28": 10.0, "2026-11-06": 10.0})
+    write_closes(stored, Feed.STOCKS, "AAPL", {"2026-11-13": 11.0, "2026-11-20": 12.0})
+    await trade(user, "buy", "2026-03-02", shares=3, price=1)
+    found = await returns(user)
+    assert (found["start_value"], found["paid_in"], found["gain"]) == (30.0, 0.0, 6.0)
+    assert found["time_weighted_return"] == pytest.approx(0.2)
+
+
+async def test_returns_without_a_close_or_a_rate_are_null(user: User, stored: Stored) -> None:
+    write_closes(stored, Feed.STOCKS, "AAPL", {"2026-11-18": 10.0})
+    await trade(user, "buy", "2026-11-16", shares=2, price=10)
+    found = await returns(user)
+    assert [each["reason"] for each in found["missing"]] == ["late"]
+    assert (found["end_value"], found["time_weighted_return"], found["gain"]) == (20.0, None, None)
+    nothing = await returns(user, "&currency=JPY")
+    assert (nothing["gain"], nothing["missing"][0]["reason"]) == (None, "rate")
+
+
+async def test_an_empty_portfolio_has_no_returns(user: User) -> None:
+    found = await returns(user)
+    assert (found["gain"], found["time_weighted_return"], found["start"]) == (None, None, "2026-11-20")

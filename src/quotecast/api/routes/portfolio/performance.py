@@ -1,0 +1,199 @@
+"""How a portfolio did over a range: its gain and its returns, in one currency."""
+
+import asyncio
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from datetime import date, timedelta
+from typing import Final
+
+from litestar import get
+from msgspec import Struct
+
+from quotecast.api.answers.answers import Answer
+from quotecast.api.gate.identity import with_account
+from quotecast.api.market.services import HttpRequest, Services, services_of
+from quotecast.api.prices.closes import Closes, close_on, name_of, read_closes
+from quotecast.api.prices.rates import rate_finder, rate_market
+from quotecast.api.reference.account_operations import SECURED, AccountOperation, answer, outcomes
+from quotecast.api.routes.portfolio.holding_values import currency_code
+from quotecast.api.routes.portfolio.portfolio_value import Currency, Span
+from quotecast.api.routes.portfolio.worth_history import Missing, worth_history
+from quotecast.errors import QuotecastError
+from quotecast.market.conversion import Rate, factor
+from quotecast.market.worth_history import CARRIED
+from quotecast.portfolio import transactions as stored
+from quotecast.portfolio.ledger import Transaction, held_shares
+from quotecast.portfolio.returns import Period, money_weighted, time_weighted
+
+_DIGITS: Final = 12
+
+
+class Performance(Struct, frozen=True, kw_only=True):
+    """The gain is the last value and what was taken out, less the first value and what was paid in.
+
+    Dividends count as taken out, and fees as paid in. Returns are parts, 0.1 for ten percent. A number is
+    null where a close or a rate is unknown. Tickers of `missing` count in none of it, unless they are `late`.
+    """
+
+    currency: str
+    range: str
+    start: date
+    end: date
+    start_value: float | None
+    end_value: float | None
+    paid_in: float | None
+    taken_out: float | None
+    gain: float | None
+    time_weighted_return: float | None
+    money_weighted_return: float | None
+    missing: list[Missing]
+
+
+_SHOWN: Final = Performance(
+    currency="USD",
+    range="1Y",
+    start=date(2026, 3, 2),
+    end=date(2026, 11, 20),
+    start_value=0.0,
+    end_value=1139.04,
+    paid_in=1876.0,
+    taken_out=802.5,
+    gain=65.54,
+    time_weighted_return=0.0352,
+    money_weighted_return=0.0531,
+    missing=[],
+)
+
+#: The rates from each currency with their closes; None if there are none.
+_Rates = Mapping[str, Sequence[tuple[Rate, Closes]] | None]
+
+
+@get(
+    "/performance",
+    operation_id="getPerformance",
+    summary="The returns of your portfolio",
+    operation_class=AccountOperation,
+    security=SECURED,
+    responses=outcomes(200, Performance, _SHOWN, "The returns of the range", 422),
+)
+async def performance(request: HttpRequest, span: Span = "1Y", currency: Currency = "USD") -> Answer:
+    """The time-weighted return is that of what was held, whatever was paid in: the product of all days.
+
+    The money-weighted return is the interest that your payments had in that time. Payments are converted at
+    the rates of their days. A range of five years counts by weeks.
+    """
+    code, services = currency_code("currency", currency), services_of(request)
+    entries = await with_account(request, stored.ledger)
+    worth = await worth_history(services, held_shares(entries), span, code)
+    absent = {each.ticker for each in worth.missing if each.reason != "late"}
+    counted = [each for each in entries if each.ticker not in absent]
+    rates = await _rates(services, {each.currency for each in counted}, code, worth.days)
+    periods = await asyncio.to_thread(periods_of, counted, rates, worth.days, worth.values)
+    first, last = worth.days[0], worth.days[-1]
+    found = Performance(
+        currency=code,
+        range=span,
+        start=periods[0].before if periods else first,
+        end=last,
+        start_value=periods[0].start_value if periods else None,
+        end_value=worth.values[-1],
+        paid_in=_rounded(sum(each.paid_in for each in periods)) if periods else None,
+        taken_out=_rounded(sum(each.taken_out for each in periods)) if periods else None,
+        gain=_rounded(sum(_gain(each) for each in periods)) if periods else None,
+        time_weighted_return=_rounded(time_weighted(periods)),
+        money_weighted_return=_rounded(money_weighted(periods)),
+        missing=[*worth.missing],
+    )
+    return answer(found)
+
+
+def periods_of(
+    entries: Sequence[Transaction], rates: _Rates, days: Sequence[date], values: Sequence[float | None]
+) -> list[Period]:
+    """Returns the periods between the days with their values and payments; none if one of those is unknown.
+
+    A portfolio that begins in the range has a period of its own before the first day.
+    """
+    opened = min((each.date for each in entries), default=days[0])
+    step = days[1] - days[0] if len(days) > 1 else timedelta(days=1)
+    is_new = opened > days[0] - step
+    paid, taken = [0.0] * len(days), [0.0] * len(days)
+    for each in entries:
+        place = bisect_left(days, each.date)
+        if place == len(days) or (place == 0 and not is_new):
+            continue
+        rate = _rate_on(rates[each.currency], each.date)
+        if rate is None:
+            return []
+        amount = cash_of(each) * rate
+        paid[place] += max(amount, 0.0)
+        taken[place] += max(-amount, 0.0)
+    known = [value for value in values if value is not None]
+    if len(known) < len(days):
+        return []
+    periods = [Period(opened, days[0], 0.0, known[0], paid[0], taken[0])] if is_new and entries else []
+    for place in range(1, len(days)):
+        before, day = days[place - 1], days[place]
+        periods.append(Period(before, day, known[place - 1], known[place], paid[place], taken[place]))
+    return periods
+
+
+def cash_of(entry: Transaction) -> float:
+    """Returns what a transaction takes from the owner, negative for what it brings, in its currency."""
+    shares, price, fee, amount = (
+        float(each or 0) for each in (entry.shares, entry.price, entry.fee, entry.amount)
+    )
+    match entry.type:
+        case "buy":
+            return shares * price + fee
+        case "sell":
+            return fee - shares * price
+        case "dividend":
+            return -amount
+        case "fee":
+            return amount
+        case _:
+            return 0.0
+
+
+def _gain(period: Period) -> float:
+    return period.end_value + period.taken_out - period.start_value - period.paid_in
+
+
+def _rounded(number: float | None) -> float | None:
+    return None if number is None else float(f"{number:.{_DIGITS}g}")
+
+
+def _rate_on(rates: Sequence[tuple[Rate, Closes]] | None, day: date) -> float | None:
+    """Returns the product of the rates of a day; None if one is unknown."""
+    if rates is None:
+        return None
+    found: list[Rate] = []
+    for rate, closes in rates:
+        closed = close_on(closes, day)
+        past = None if closed is None else rate.at_close(closes[closed], closed)
+        if past is None:
+            return None
+        found.append(past)
+    return float(factor(found))
+
+
+async def _rates(
+    services: Services, currencies: set[str], target: str, days: Sequence[date]
+) -> dict[str, Sequence[tuple[Rate, Closes]] | None]:
+    """Returns the rates from each currency to the target, with their closes over the days."""
+    find = rate_finder(services.mirrors)
+    found: dict[str, Sequence[tuple[Rate, Closes]] | None] = {}
+    for currency in sorted(currencies):
+        try:
+            legs = [(rate, rate_market(services, rate)) for rate in find(currency, target) or ()]
+        except QuotecastError:
+            found[currency] = None
+            continue
+        markets = {name_of(market): market for _, market in legs}
+        closes = await read_closes(services, markets, days[0] - CARRIED, days[-1])
+        known = [(rate, closes[name_of(market)]) for rate, market in legs]
+        has_path = currency == target or bool(legs)
+        chain = [(rate, each) for rate, each in known if not isinstance(each, QuotecastError)]
+        found[currency] = chain if has_path and len(chain) == len(known) else None
+    return found
