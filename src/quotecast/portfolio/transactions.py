@@ -61,11 +61,12 @@ async def check_all(account: Account, new: Sequence[Transaction]) -> None:
 
 async def remove(account: Account, transaction_id: str) -> None:
     """Deletes a transaction. Raises NotFound, and InvalidValue if a later sale needs its shares."""
-    known = await ledger(account)
-    ticker = next((each.ticker for each in known if each.id == transaction_id), None)
-    check(each for each in known if each.ticker == ticker and each.id != transaction_id)
-    if not await account.delete(Table, Table.id == transaction_id):
+    rows = await account.select(Table, Table.id == transaction_id)
+    if not rows:
         raise NotFound("Transaction")
+    left = (each for each in await ledger(account) if each.id != transaction_id)
+    check(each for each in left if each.ticker == rows[0]["ticker"])
+    await account.delete(Table, Table.id == transaction_id)
 
 
 def _to_transaction(row: Any) -> Transaction:

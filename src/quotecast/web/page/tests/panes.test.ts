@@ -19,7 +19,15 @@ test("a treemap's boxes are as large as their weights and fill the frame", () =>
 
 const holding = (shares: number, avg_cost: number, more: Partial<HoldingShown> = {}) =>
   ({ shares, avg_cost, currency: "USD", rates: [], ...more }) as HoldingShown;
-const rate = (from: string, to: string, rate: number) => ({ from, to, rate, symbol: from, timestamp: null });
+const rate = (from: string, to: string, rate: number) => ({
+  from,
+  to,
+  rate,
+  symbol: from,
+  timestamp: null,
+  date: null,
+  provider: "test",
+});
 
 test("a gain is the value minus the cost; without a price it is unknown, without a cost its percentage is", () => {
   assert.deepEqual(worth(holding(10, 100), 110), { price: 110, value: 1100, gain: 100, gainPercent: 10 });

@@ -5,7 +5,15 @@ import type { HoldingShown } from "quotecast-client";
 import { worth } from "../panes/gains.ts";
 import { allocate, gappedLine, groupLots, isExact, type Lot } from "../panes/positions.ts";
 
-const rate = (from: string, to: string, value: number) => ({ from, to, rate: value, symbol: from, timestamp: null });
+const rate = (from: string, to: string, value: number) => ({
+  from,
+  to,
+  rate: value,
+  symbol: from,
+  timestamp: null,
+  date: null,
+  provider: "test",
+});
 const dollars = { currency: "USD", market_value: 0, gain: 0, rates: [] };
 
 function lot(
