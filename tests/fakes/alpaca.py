@@ -71,6 +71,10 @@ class GivenRows:
         rows = [row for row in made.bars(trades, timeframe) if span.start <= row["t"] <= span.end]
         return reversed(rows) if span.descending else iter(rows)
 
+    def dividend_factor(self, symbol: str, day: date) -> float:
+        del symbol, day
+        return 1.0
+
     def trades(self, symbol: str, span: Span, feed: str) -> Iterator[Row]:
         rows = [made.trade_row(trade) for trade in self._trades(symbol, feed, span.start, span.end)]
         return reversed(rows) if span.descending else iter(rows)

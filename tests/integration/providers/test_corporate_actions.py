@@ -122,6 +122,7 @@ async def test_finnhub_has_splits_and_dividends_as_far_as_its_plan_does() -> Non
                     "date": "2026-09-01",
                     "amount": 0.27,
                     "payDate": "2026-09-15",
+                    "recordDate": "",
                     "currency": "USD",
                 },
                 {"symbol": "AAPL", "date": "2026-09-02", "amount": None},
@@ -133,6 +134,7 @@ async def test_finnhub_has_splits_and_dividends_as_far_as_its_plan_does() -> Non
             ("split", 4.0, None),
             ("cash_dividend", None, 0.27),
         ]
+        assert (found[1].payable_day, found[1].record_day) == (date(2026, 9, 15), None)
         assert [*await upstream.actions("NONE", FIRST, LAST)] == []
         refusal = Answer.of({"error": "You don't have access to this resource."}, 403)
         fake.fail(refusal, "/stock/dividend")

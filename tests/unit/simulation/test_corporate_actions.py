@@ -1,5 +1,6 @@
-"""Splits, filings and peers of the simulated vendors."""
+"""Splits, dividends, filings and peers of the simulated vendors."""
 
+from datetime import date, timedelta
 from typing import Any, Final
 
 import msgspec
@@ -39,8 +40,10 @@ def finnhub(*, free: bool = False) -> FinnhubServer:
 def test_alpaca_has_the_splits_of_a_span() -> None:
     """Today's by default; those of the next midnight are tomorrow's."""
     server = alpaca()
-    assert ask(server, "/v1/corporate-actions")[1]["corporate_actions"] == {}
-    found = ask(server, "/v1/corporate-actions", start="2026-11-20", end="2026-11-30")[1]["corporate_actions"]
+    splits = {"types": "forward_split,reverse_split"}
+    assert ask(server, "/v1/corporate-actions", **splits)[1]["corporate_actions"] == {}
+    span = {"start": "2026-11-20", "end": "2026-11-30"}
+    found = ask(server, "/v1/corporate-actions", **span, **splits)[1]["corporate_actions"]
     (forward,), (reverse,) = found["forward_splits"], found["reverse_splits"]
     assert (forward["symbol"], forward["ex_date"], forward["new_rate"], forward["old_rate"]) == (
         "AAPL",
@@ -49,12 +52,43 @@ def test_alpaca_has_the_splits_of_a_span() -> None:
         1,
     )
     assert (reverse["symbol"], reverse["new_rate"], reverse["old_rate"]) == ("MSFT", 1, 10.0)
-    span = {"start": "2026-11-20", "end": "2026-11-30"}
-    assert [*ask(server, "/v1/corporate-actions", **span, symbols="MSFT")[1]["corporate_actions"]] == [
-        "reverse_splits"
-    ]
-    assert ask(server, "/v1/corporate-actions", **span, types="cash_dividend")[1]["corporate_actions"] == {}
+    one = ask(server, "/v1/corporate-actions", **span, **splits, symbols="MSFT")[1]["corporate_actions"]
+    assert [*one] == ["reverse_splits"]
+    query = {"symbols": "AAPL", "types": "cash_dividend"}
+    assert ask(server, "/v1/corporate-actions", **span, **query)[1]["corporate_actions"] == {}
     assert ask(server, "/v1/corporate-actions", **span, types="party")[0] == 400
+
+
+def test_both_vendors_have_the_same_dividends() -> None:
+    """Those that are declared: the market pays them once a quarter."""
+    server = alpaca()
+    span = {"start": "2026-01-01", "end": "2026-12-31"}
+    query = {**span, "symbols": "KO", "types": "cash_dividend"}
+    found = ask(server, "/v1/corporate-actions", **query)[1]["corporate_actions"]["cash_dividends"]
+    assert len(found) == 4
+    assert [each["ex_date"] for each in found] == sorted(each["ex_date"] for each in found)
+    rows = ask(
+        finnhub(), f"{VERSION}/stock/dividend", symbol="KO", **{"from": "2026-01-01", "to": "2026-12-31"}
+    )[1]
+    assert {(each["date"], each["amount"], each["payDate"]) for each in rows} == {
+        (each["ex_date"], each["rate"], each["payable_date"]) for each in found
+    }
+
+
+def test_alpaca_adjusts_bars_for_dividends() -> None:
+    """A bar before the dividend is less by its part of the close before it; one of the ex-day is not."""
+    server = alpaca()
+    query = {"start": "2026-01-01", "end": "2026-12-31", "types": "cash_dividend", "symbols": "KO"}
+    paid = ask(server, "/v1/corporate-actions", **query)[1]["corporate_actions"]["cash_dividends"][-1]
+    day = date.fromisoformat(paid["ex_date"])
+    span = {"timeframe": "1Day", "start": f"{day - timedelta(days=1)}T00:00:00Z", "end": f"{day}T12:00:00Z"}
+    raw, less = (
+        ask(server, "/v2/stocks/KO/bars", **span, adjustment=each)[1]["bars"] for each in ("raw", "all")
+    )
+    before, after = raw
+    assert less[0]["c"] == pytest.approx(before["c"] - paid["rate"], abs=0.001)
+    assert less[0]["o"] == pytest.approx(before["o"] * (1 - paid["rate"] / before["c"]), abs=0.001)
+    assert less[1] == after
 
 
 def test_finnhub_has_peers_and_filings_on_every_plan() -> None:

@@ -48,14 +48,23 @@ class SplitRow(Struct, frozen=True, rename="camel"):
         )
 
 
+def _day(text: str | None) -> date | None:
+    """Returns the day of a text; None for an empty one."""
+    try:
+        return date.fromisoformat(text or "")
+    except ValueError:
+        return None
+
+
 class DividendRow(Struct, frozen=True, rename="camel"):
     """A row of `/stock/dividend`: `date` is the ex-day."""
 
     date: Day
     amount: Number = None
     currency: str | None = None
-    record_date: Day | None = None
-    pay_date: Day | None = None
+    #: Texts, because some rows have empty ones.
+    record_date: str | None = None
+    pay_date: str | None = None
 
     def to_action(self, symbol: str) -> CorporateAction | None:
         """Returns the dividend; None without an amount."""
@@ -67,8 +76,8 @@ class DividendRow(Struct, frozen=True, rename="camel"):
             type="cash_dividend",
             symbol=symbol,
             ex_day=self.date,
-            record_day=self.record_date,
-            payable_day=self.pay_date,
+            record_day=_day(self.record_date),
+            payable_day=_day(self.pay_date),
             amount=amount,
             currency=self.currency or "USD",
             provider=NAME,

@@ -1,7 +1,9 @@
 """The simulated market as vendors sell it: prices, bars, sessions and scenarios of stocks and pairs."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, time, timedelta
+from functools import lru_cache
+from math import prod
 from typing import Final
 
 from msgspec import Struct
@@ -11,9 +13,13 @@ from quotecast.market.bars import Interval
 from quotecast.market.calendars import Calendar
 from quotecast.market.feeds import Feed
 from quotecast.market.reference import Pair, Stock, pairs, stocks
+from quotecast.market.sessions import NEW_YORK
 from quotecast.simulation.market.candles import TickCandle
+from quotecast.simulation.market.companies import company_of
 from quotecast.simulation.market.cursor import Cursor, Extent, RestOfDayCursor, extent_between
+from quotecast.simulation.market.dividends import Dividend, dividends
 from quotecast.simulation.market.history import candles
+from quotecast.simulation.market.paths import paths
 from quotecast.simulation.market.scenarios.base import Split
 from quotecast.simulation.market.scenarios.schedule import Schedule
 from quotecast.simulation.market.special_days import ScheduledDays
@@ -22,6 +28,8 @@ from quotecast.simulation.market.trades import PAUSE
 from quotecast.simulation.market.venues import hours_of, pair_tapes, stock_tapes
 
 DAY: Final = 86_400_000
+#: The longest pause of the exchange, with a reserve.
+_SEARCHED: Final = 10 * DAY
 #: How far in the future the time of a bad tick is.
 _FUTURE: Final = 3_600_000
 #: Smallest size of a trade, in shares and in coins.
@@ -85,6 +93,9 @@ class Market:
         self._stock_tapes = stock_tapes(stocks(), seed, hours, self.schedule)
         self._pair_tapes = pair_tapes(pairs(), seed, hours_of(Feed.CRYPTO, always_open=True), self.schedule)
         self._readers: dict[str, _Reader] = {}
+        path = paths(seed)
+        self._company = lru_cache(maxsize=None)(lambda stock: company_of(stock, seed, path))
+        self._close_before = lru_cache(maxsize=4096)(self._last_close)
 
     @property
     def calendar(self) -> Calendar:
@@ -138,6 +149,22 @@ class Market:
         """Returns a stock's splits: when each begins, in Unix milliseconds, and new shares for an old one."""
         found = self.schedule.alterations(symbol)
         return [(each.moment, each.ratio) for each in found if isinstance(each, Split)]
+
+    def dividends(self, symbol: str, first: date, last: date) -> list[Dividend]:
+        """Returns a stock's dividends with ex-days from `first` to `last` that are declared now."""
+        stock = self.stocks.get(symbol)
+        return [] if stock is None else [*dividends(self._company(stock), first, last, utc(self.present))]
+
+    def dividend_factor(self, symbol: str, day: date) -> float:
+        """Returns the part of a price of a day that the dividends since then have left."""
+        today = utc(self.present).astimezone(NEW_YORK).date()
+        paid = self.dividends(symbol, day + timedelta(days=1), today)
+        return prod(1 - each.amount / self._close_before(symbol, each.ex_day) for each in paid)
+
+    def _last_close(self, symbol: str, day: date) -> float:
+        """Returns the last close before a day, in the shares of its own time."""
+        midnight = int(datetime.combine(day, time(), NEW_YORK).timestamp() * 1000)
+        return self.bars(symbol, "D", midnight - _SEARCHED, midnight - 1, adjusted=False)[-1].close
 
     def is_halted(self, symbol: str, moment: int) -> bool:
         """Returns whether an instrument is halted."""

@@ -1,4 +1,4 @@
-"""Alpaca's corporate actions: the splits of the simulated market, which pays no dividends.
+"""Alpaca's corporate actions: the splits and cash dividends of the simulated market.
 
 Source: Alpaca's documentation, "Market data: corporate actions".
 """
@@ -6,6 +6,7 @@ Source: Alpaca's documentation, "Market data: corporate actions".
 import uuid
 from collections.abc import Iterator, Mapping
 from datetime import date
+from itertools import chain
 from typing import Final
 
 from quotecast.market.sessions import NEW_YORK
@@ -16,13 +17,13 @@ from quotecast.simulation.vendors.market import Market, utc
 
 FORWARD: Final = "forward_splits"
 REVERSE: Final = "reverse_splits"
-#: The types that a request may name; the market has those of splits only.
-_TYPES: Final = {"forward_split": FORWARD, "reverse_split": REVERSE}
+CASH: Final = "cash_dividends"
+#: The types that the market has.
+_TYPES: Final = {"forward_split": FORWARD, "reverse_split": REVERSE, "cash_dividend": CASH}
 _ABSENT: Final = frozenset(
     [
         "unit_split",
         "stock_dividend",
-        "cash_dividend",
         "spin_off",
         "cash_merger",
         "stock_merger",
@@ -50,7 +51,8 @@ def corporate_actions(market: Market, query: Mapping[str, str]) -> Answer:
     symbols = {*filter(None, query.get("symbols", "").split(","))} or {*market.stocks}
     found: dict[str, list[Row]] = {}
     for symbol in sorted(symbols & market.stocks.keys()):
-        for kind, row in _splits(market, symbol, first, last):
+        listed = chain(_splits(market, symbol, first, last), _dividends(market, symbol, first, last))
+        for kind, row in listed:
             if kind in wanted:
                 found.setdefault(kind, []).append(row)
     return Answer.of({"corporate_actions": found, "next_page_token": None})
@@ -61,8 +63,7 @@ def _splits(market: Market, symbol: str, first: date, last: date) -> Iterator[tu
         day = utc(moment).astimezone(NEW_YORK).date()
         if not first <= day <= last:
             continue
-        dates = dict.fromkeys(("process_date", "ex_date", "record_date", "payable_date"), f"{day}")
-        row = {"id": str(uuid.uuid5(_SPACE, f"{symbol} {day}")), "symbol": symbol, **dates}
+        row = _row(symbol, day, day)
         if ratio >= 1:
             yield FORWARD, row | {"cusip": "", "new_rate": ratio, "old_rate": 1}
         else:
@@ -70,3 +71,15 @@ def _splits(market: Market, symbol: str, first: date, last: date) -> Iterator[tu
                 REVERSE,
                 row | {"old_cusip": "", "new_cusip": "", "new_rate": 1, "old_rate": round(1 / ratio, 6)},
             )
+
+
+def _dividends(market: Market, symbol: str, first: date, last: date) -> Iterator[tuple[str, Row]]:
+    for each in market.dividends(symbol, first, last):
+        row = _row(symbol, each.ex_day, each.payable_day)
+        yield CASH, row | {"cusip": "", "rate": each.amount, "special": False, "foreign": False}
+
+
+def _row(symbol: str, ex_day: date, paid: date) -> Row:
+    days = dict.fromkeys(("ex_date", "record_date"), f"{ex_day}")
+    paid_on = dict.fromkeys(("process_date", "payable_date"), f"{paid}")
+    return {"id": str(uuid.uuid5(_SPACE, f"{symbol} {ex_day} {paid}")), "symbol": symbol, **days, **paid_on}

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any, Final
 
+from quotecast.market.sessions import NEW_YORK
 from quotecast.simulation.vendors.alpaca.errors import NOT_FOUND, RECENT_SIP, BadQuery
 from quotecast.simulation.vendors.alpaca.pages import DEFAULT_ROWS, MOST_ROWS, page_of, page_of_stories
 from quotecast.simulation.vendors.alpaca.query import (
@@ -26,6 +27,8 @@ _STOCKS: Final = "/v2/stocks"
 _CRYPTO: Final = "/v1beta3/crypto/us"
 #: The part of a snapshot that `latest` answers with.
 _PARTS: Final = {"trades": "latestTrade", "quotes": "latestQuote", "bars": "minuteBar"}
+#: The prices of a bar.
+_PRICES: Final = ("o", "h", "l", "c", "vw")
 _EARLIEST: Final = datetime(1900, 1, 1, tzinfo=UTC)
 
 Query = Mapping[str, str]
@@ -127,8 +130,19 @@ class MarketData:
         if what == "quotes":
             return lambda symbol, span: self._source.quotes(symbol, span, feed)
         timeframe = timeframe_of(query.get("timeframe", ""))
-        adjusted = choice_of(query, "adjustment", "raw", _ADJUSTMENTS) in {"split", "all"}
-        return lambda symbol, span: self._source.bars(symbol, timeframe, span, feed, adjusted=adjusted)
+        adjustment = choice_of(query, "adjustment", "raw", _ADJUSTMENTS)
+        adjusted, paid = adjustment in {"split", "all"}, adjustment in {"dividend", "all"}
+
+        def rows_of(symbol: str, span: Span) -> Iterator[Row]:
+            rows = self._source.bars(symbol, timeframe, span, feed, adjusted=adjusted)
+            return map(partial(self._without_dividends, symbol), rows) if paid else rows
+
+        return rows_of
+
+    def _without_dividends(self, symbol: str, row: Row) -> Row:
+        """Returns a bar whose prices are less by the dividends since then."""
+        factor = self._source.dividend_factor(symbol, row["t"].astimezone(NEW_YORK).date())
+        return row if factor == 1 else row | {name: round(row[name] * factor, 4) for name in _PRICES}
 
     def _span(self, query: Query) -> Span:
         midnight = self._now.replace(hour=0, minute=0, second=0, microsecond=0)

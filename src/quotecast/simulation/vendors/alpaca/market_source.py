@@ -89,6 +89,10 @@ class MarketSource:
         grouped = groupby(candles, lambda each: timeframe.start_of(utc(each.start), zone))
         return [(begin, _merge([*group])) for begin, group in grouped]
 
+    def dividend_factor(self, symbol: str, day: date) -> float:
+        """See Source."""
+        return self.market.dividend_factor(symbol, day)
+
     def trades(self, symbol: str, span: Span, feed: str) -> Iterator[Row]:
         """See Source."""
         return map(self._trade_of(symbol), self._prices(symbol, span, feed))

@@ -50,6 +50,10 @@ class Source(Protocol):
         """Yields the bars that begin within a span."""
         ...
 
+    def dividend_factor(self, symbol: str, day: date) -> float:
+        """Returns the part of a price of a day that the dividends since then have left."""
+        ...
+
     def trades(self, symbol: str, span: Span, feed: str) -> Iterator[Row]:
         """Yields the trades of a span."""
         ...

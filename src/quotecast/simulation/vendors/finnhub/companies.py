@@ -16,6 +16,7 @@ from quotecast.simulation.market.trading import trading_year
 from quotecast.simulation.market.venues import hours_of, stock_tapes
 from quotecast.simulation.vendors.clock import MarketClock
 from quotecast.simulation.vendors.finnhub.rows import (
+    dividend_row,
     filing_row,
     profile_row,
     quote_row,
@@ -66,8 +67,7 @@ class SimulatedCompanies:
             "/stock/peers": self._peers,
             "/stock/filings": self._filings,
             "/stock/split": self._splits,
-            # The simulated market pays none.
-            "/stock/dividend": lambda _company: [],
+            "/stock/dividend": self._dividends,
         }
 
     def answer(self, path: str, symbol: str) -> Any | None:
@@ -129,6 +129,11 @@ class SimulatedCompanies:
     def _splits(self, company: Company) -> list[Row]:
         ticker = company.stock.ticker
         return [split_row(ticker, moment, ratio) for moment, ratio in self._market.splits(ticker)]
+
+    def _dividends(self, company: Company) -> list[Row]:
+        """Returns all dividends until now; the server selects those of the request's days."""
+        ticker, today = company.stock.ticker, self._now().astimezone(NEW_YORK).date()
+        return [dividend_row(ticker, each) for each in self._market.dividends(ticker, _FIRST_DAY, today)]
 
     def _last(self, company: Company) -> int:
         return last_reported_quarter(company, self._now())

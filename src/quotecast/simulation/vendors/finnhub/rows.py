@@ -16,6 +16,7 @@ from quotecast.market.news import Article
 from quotecast.market.reference import Pair, Stock
 from quotecast.market.sessions import NEW_YORK
 from quotecast.simulation.market.actions import old_and_new
+from quotecast.simulation.market.dividends import Dividend
 from quotecast.simulation.vendors.http import Row
 from quotecast.simulation.vendors.market import Candle, Price, utc
 
@@ -89,6 +90,21 @@ def split_row(symbol: str, moment: int, ratio: float) -> Row:
     old, new = old_and_new(ratio)
     day = utc(moment).astimezone(NEW_YORK).date()
     return {"symbol": symbol, "date": f"{day}", "fromFactor": old, "toFactor": new}
+
+
+def dividend_row(symbol: str, dividend: Dividend) -> Row:
+    """Returns a row of `stock/dividend`."""
+    return {
+        "symbol": symbol,
+        "date": f"{dividend.ex_day}",
+        "amount": dividend.amount,
+        "adjustedAmount": dividend.amount,
+        "payDate": f"{dividend.payable_day}",
+        "recordDate": f"{dividend.ex_day}",
+        "declarationDate": "",
+        "currency": "USD",
+        "freq": "4",
+    }
 
 
 def symbol_row(stock: Stock) -> Row:
