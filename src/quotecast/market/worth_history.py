@@ -12,6 +12,8 @@ from msgspec import Struct
 #: Days for which a close stands for the days after it: the longest pause of an exchange, with a reserve.
 CARRIED: Final = timedelta(days=10)
 _DIGITS: Final = 12
+#: A part of all traded shares that is no share.
+_RESIDUE: Final = 1e-12
 
 
 class Factor(Struct, frozen=True):
@@ -47,8 +49,12 @@ def _values(position: Position, days: Sequence[date]) -> list[float | None]:
     lots = sorted(position.lots)
     bought = [day for day, _ in lots]
     held = [0.0, *accumulate(shares for _, shares in lots)]
-    # Sums of floats would leave a part of a share that is sold.
-    shares = [round(held[bisect_right(bought, day)], _DIGITS) for day in days]
+    traded = [0.0, *accumulate(abs(shares) for _, shares in lots)]
+    # Sums of floats leave a part of a share that is sold.
+    held = [
+        count if abs(count) > _RESIDUE * total else 0.0 for count, total in zip(held, traded, strict=True)
+    ]
+    shares = [held[bisect_right(bought, day)] for day in days]
     prices = zip(*(_carry(factor, days) for factor in position.factors), strict=True)
     return [_value(count, price) for count, price in zip(shares, prices, strict=True)]
 

@@ -53,6 +53,18 @@ def test_each_day_is_the_sum_of_that_day(positions: list[Position]) -> None:
         assert value == (None if expected is None else pytest.approx(expected, rel=1e-9))
 
 
+def test_shares_that_are_sold_leave_nothing() -> None:
+    lots = [(FIRST, 0.1), (FIRST, 0.2), (DAYS[1], -0.3)]
+    position = Position(lots, [Factor(dict.fromkeys(DAYS[:2], 1e12))])
+    assert value_history([position], DAYS[:2]) == [3e11, 0.0]
+
+
+def test_few_shares_keep_their_digits() -> None:
+    """Those of before a reverse split may be less than the last place of the ledger."""
+    position = Position([(FIRST, 4.768371584e-13)], [Factor({FIRST: 1.0})])
+    assert value_history([position], [FIRST]) == [4.768371584e-13]
+
+
 def test_a_value_has_twelve_digits() -> None:
     """No digits of binary fractions show."""
     position = Position([(FIRST, 0.1), (FIRST, 0.2)], [Factor({FIRST: 3.0})])
