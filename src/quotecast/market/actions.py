@@ -9,6 +9,8 @@ from typing import Final, Literal
 
 from msgspec import Struct, field
 
+from quotecast.market.worth_history import CARRIED
+
 ActionType = Literal["split", "stock_dividend", "cash_dividend", "rename", "merger"]
 ACTION_TYPES: Final[tuple[ActionType, ...]] = (
     "split", "stock_dividend", "cash_dividend", "rename", "merger",
@@ -67,20 +69,25 @@ def with_dividends(
 ) -> Adjustment:
     """Returns what adjusts split-adjusted prices for cash dividends, too.
 
-    Each dividend takes `1 - dividend / close`, with the last of the split-adjusted `closes` before its
-    ex-day, as data vendors do. A dividend without such a close, or as large as it, is left out.
+    The dividends of a day take `1 - dividends / close`, with the last of the split-adjusted `closes` before
+    it, as data vendors do. Those without such a close, or as large as it, are left out, and so are those in
+    another currency than dollars, in which stocks trade.
     """
     known = [each for each in actions if each.ex_day <= today]
     shares = without_splits(known, today)
+    paid: dict[date, Decimal] = {}
+    for each in known:
+        if each.type == "cash_dividend" and each.amount and each.currency in (None, "USD"):
+            # The dividend is of one share of its own day.
+            amount = Decimal(repr(each.amount)) / shares.factor(each.ex_day)
+            paid[each.ex_day] = paid.get(each.ex_day, Decimal(0)) + amount
     days = sorted(closes)
     steps: list[tuple[date, Decimal]] = []
-    for each in known:
-        place = bisect_left(days, each.ex_day) - 1
-        if each.type != "cash_dividend" or not each.amount or place < 0:
+    for day, amount in paid.items():
+        place = bisect_left(days, day) - 1
+        if place < 0 or day - days[place] > CARRIED:
             continue
-        # The dividend is of one share of its own day.
-        amount = Decimal(repr(each.amount)) / shares.factor(each.ex_day)
         left = _ONE - amount / Decimal(repr(closes[days[place]]))
         if left > 0:
-            steps.append((each.ex_day, left))
+            steps.append((day, left))
     return Adjustment(steps)

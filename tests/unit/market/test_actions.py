@@ -2,6 +2,7 @@
 
 import random
 from datetime import date, timedelta
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -58,6 +59,19 @@ def test_a_dividend_as_large_as_the_price_is_left_out(amount: float) -> None:
     closes = {FIRST + timedelta(days=3): 100.0}
     given = [action("cash_dividend", 5, amount=amount), action("cash_dividend", 2, amount=1.0)]
     assert with_dividends(given, closes, FIRST + timedelta(days=30)) == Adjustment([])
+
+
+def test_dividends_of_one_day_add_up() -> None:
+    """A special dividend beside the regular one; one in euros is left out."""
+    given = [action("cash_dividend", 5, amount=amount, currency="USD") for amount in (1.0, 9.0)]
+    given.append(action("cash_dividend", 5, amount=3.0, currency="EUR"))
+    closes = {FIRST + timedelta(days=4): 20.0}
+    assert with_dividends(given, closes, FIRST + timedelta(days=30)).factor(FIRST) == Decimal("0.5")
+
+
+def test_a_dividend_long_after_the_last_close_is_left_out() -> None:
+    given = [action("cash_dividend", 40, amount=1.0)]
+    assert with_dividends(given, {FIRST: 20.0}, FIRST + timedelta(days=50)) == Adjustment([])
 
 
 def test_prices_have_twelve_digits() -> None:

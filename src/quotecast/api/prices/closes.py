@@ -17,8 +17,8 @@ from quotecast.market.worth_history import CARRIED
 
 #: Symbols that are read at a time: the upstream's other readers have to get a turn.
 _AT_ONCE: Final = 4
-#: More bars than a request may ask for.
-_ALL: Final = 10_000
+#: More bars than a request may ask for: those of all days since 1970.
+_ALL: Final = 25_000
 #: From the midnight of any venue to its noon, which has the venue's date in UTC too.
 _NOON: Final = timedelta(hours=12)
 _DAY: Final = timedelta(days=1)

@@ -34,6 +34,7 @@ from quotecast.market.feeds import Feed
 from quotecast.market.sessions import NEW_YORK
 
 DEFAULT_DAYS: Final = timedelta(days=365)
+EARLIEST: Final = date(1900, 1, 1)
 #: Symbols that are read at a time: the upstream's other readers have to get a turn.
 _AT_ONCE: Final = 4
 
@@ -87,8 +88,8 @@ async def actions(
     mirror = require_mirror(services, Feed.STOCKS)
     known = mirror.keys_named(names)
     today = datetime.fromtimestamp(services.now(), UTC).date()
-    last = None if end is None else day_of("end", end)
-    first = (last or today) - DEFAULT_DAYS if start is None else day_of("start", start)
+    last = None if end is None else _bound("end", end)
+    first = (last or today) - DEFAULT_DAYS if start is None else _bound("start", start)
     if last is not None and first > last:
         raise InvalidValue("start", "Must not be after end")
     if services.reach is not None:
@@ -137,6 +138,13 @@ async def adjusted_bars(
     # Raw volumes are in the shares of their own day.
     convert = partial(_adjusted, bars, adjustment, by_volume=adjusted == "raw")
     return await asyncio.to_thread(answer.converted, lambda _: encode_json(convert()), JSON)
+
+
+def _bound(field: str, text: str) -> date:
+    day = day_of(field, text)
+    if day < EARLIEST:
+        raise InvalidValue(field, f"Must be from {EARLIEST} on")
+    return day
 
 
 def _date(bar: Bar) -> date:

@@ -216,6 +216,8 @@ async def test_a_plan_bounds_the_past_of_actions(parts: Services) -> None:
         ("symbols=AAPL&start=2026-12-01&end=2026-11-01", "start"),
         ("symbols=AAPL&start=yesterday", "start"),
         ("symbols=AAPL&end=2026-02-30", "end"),
+        ("symbols=AAPL&end=0001-01-01", "end"),
+        ("symbols=AAPL&start=1899-12-31", "start"),
         ("symbols=all", "symbols"),
         ("symbols=" + ",".join(f"S{n}" for n in range(51)), "symbols"),
     ],
