@@ -4,6 +4,7 @@ import random
 from datetime import date, timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from quotecast.portfolio.returns import Period, money_weighted, time_weighted
 
@@ -50,10 +51,27 @@ def test_without_anything_invested_there_is_no_return(periods: list[Period]) -> 
     assert money_weighted(periods) is None
 
 
-def test_a_total_loss_has_no_interest() -> None:
+def test_a_total_loss_loses_all() -> None:
     found = [period(0, 365, (100.0, 0.0))]
     assert time_weighted(found) == -1.0
-    assert money_weighted(found) is None
+    assert money_weighted(found) == -1.0
+
+
+def test_a_fee_while_nothing_is_held_leaves_the_return() -> None:
+    """Bought for 100 and sold for 110; the custody of the next day costs 1."""
+    sold = period(0, 1, (0.0, 0.0), paid=100.0, taken=110.0)
+    custody = replace(period(1, 2, (0.0, 0.0), paid=1.0), fees=1.0)
+    assert time_weighted([sold, custody]) == pytest.approx(0.1)
+    assert time_weighted([custody]) is None
+
+
+def test_a_fee_lessens_the_return_of_what_is_held() -> None:
+    assert time_weighted([replace(period(0, 1, (100.0, 110.0), paid=1.0), fees=1.0)]) == pytest.approx(0.09)
+
+
+def test_a_gain_of_one_day_has_its_interest_over_a_year() -> None:
+    found = [period(0, 1, (0.0, 0.0), paid=100.0, taken=110.0), period(1, 365, (0.0, 0.0))]
+    assert money_weighted(found) == pytest.approx(1.1**365 - 1, rel=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(300))

@@ -3,6 +3,7 @@
 import asyncio
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import date, timedelta
 from typing import Final
 
@@ -10,6 +11,7 @@ from litestar import get
 from msgspec import Struct
 
 from quotecast.api.answers.answers import Answer
+from quotecast.api.bars.market import Market
 from quotecast.api.gate.identity import with_account
 from quotecast.api.market.services import HttpRequest, Services, services_of
 from quotecast.api.prices.closes import Closes, close_on, name_of, read_closes
@@ -84,7 +86,7 @@ async def performance(request: HttpRequest, span: Span = "1Y", currency: Currenc
     """
     code, services = currency_code("currency", currency), services_of(request)
     entries = await with_account(request, stored.ledger)
-    worth = await worth_history(services, held_shares(entries), span, code)
+    worth = await worth_history(services, await asyncio.to_thread(held_shares, entries), span, code)
     absent = {each.ticker for each in worth.missing if each.reason != "late"}
     counted = [each for each in entries if each.ticker not in absent]
     rates = await _rates(services, {each.currency for each in counted}, code, worth.days)
@@ -114,10 +116,11 @@ def periods_of(
 
     A portfolio that begins in the range has a period of its own before the first day.
     """
-    opened = min((each.date for each in entries), default=days[0])
+    trades = [each.date for each in entries if each.type in ("buy", "sell") and each.date <= days[-1]]
+    opened = min(trades, default=days[0])
     step = days[1] - days[0] if len(days) > 1 else timedelta(days=1)
     is_new = opened > days[0] - step
-    paid, taken = [0.0] * len(days), [0.0] * len(days)
+    paid, taken, fees = ([0.0] * len(days) for _ in range(3))
     for each in entries:
         place = bisect_left(days, each.date)
         if place == len(days) or (place == 0 and not is_new):
@@ -128,13 +131,17 @@ def periods_of(
         amount = cash_of(each) * rate
         paid[place] += max(amount, 0.0)
         taken[place] += max(-amount, 0.0)
+        fees[place] += amount if each.type == "fee" else 0.0
     known = [value for value in values if value is not None]
     if len(known) < len(days):
         return []
-    periods = [Period(opened, days[0], 0.0, known[0], paid[0], taken[0])] if is_new and entries else []
+    periods = []
+    if is_new and trades:
+        periods.append(Period(opened, days[0], 0.0, known[0], paid[0], taken[0], fees[0]))
     for place in range(1, len(days)):
         before, day = days[place - 1], days[place]
-        periods.append(Period(before, day, known[place - 1], known[place], paid[place], taken[place]))
+        values_then = known[place - 1], known[place]
+        periods.append(Period(before, day, *values_then, paid[place], taken[place], fees[place]))
     return periods
 
 
@@ -183,17 +190,18 @@ async def _rates(
 ) -> dict[str, Sequence[tuple[Rate, Closes]] | None]:
     """Returns the rates from each currency to the target, with their closes over the days."""
     find = rate_finder(services.mirrors)
-    found: dict[str, Sequence[tuple[Rate, Closes]] | None] = {}
-    for currency in sorted(currencies):
-        try:
-            legs = [(rate, rate_market(services, rate)) for rate in find(currency, target) or ()]
-        except QuotecastError:
-            found[currency] = None
-            continue
-        markets = {name_of(market): market for _, market in legs}
-        closes = await read_closes(services, markets, days[0] - CARRIED, days[-1])
-        known = [(rate, closes[name_of(market)]) for rate, market in legs]
-        has_path = currency == target or bool(legs)
+    paths: dict[str, list[tuple[Rate, Market]]] = {}
+    for currency in currencies:
+        with suppress(QuotecastError):
+            path = [(rate, rate_market(services, rate)) for rate in find(currency, target) or ()]
+            if path or currency == target:
+                paths[currency] = path
+    # Many currencies share few rates, and each is read once.
+    markets = {name_of(market): market for path in paths.values() for _, market in path}
+    closes = await read_closes(services, markets, days[0] - CARRIED, days[-1])
+    found: dict[str, Sequence[tuple[Rate, Closes]] | None] = dict.fromkeys(currencies)
+    for currency, path in paths.items():
+        known = [(rate, closes[name_of(market)]) for rate, market in path]
         chain = [(rate, each) for rate, each in known if not isinstance(each, QuotecastError)]
-        found[currency] = chain if has_path and len(chain) == len(known) else None
+        found[currency] = chain if len(chain) == len(known) else None
     return found

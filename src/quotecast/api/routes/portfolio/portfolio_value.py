@@ -1,5 +1,6 @@
 """The value of the portfolio over time."""
 
+import asyncio
 import hashlib
 from collections.abc import Sequence
 from datetime import date
@@ -78,7 +79,7 @@ async def value(request: HttpRequest, span: Span = "3M", currency: Currency = "U
     code, services = currency_code("currency", currency), services_of(request)
 
     async def read(account: Account) -> tuple[str, list[Held]]:
-        return account.user.id, held_shares(await stored.ledger(account))
+        return account.user.id, await asyncio.to_thread(held_shares, await stored.ledger(account))
 
     user_id, owned = await with_account(request, read)
 

@@ -66,7 +66,8 @@ async def worth_history(services: Services, held: Sequence[Held], span: Range, c
     now = datetime.fromtimestamp(services.now(), UTC)
     priced, missing = _priced(services, lots, currency)
     today = max((today_of(each) for found in priced.values() for each in found.markets), default=now.date())
-    days = _days_of(span, today, min((each.day for each in held), default=today))
+    # A purchase of today may be a day ahead of its venue.
+    days = _days_of(span, today, min((each.day for each in held if each.day <= today), default=today))
     markets, unread = _within_limit(priced)
     missing.update(dict.fromkeys(unread, "limit"))
     start = days[0] - CARRIED if days else today

@@ -235,6 +235,24 @@ async def test_transactions_count_in_the_value(user: User, stored: Stored) -> No
     assert [*by_day(await values(user)).values()][:4] == [80.0, 80.0, 80.0, 20.0]
 
 
+async def test_a_purchase_of_a_day_that_its_venue_does_not_have_yet_is_no_fault(user: User) -> None:
+    """In Istanbul it is tomorrow before New York has its first trade."""
+    await trade(user, "buy", "2026-11-21", shares=1, price=10)
+    found = await returns(user)
+    assert (found["start"], found["end"]) == ("2026-11-20", "2026-11-20")
+    assert (found["paid_in"], found["gain"], found["time_weighted_return"]) == (None, None, None)
+    assert (await values(user))["points"] == [{"date": "2026-11-20", "value": 0.0}]
+
+
+async def test_a_fee_before_the_first_purchase_hides_no_payment(user: User, stored: Stored) -> None:
+    write_closes(stored, Feed.STOCKS, "AAPL", {"2026-11-19": 20.0, "2026-11-20": 20.0})
+    await trade(user, "fee", "2026-11-02", amount=5)
+    await trade(user, "buy", "2026-11-19", shares=1, price=10)
+    found = await returns(user)
+    assert (found["start_value"], found["paid_in"], found["gain"]) == (0.0, 15.0, 5.0)
+    assert found["time_weighted_return"] == pytest.approx(0.5)
+
+
 async def test_returns_of_a_portfolio_that_begins_in_the_range(user: User, stored: Stored) -> None:
     """Two shares for 21 rise to 15 each; one brings 14, the other is left."""
     closes = {
