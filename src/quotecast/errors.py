@@ -292,7 +292,7 @@ class TooLarge(QuotecastError):
     status = 413
     code = "too_large"
     cause = "the body is larger than the route accepts"
-    remedy = "send less: 80 KB at most, a CSV file 256 KB, an MCP request 64 KB"
+    remedy = "send less: 80 KB at most, a CSV file 256 KB, or 1 MB of transactions, an MCP request 64 KB"
 
     def __init__(self) -> None:
         super().__init__("Payload Too Large")

@@ -1,5 +1,6 @@
 """What a user holds after a series of transactions: lots, costs and realised gains, in exact fractions."""
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import date, datetime
@@ -20,9 +21,14 @@ _NOTHING: Final = Fraction(0)
 #: Digits that hold any amount of the ledger down to its last place.
 _PRECISION: Final = 200
 _LAST_PLACE: Final = Decimal(1).scaleb(-PLACES)
+_SHARE_PARTS: Final = 10**PLACES
 _COST_PARTS: Final = 10**12
-#: Splits of one ticker: each makes the fractions of its shares longer.
-MAX_SPLITS: Final = 100
+#: Splits of one ticker: each changes every lot.
+MAX_SPLITS: Final = 40
+#: Shares after a split for one before it, and the other way round.
+MAX_RATIO: Final = 10_000
+#: Shares of one position.
+MAX_SHARES: Final = 10**15
 
 
 class Transaction(Struct, frozen=True, kw_only=True):
@@ -63,15 +69,11 @@ class Position(Struct):
     ticker: str
     currency: str
     lots: list[Lot] = field(default_factory=list)
+    shares: Fraction = _NOTHING
     realized: Fraction = _NOTHING
     dividends: Fraction = _NOTHING
     fees: Fraction = _NOTHING
     problem: str | None = None
-
-    @property
-    def shares(self) -> Fraction:
-        """The number of shares."""
-        return sum((lot.shares for lot in self.lots), _NOTHING)
 
     @property
     def cost(self) -> Fraction:
@@ -79,35 +81,63 @@ class Position(Struct):
         return sum((lot.cost for lot in self.lots), _NOTHING)
 
 
+class Book:
+    """The positions after a series of transactions, which are entered in the order of `in_order`."""
+
+    def __init__(self, method: Method = "fifo") -> None:
+        """The method says which lots a sale takes."""
+        self._method: Method = method
+        self._tickers: dict[str, dict[str, Position]] = {}
+
+    def enter(self, entry: Transaction) -> None:
+        """Applies a transaction: a split to all positions of its ticker, others to that of their currency."""
+        of_ticker = self._tickers.setdefault(entry.ticker, {})
+        if entry.type == "split":
+            changed = [*of_ticker.values()]
+        else:
+            changed = [of_ticker.setdefault(entry.currency, Position(entry.ticker, entry.currency))]
+        for position in changed:
+            if position.problem is None:
+                _apply(position, entry, self._method)
+
+    def shares(self, ticker: str) -> Fraction:
+        """Returns the shares of a ticker in all currencies."""
+        return sum((each.shares for each in self._tickers.get(ticker, {}).values()), _NOTHING)
+
+    def positions(self) -> list[Position]:
+        """Returns the positions by ticker and currency, those without shares too."""
+        found = (each for of_ticker in self._tickers.values() for each in of_ticker.values())
+        return sorted(found, key=lambda each: (each.ticker, each.currency))
+
+
+def in_order(transactions: Iterable[Transaction]) -> list[Transaction]:
+    """Returns the transactions by day; a split takes effect before the trades of its day."""
+    return sorted(transactions, key=lambda each: (each.date, each.type != "split", each.id))
+
+
 def positions(transactions: Iterable[Transaction], method: Method = "fifo") -> list[Position]:
-    """Returns the positions by ticker and currency, those without shares too.
+    """Returns the positions by ticker and currency, those without shares too."""
+    book = Book(method)
+    for entry in in_order(transactions):
+        book.enter(entry)
+    return book.positions()
 
-    A split takes effect before the trades of its day.
+
+def check(before: Iterable[Transaction], after: Iterable[Transaction]) -> None:
+    """Raises InvalidValue if a change makes a sale take more shares than there are, and for too many splits.
+
+    A position that had a problem before may keep one: its entries are mended one by one.
     """
-    found: dict[tuple[str, str], Position] = {}
-    for entry in sorted(transactions, key=lambda each: (each.date, each.type != "split", each.id)):
-        key = entry.ticker, entry.currency
-        position = found.setdefault(key, Position(*key))
-        if position.problem is None:
-            _apply(position, entry, method)
-    return [found[key] for key in sorted(found)]
-
-
-def check(transactions: Iterable[Transaction]) -> None:
-    """Raises InvalidValue if a sale takes more shares than there are, and for too many splits."""
-    known = [*transactions]
-    splits = Counter(each.ticker for each in known if each.type == "split")
+    changed = [*after]
+    splits = Counter(each.ticker for each in changed if each.type == "split")
     if splits and splits.most_common(1)[0][1] > MAX_SPLITS:
         raise InvalidValue("type", f"Must be one of at most {MAX_SPLITS} splits of a ticker")
-    for position in positions(known):
-        if position.problem:
-            raise InvalidValue("shares", position.problem)
-
-
-def shares_before(transactions: Iterable[Transaction], ticker: str, day: date) -> Fraction:
-    """Returns how many shares of a ticker were held at the end of the day before."""
-    earlier = (each for each in transactions if each.ticker == ticker and each.date < day)
-    return sum((each.shares for each in positions(earlier)), _NOTHING)
+    broken = {(each.ticker, each.currency): each.problem for each in positions(changed) if each.problem}
+    if broken:
+        known = {(each.ticker, each.currency) for each in positions(before) if each.problem}
+        for key, problem in broken.items():
+            if key not in known:
+                raise InvalidValue("shares", problem)
 
 
 class Held(Struct, frozen=True):
@@ -120,16 +150,22 @@ class Held(Struct, frozen=True):
 
 def held_shares(transactions: Iterable[Transaction]) -> list[Held]:
     """Returns how the number of shares changed, as split-adjusted closes need it."""
-    entries = [*transactions]
-    splits = [each for each in entries if each.type == "split"]
+    entries = in_order(transactions)
+    #: By ticker: the days of the splits, and what one share of before each becomes after the last.
+    days: dict[str, list[date]] = {}
+    ratios: dict[str, list[Fraction]] = {}
+    for entry in reversed(entries):
+        if entry.type == "split":
+            later = ratios.setdefault(entry.ticker, [Fraction(1)])
+            later.insert(0, later[0] * _ratio(entry))
+            days.setdefault(entry.ticker, []).insert(0, entry.date)
     found: list[Held] = []
     for entry in entries:
         if entry.type not in ("buy", "sell"):
             continue
         shares = _fraction(entry.shares) * (1 if entry.type == "buy" else -1)
-        for split in splits:
-            if split.ticker == entry.ticker and split.date > entry.date:
-                shares *= _fraction(split.new_shares) / _fraction(split.old_shares)
+        if entry.ticker in days:
+            shares *= ratios[entry.ticker][bisect_right(days[entry.ticker], entry.date)]
         found.append(Held(entry.ticker, entry.date, float(shares)))
     return found
 
@@ -143,25 +179,42 @@ def to_decimal(number: Fraction) -> Decimal:
 def _apply(position: Position, entry: Transaction, method: Method) -> None:
     shares, price, fee, amount = map(_fraction, (entry.shares, entry.price, entry.fee, entry.amount))
     match entry.type:
+        case "buy" if position.shares + shares > MAX_SHARES:
+            position.problem = f"{entry.date}: there are more than {MAX_SHARES} {entry.ticker}"
         case "buy":
             position.lots.append(Lot(entry.date, shares, shares * price + fee))
+            position.shares += shares
             if method == "average":
                 position.lots = [_merge(position.lots)]
         case "sell" if shares > position.shares:
             position.problem = (
-                f"{entry.date}: the sale of {to_decimal(shares)} {entry.ticker} takes more than the "
-                f"{to_decimal(position.shares)} that are held"
+                f"{entry.date}: the sale of {to_decimal(shares):f} {entry.ticker} takes more than the "
+                f"{to_decimal(position.shares):f} that are held"
             )
         case "sell":
             position.realized += shares * price - fee - _take(position, shares)
+            position.shares -= shares
         case "dividend":
             position.dividends += amount
         case "fee":
             position.fees += amount
         case "split":
-            ratio = _fraction(entry.new_shares) / _fraction(entry.old_shares)
-            for lot in position.lots:
-                lot.shares *= ratio
+            _split(position, entry)
+
+
+def _split(position: Position, entry: Transaction) -> None:
+    """Changes the shares of each lot, rounded to 8 decimals: what an answer shows can be sold."""
+    ratio = _ratio(entry)
+    if position.shares * ratio > MAX_SHARES:
+        position.problem = f"{entry.date}: there are more than {MAX_SHARES} {entry.ticker} after the split"
+        return
+    for lot in position.lots:
+        lot.shares = _rounded(lot.shares * ratio, _SHARE_PARTS)
+    position.shares = sum((lot.shares for lot in position.lots), _NOTHING)
+
+
+def _ratio(split: Transaction) -> Fraction:
+    return _fraction(split.new_shares) / _fraction(split.old_shares)
 
 
 def _take(position: Position, shares: Fraction) -> Fraction:
@@ -170,7 +223,7 @@ def _take(position: Position, shares: Fraction) -> Fraction:
     while shares:
         lot = position.lots[0]
         taken = min(shares, lot.shares)
-        part = lot.cost if taken == lot.shares else _rounded(lot.cost * taken / lot.shares)
+        part = lot.cost if taken == lot.shares else _rounded(lot.cost * taken / lot.shares, _COST_PARTS)
         cost, shares = cost + part, shares - taken
         lot.cost, lot.shares = lot.cost - part, lot.shares - taken
         if not lot.shares:
@@ -178,9 +231,9 @@ def _take(position: Position, shares: Fraction) -> Fraction:
     return cost
 
 
-def _rounded(cost: Fraction) -> Fraction:
-    """Returns a part of a cost to its 12th decimal: fractions of fractions would grow without end."""
-    return Fraction(round(cost * _COST_PARTS), _COST_PARTS)
+def _rounded(number: Fraction, parts: int) -> Fraction:
+    """Returns the number in whole parts of one: fractions of fractions would grow without end."""
+    return Fraction(round(number * parts), parts)
 
 
 def _merge(lots: Sequence[Lot]) -> Lot:

@@ -60,8 +60,10 @@ def _refuse_sign(column: str, text: str, used: str, sign: Sign | None) -> None:
     )
 
 
-def rows_of(body: bytes, known: Sequence[str], required: Sequence[str]) -> tuple[list[Row], str]:
-    """Returns the lines that are not blank, and what separates their cells.
+def rows_of(
+    body: bytes, known: Sequence[str], required: Sequence[str], *, most: int = MAX_ROWS
+) -> tuple[list[Row], str]:
+    """Returns the lines that are not blank, at most so many, and what separates their cells.
 
     The header has the required columns, and others of the known ones. Raises InvalidRows for text that is no
     such file.
@@ -79,8 +81,8 @@ def rows_of(body: bytes, known: Sequence[str], required: Sequence[str]) -> tuple
     columns = _columns_of(*header, known=known, required=required)
     rows: list[Row] = []
     for line, cells in lines:
-        if len(rows) == MAX_ROWS:
-            raise _refusal("", f"At most {MAX_ROWS} rows", line)
+        if len(rows) == most:
+            raise _refusal("", f"At most {most} rows", line)
         if len(cells) != len(columns):
             raise _refusal("", f"{len(columns)} cells, as in the header", line)
         named = zip(columns, (cell.strip() for cell in cells), strict=True)

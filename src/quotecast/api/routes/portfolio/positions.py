@@ -1,8 +1,9 @@
 """Positions of a portfolio: what its holdings and transactions add up to, and what they are worth."""
 
 import asyncio
+from collections import deque
 from collections.abc import Mapping, Sequence
-from datetime import UTC, date, datetime, time
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import Annotated, Any, Final, Literal
@@ -32,11 +33,25 @@ from quotecast.market.actions import ActionType, CorporateAction
 from quotecast.market.conversion import factor, round_amount
 from quotecast.market.feeds import Feed, Kind
 from quotecast.portfolio import transactions as stored
-from quotecast.portfolio.ledger import Method, Position, Transaction, positions, shares_before, to_decimal
+from quotecast.portfolio.ledger import (
+    Book,
+    Method,
+    Position,
+    Transaction,
+    TransactionType,
+    in_order,
+    positions,
+    to_decimal,
+)
 
 #: Stocks whose actions one answer reads.
 MAX_STOCKS: Final = 100
 _AT_ONCE: Final = 4
+_Kind = Literal["split", "dividend"]
+#: What is entered for an action.
+_KINDS: Final[Mapping[ActionType, _Kind]] = {
+    "split": "split", "stock_dividend": "split", "cash_dividend": "dividend",
+}  # fmt: skip
 #: Decimals of a converted amount do not matter beyond these digits.
 _PRECISION: Final = 60
 
@@ -96,7 +111,7 @@ class PositionShown(Struct, frozen=True, kw_only=True):
 class ProposedTransaction(Struct, frozen=True, kw_only=True):
     """A transaction that a corporate action of a position proposes; the fields are those of a new one."""
 
-    type: Literal["split", "dividend"]
+    type: _Kind
     ticker: str
     date: date
     currency: str
@@ -193,18 +208,21 @@ def proposed(
     entries: Sequence[Transaction], actions: Sequence[CorporateAction], today: date
 ) -> list[Mapping[str, Any]]:
     """Returns what corporate actions propose, ascending by day."""
-    known = [*entries]
+    book, coming = Book(), deque(in_order(entries))
+    entered = {(each.ticker, each.type, each.date) for each in entries}
     found: list[Mapping[str, Any]] = []
     for action in sorted(actions, key=lambda each: (each.ex_day, each.id)):
-        kind = {"split": "split", "stock_dividend": "split", "cash_dividend": "dividend"}.get(action.type)
-        if kind is None or action.ex_day > today or _is_entered(known, action, kind):
+        while coming and coming[0].date < action.ex_day:
+            book.enter(coming.popleft())
+        kind = _KINDS.get(action.type)
+        if kind is None or action.ex_day > today or _is_entered(entered, action, kind):
             continue
-        held = shares_before(known, action.symbol, action.ex_day)
+        held = book.shares(action.symbol)
         if held <= 0:
             continue
         old, new, paid = (_exact(each) for each in (action.old_shares, action.new_shares, action.amount))
         amount = None if paid is None else to_decimal(held * Fraction(paid))
-        currency = action.currency or _currency_of(known, action.symbol)
+        currency = action.currency or _currency_of(entries, action.symbol)
         found.append(
             {
                 "type": kind,
@@ -220,7 +238,7 @@ def proposed(
         )
         if kind == "split":
             # Later dividends are of the shares after it.
-            known.append(_split(action, currency, old, new))
+            book.enter(_split(action, currency, old, new))
     return found
 
 
@@ -237,11 +255,11 @@ def _split(action: CorporateAction, currency: str, old: Decimal | None, new: Dec
     )
 
 
-def _is_entered(entries: Sequence[Transaction], action: CorporateAction, kind: str) -> bool:
-    return any(
-        each.ticker == action.symbol and each.type == kind and abs((each.date - action.ex_day).days) <= 1
-        for each in entries
-    )
+def _is_entered(
+    entered: set[tuple[str, TransactionType, date]], action: CorporateAction, kind: _Kind
+) -> bool:
+    days = (action.ex_day + timedelta(days=days) for days in (-1, 0, 1))
+    return any((action.symbol, kind, day) in entered for day in days)
 
 
 def _currency_of(entries: Sequence[Transaction], ticker: str) -> str:

@@ -42,7 +42,7 @@ from quotecast.database.ids import ID_PATTERN, new_id
 from quotecast.errors import InvalidValue, NotFound, Problem
 from quotecast.market import codec, money
 from quotecast.portfolio import transactions as stored
-from quotecast.portfolio.ledger import Transaction, TransactionType
+from quotecast.portfolio.ledger import MAX_RATIO, Transaction, TransactionType
 from quotecast.users.account import Account
 
 #: The fields that each type needs, and those that it may have.
@@ -113,7 +113,8 @@ FULL: Final = refused("The ledger is full", Problem("At most 5000 transactions",
 _GIVEN: Final = {
     "type": "buy", "ticker": "AAPL", "date": "2026-03-02", "shares": 10, "price": 187.5, "fee": 1,
 }  # fmt: skip
-_TABLE: Final = CsvTable(columns(TransactionShown), lambda rows: rows)
+#: The oldest first, since an import enters the rows of a day in the order of the file.
+_TABLE: Final = CsvTable(columns(TransactionShown), lambda rows: rows[::-1])
 
 
 @get(
@@ -125,7 +126,10 @@ _TABLE: Final = CsvTable(columns(TransactionShown), lambda rows: rows)
     responses=outcomes(200, list[TransactionShown], [SHOWN], "The newest day first", 422),
 )
 async def transactions(request: HttpRequest, form: Format = "json") -> Answer:
-    """Holdings are not among them; positions count each holding as a buy. An import takes the CSV."""
+    """Holdings are not among them; positions count each holding as a buy. An import takes the CSV.
+
+    The CSV has the oldest day first.
+    """
     owned = await with_account(request, stored.transactions)
     return formatted(answer([*map(encoded, owned)]), form, _TABLE)
 
@@ -187,6 +191,11 @@ def transaction_of(
     for name in amounts:
         if name not in (*needed, *optional):
             raise InvalidValue(name, f"Must not be given for a {given.type}")
+    found = {name: amount_of(name, number, zero=name in _FREE) for name, number in amounts.items()}
+    if given.type == "split" and not 1 / MAX_RATIO <= found["new_shares"] / found["old_shares"] <= MAX_RATIO:
+        raise InvalidValue(
+            "new_shares", f"Must be at most {MAX_RATIO} times as many as old_shares, or as few"
+        )
     return Transaction(
         id=transaction_id,
         type=given.type,
@@ -194,7 +203,7 @@ def transaction_of(
         date=past_day("date", given.date, now, EARLIEST),
         currency=currency_code("currency", given.currency),
         created_at=now,
-        **{name: amount_of(name, number, zero=name in _FREE) for name, number in amounts.items()},
+        **found,
     )
 
 

@@ -1,5 +1,6 @@
 """Transactions of a file of CSV."""
 
+import asyncio
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Final
@@ -15,14 +16,13 @@ from quotecast.api.reference.account_operations import SECURED, answer, outcomes
 from quotecast.api.reference.openapi import ID, refused
 from quotecast.api.routes.portfolio.csv_rows import (
     MAX_PROBLEMS,
-    MAX_ROWS,
     Row,
     Sign,
     decimal_sign_of,
     number_cell,
     rows_of,
 )
-from quotecast.api.routes.portfolio.portfolio_csv import MAX_BYTES, DryRun, ImportOperation
+from quotecast.api.routes.portfolio.portfolio_csv import DryRun, ImportOperation
 from quotecast.api.routes.portfolio.transactions import AMOUNTS, FULL, NewTransaction, transaction_of
 from quotecast.api.routes.retries import replay_key, run_once
 from quotecast.database.ids import new_id
@@ -30,8 +30,11 @@ from quotecast.errors import FieldProblem, InvalidRows, InvalidValue, Problem
 from quotecast.market import codec
 from quotecast.portfolio import transactions as stored
 from quotecast.portfolio.ledger import Transaction
+from quotecast.portfolio.transactions import MAX_TRANSACTIONS
 from quotecast.users.account import Account
 
+#: Holds the export of a full ledger.
+MAX_BYTES: Final = 1024 * 1024
 _REQUIRED: Final = ("type", "ticker", "date")
 #: Those of the export; the ids and times of creation are new.
 _COLUMNS: Final = ("id", *_REQUIRED, "currency", *AMOUNTS, "created_at")
@@ -75,7 +78,7 @@ _CHECKED: Final = ImportedTransactions(count=12, dry_run=True)
     },
 )
 async def import_transactions(request: HttpRequest, *, dry_run: DryRun = False) -> Answer:
-    """Adds all rows or none: at most 1000 rows and 256 KB of UTF-8.
+    """Adds all rows or none: at most 5000 rows and 1 MB of UTF-8.
 
     The columns are those of the list as CSV, in any order; a cell that the row's type has no use for is
     empty. Rows of one day take effect in the order of the file. With an `Idempotency-Key`, a retry within 24
@@ -85,8 +88,9 @@ async def import_transactions(request: HttpRequest, *, dry_run: DryRun = False) 
     now = datetime.fromtimestamp(services.clock(), UTC)
     body = await request.body()
     # Sorted, so that the rows stay in the order of the file.
-    ids = sorted(new_id(now.timestamp) for _ in range(MAX_ROWS))
-    new = transactions_of(body, services.mirrors, ids, now)
+    ids = sorted(new_id(now.timestamp) for _ in range(MAX_TRANSACTIONS))
+    # In a thread: thousands of rows take longer than other requests should wait.
+    new = await asyncio.to_thread(transactions_of, body, services.mirrors, ids, now)
     if dry_run:
         await with_account(request, lambda account: stored.check_all(account, new))
         return answer(ImportedTransactions(count=len(new), dry_run=True))
@@ -100,7 +104,7 @@ async def import_transactions(request: HttpRequest, *, dry_run: DryRun = False) 
 
 def transactions_of(body: bytes, mirrors: Mirrors, ids: Sequence[str], now: datetime) -> list[Transaction]:
     """Returns the transactions of a file, in its order, with the given ids. Raises InvalidRows."""
-    rows, delimiter = rows_of(body, _COLUMNS, _REQUIRED)
+    rows, delimiter = rows_of(body, _COLUMNS, _REQUIRED, most=MAX_TRANSACTIONS)
     sign = decimal_sign_of(rows, AMOUNTS) or ("." if delimiter == "," else None)
     found: list[Transaction] = []
     problems: list[FieldProblem] = []

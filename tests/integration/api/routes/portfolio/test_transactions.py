@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 import pytest
 import pytest_asyncio
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from quotecast.market.actions import CorporateAction
@@ -25,6 +26,8 @@ PROPOSALS = "/api/portfolio/proposals"
 IMPORT = f"{TRANSACTIONS}/import"
 BUY = {"type": "buy", "ticker": "aapl", "date": "2026-03-02", "shares": 10, "price": 90.1, "fee": 1.5}
 SELL = {"type": "sell", "ticker": "AAPL", "date": "2026-05-04", "shares": 4, "price": 110, "fee": 1}
+
+RATIO = {"old_shares": 1, "new_shares": 10_001}
 
 
 class Actions:
@@ -131,6 +134,18 @@ async def test_holdings_are_the_first_lots(user: User) -> None:
     assert holding["shares"] == 2
 
 
+async def test_a_holding_that_is_gone_leaves_a_problem_that_can_be_mended(user: User) -> None:
+    holding = (await user.post(HOLDINGS, {**BOUGHT, "shares": 8})).json()
+    first, _ = await add(user, *[{**SELL, "date": day, "shares": 4} for day in ("2026-05-04", "2026-05-05")])
+    assert (await user.delete(f"{HOLDINGS}/{holding['id']}")).status_code == 204
+    assert (await position(user))["problem"] == (
+        "2026-05-04: the sale of 4 AAPL takes more than the 0 that are held"
+    )
+    assert (await user.delete(f"{TRANSACTIONS}/{first['id']}")).status_code == 204
+    await add(user, {**BUY, "shares": 1}, {**BUY, "shares": 3})
+    assert (await position(user))["problem"] is None
+
+
 async def test_a_position_is_valued_in_another_currency(user: User) -> None:
     await add(user, BUY)
     converted = (await position(user, "?currency=try"))["converted"]
@@ -178,11 +193,13 @@ async def test_a_sale_of_too_many_shares_is_refused(user: User) -> None:
         ({"amount": 1}, "amount"),
         ({"type": "dividend"}, "amount"),
         ({"type": "split", "old_shares": 1}, "new_shares"),
+        ({"type": "split", "shares": UNSET, "price": UNSET, "fee": UNSET} | RATIO, "new_shares"),
         ({"type": "split", "old_shares": 1, "new_shares": 4}, "shares"),
     ],
 )
 async def test_a_bad_field_is_named(user: User, change: dict[str, Any], field: str) -> None:
-    response = await user.post(TRANSACTIONS, BUY | change)
+    given = {name: value for name, value in (BUY | change).items() if value is not UNSET}
+    response = await user.post(TRANSACTIONS, given)
     assert (response.status_code, response.json()["errors"][0]["field"]) == (422, field)
     assert (await user.get(TRANSACTIONS)).json() == []
 
@@ -210,14 +227,19 @@ async def test_the_table_of_transactions_can_be_imported(service: AccountService
     """Rows of one day keep their order, so what is imported adds up to the same positions."""
     split = {"type": "split", "ticker": "AAPL", "date": "2026-04-01", "old_shares": 1, "new_shares": 4}
     await add(user, BUY, split, SELL, {"type": "fee", "ticker": "MSFT", "date": "2026-05-04", "amount": 3})
+    await add(
+        user,
+        {**BUY, "ticker": "MSFT", "date": "2026-06-01"},
+        {**SELL, "ticker": "MSFT", "date": "2026-06-01"},
+    )
     table = (await user.get(f"{TRANSACTIONS}?format=csv")).content
     other = await service.register("other@example.com")
     checked = await other.ask("POST", f"{IMPORT}?dry_run=true", content=table)
-    assert (checked.status_code, checked.json()) == (200, {"count": 4, "dry_run": True})
+    assert (checked.status_code, checked.json()) == (200, {"count": 6, "dry_run": True})
     assert (await other.get(TRANSACTIONS)).json() == []
     imported = await other.ask("POST", IMPORT, content=table, headers={"Idempotency-Key": "file"})
     again = await other.ask("POST", IMPORT, content=table, headers={"Idempotency-Key": "file"})
-    assert (imported.status_code, imported.json()) == (201, {"count": 4, "dry_run": False})
+    assert (imported.status_code, imported.json()) == (201, {"count": 6, "dry_run": False})
     assert again.headers["idempotent-replayed"] == "true"
     assert (await other.get(POSITIONS)).json() == (await user.get(POSITIONS)).json()
 
