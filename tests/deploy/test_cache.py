@@ -15,7 +15,7 @@ from benchmarks.cache import BEHIND, NGINX
 from deploy.balancer import running_balancer
 from deploy.cache import Cache, running_cache
 from quotecast.limits.fallback import SECOND, LocalWindow
-from support.clients.plain_http import NO_TLS
+from support.clients.plain_http import NO_TLS, status_of_length
 from support.servers.processes import running_valkey
 from support.servers.service import Service
 
@@ -121,6 +121,26 @@ def test_answers_of_origins_and_codings_do_not_mix(get: Callable[..., httpx.Resp
                 assert allowed == (ORIGIN if origin == ORIGIN else None)
                 assert "Origin" in answer.headers["vary"]
     assert seen["HIT", "gzip"] >= 3
+
+
+@pytest.mark.parametrize(
+    "path", ["/api/prices?symbols=AAPL,BTC/USDT&currency=EUR", "/api/rates?from=EUR&to=TRY&date=2026-03-31"]
+)
+def test_prices_are_stored_and_counted(get: Callable[..., httpx.Response], path: str) -> None:
+    first, second = get(path), get(path)
+    assert (status(first), first.status_code) == ("MISS", 200)
+    assert status(second) != ""
+    left = [int(each.headers["x-ratelimit-remaining"]) for each in (first, second)]
+    assert left[0] - left[1] == 1
+
+
+@pytest.mark.parametrize("path", ["/api/portfolio/import", "/api/portfolio/transactions/import"])
+def test_a_file_of_csv_reaches_a_worker(cache: Cache, path: str) -> None:
+    """It has at most 1 MB, other bodies 80 KB."""
+    answer = httpx.post(cache.url + path, content=b"x" * 200_000, timeout=20, verify=NO_TLS)
+    assert answer.status_code == 401
+    for other, size in ((path, 1_100_000), ("/api/watchlist", 90_000)):
+        assert status_of_length(cache.port, other, size) == 413, other
 
 
 def test_a_request_with_a_key_reaches_a_worker(get: Callable[..., httpx.Response]) -> None:
