@@ -223,15 +223,16 @@ async def test_nobody_reads_or_removes_another_s_transactions(service: AccountSe
     assert (await user.get(TRANSACTIONS)).json() == [added]
 
 
-async def test_the_table_of_transactions_can_be_imported(service: AccountService, user: User) -> None:
+async def test_the_table_of_transactions_can_be_imported(
+    service: AccountService, user: User, clock: Clock
+) -> None:
     """Rows of one day keep their order, so what is imported adds up to the same positions."""
     split = {"type": "split", "ticker": "AAPL", "date": "2026-04-01", "old_shares": 1, "new_shares": 4}
     await add(user, BUY, split, SELL, {"type": "fee", "ticker": "MSFT", "date": "2026-05-04", "amount": 3})
-    await add(
-        user,
-        {**BUY, "ticker": "MSFT", "date": "2026-06-01"},
-        {**SELL, "ticker": "MSFT", "date": "2026-06-01"},
-    )
+    day = {"ticker": "MSFT", "date": "2026-06-01"}
+    await add(user, BUY | day)
+    clock.now += 1
+    await add(user, SELL | day)
     table = (await user.get(f"{TRANSACTIONS}?format=csv")).content
     other = await service.register("other@example.com")
     checked = await other.ask("POST", f"{IMPORT}?dry_run=true", content=table)
