@@ -1,6 +1,7 @@
 """Corporate actions through the cache, and the adjustment of prices that follows from them."""
 
 from datetime import UTC, date, datetime, timedelta
+from functools import partial
 from typing import Final, Literal
 
 import msgspec
@@ -13,6 +14,7 @@ from quotecast.errors import NotOffered, ProviderMissing
 from quotecast.market.actions import Adjustment, CorporateAction, with_dividends, without_splits
 from quotecast.market.codec import encode_json
 from quotecast.market.feeds import Feed
+from quotecast.providers.base import ActionsProvider
 
 #: For which actions prices are adjusted: none, splits (as bars are), or splits and dividends.
 Adjusted = Literal["raw", "splits", "all"]
@@ -35,18 +37,22 @@ async def read_actions(services: Services, symbol: str) -> tuple[Cached, list[Co
     """
     refusal: NotOffered | ProviderMissing = ProviderMissing("corporate actions")
     for provider in services.actions:
-
-        async def fetch(provider=provider) -> bytes:  # type: ignore[no-untyped-def]  # noqa: ANN001
-            last = datetime.fromtimestamp(services.now(), UTC).date() + ANNOUNCED
-            return encode_json(await provider.actions(symbol, EARLIEST, last))
-
+        key, fetch = (
+            f"{provider.name}:actions{_VERSION}:{symbol}",
+            partial(_fetch, services, provider, symbol),
+        )
         try:
-            cached = await services.cache.read(f"{provider.name}:actions{_VERSION}:{symbol}", _POLICY, fetch)
+            cached = await services.cache.read(key, _POLICY, fetch)
         except NotOffered as error:
             refusal = error
         else:
             return cached, _decode(cached.body)
     raise refusal
+
+
+async def _fetch(services: Services, provider: ActionsProvider, symbol: str) -> bytes:
+    last = datetime.fromtimestamp(services.now(), UTC).date() + ANNOUNCED
+    return encode_json(await provider.actions(symbol, EARLIEST, last))
 
 
 async def adjustment_of(services: Services, market: Market, closes: Closes, adjusted: Adjusted) -> Adjustment:
