@@ -10,15 +10,14 @@ from quotecast.market.actions import CorporateAction
 from quotecast.market.reference import stocks
 from quotecast.market.sessions import NEW_YORK
 from quotecast.simulation.market.companies import company_of
-from quotecast.simulation.market.dividends import dividends
+from quotecast.simulation.market.dividends import FIRST_DAY, dividends
 from quotecast.simulation.market.paths import paths
 from quotecast.simulation.market.quoters import NAME
 from quotecast.simulation.market.refusals import admit
 from quotecast.simulation.market.scenarios.base import Split
 from quotecast.simulation.market.scenarios.schedule import Schedule
 
-#: Range of the exchange's calendar, which determines the days.
-_FIRST_DAY: Final = date(1995, 1, 1)
+#: The exchange's calendar ends there.
 _LAST_DAY: Final = date(2099, 12, 31)
 
 
@@ -39,7 +38,7 @@ class SimulatorActions:
         """See ActionsProvider."""
         admit(self._schedule, int(self._clock() * 1000))
         # In a thread: decades of reports take too long for the event loop.
-        return await asyncio.to_thread(self._actions, symbol, max(first, _FIRST_DAY), min(last, _LAST_DAY))
+        return await asyncio.to_thread(self._actions, symbol, max(first, FIRST_DAY), min(last, _LAST_DAY))
 
     def _actions(self, symbol: str, first: date, last: date) -> list[CorporateAction]:
         found = [*self._splits(symbol, first, last), *self._dividends(symbol, first, last)]

@@ -14,6 +14,8 @@ from quotecast.simulation.market.reports import is_out, report, report_day_of, s
 #: Days from a report, which declares the dividend, to the ex-day; and from that to the payment.
 _EX_AFTER: Final = timedelta(days=10)
 _PAID_AFTER: Final = timedelta(days=21)
+#: The exchange's calendar begins there.
+FIRST_DAY: Final = date(1995, 1, 1)
 #: Quarters between a quarter and its ex-day, at most.
 _QUARTERS_LATE: Final = 2
 

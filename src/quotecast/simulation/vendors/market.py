@@ -1,9 +1,11 @@
 """The simulated market as vendors sell it: prices, bars, sessions and scenarios of stocks and pairs."""
 
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time
 from functools import lru_cache
-from math import prod
+from itertools import accumulate
+from operator import mul
 from typing import Final
 
 from msgspec import Struct
@@ -17,7 +19,7 @@ from quotecast.market.sessions import NEW_YORK
 from quotecast.simulation.market.candles import TickCandle
 from quotecast.simulation.market.companies import company_of
 from quotecast.simulation.market.cursor import Cursor, Extent, RestOfDayCursor, extent_between
-from quotecast.simulation.market.dividends import Dividend, dividends
+from quotecast.simulation.market.dividends import FIRST_DAY, Dividend, dividends
 from quotecast.simulation.market.history import candles
 from quotecast.simulation.market.paths import paths
 from quotecast.simulation.market.scenarios.base import Split
@@ -95,7 +97,7 @@ class Market:
         self._readers: dict[str, _Reader] = {}
         path = paths(seed)
         self._company = lru_cache(maxsize=None)(lambda stock: company_of(stock, seed, path))
-        self._close_before = lru_cache(maxsize=4096)(self._last_close)
+        self._paid = lru_cache(maxsize=1024)(self._parts_left)
 
     @property
     def calendar(self) -> Calendar:
@@ -158,8 +160,15 @@ class Market:
     def dividend_factor(self, symbol: str, day: date) -> float:
         """Returns the part of a price of a day that the dividends since then have left."""
         today = utc(self.present).astimezone(NEW_YORK).date()
-        paid = self.dividends(symbol, day + timedelta(days=1), today)
-        return prod(1 - each.amount / self._close_before(symbol, each.ex_day) for each in paid)
+        ex_days, left = self._paid(symbol, today)
+        return left[bisect_right(ex_days, day)]
+
+    def _parts_left(self, symbol: str, today: date) -> tuple[Sequence[date], Sequence[float]]:
+        """Returns the ex-days until today, and the part that each and the later ones leave; 1 after all."""
+        paid = self.dividends(symbol, FIRST_DAY, today)
+        parts = [1 - each.amount / self._last_close(symbol, each.ex_day) for each in reversed(paid)]
+        left = [*accumulate(parts, mul, initial=1.0)]
+        return [each.ex_day for each in paid], left[::-1]
 
     def _last_close(self, symbol: str, day: date) -> float:
         """Returns the last close before a day, in the shares of its own time."""
