@@ -59,17 +59,26 @@ class Tiers:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Stops the origin's updates inside `with`, and waits until the region has the last one."""
+        """Stops the origin's updates inside `with`, and waits until the region has the last one.
+
+        Then waits until each feed goes on: a call of the bus that took too long begins a new epoch.
+        """
         self.origin.processes[0].send_signal(signal.SIGSTOP)
         try:
             until(self.agree)
             yield
+            last = _quotes(self.origin)
         finally:
             self.origin.processes[0].send_signal(signal.SIGCONT)
+        until(lambda: all(now != then for now, then in zip(_quotes(self.origin), last, strict=True)))
 
     def agree(self) -> bool:
         """Returns whether both have the same quotes."""
-        return all(self.origin.get(path).content == self.region.get(path).content for path in QUOTES)
+        return _quotes(self.origin) == _quotes(self.region)
+
+
+def _quotes(service: Service) -> list[bytes]:
+    return [service.get(path).content for path in QUOTES]
 
 
 def until(is_done: Callable[[], bool], seconds: float = 90.0) -> None:
