@@ -19,7 +19,7 @@ from litestar.openapi.spec import (
 from msgspec import Struct
 
 from quotecast.api.answers.answers import JSON, Answer, SharedBody
-from quotecast.api.reference.openapi import ID, LIMITED, add_csv, described, refused
+from quotecast.api.reference.openapi import ID, LIMITED, add_formats, described, refused
 from quotecast.asgi import Header
 from quotecast.errors import FieldProblem, Problem
 from quotecast.market import codec
@@ -62,7 +62,7 @@ class AccountOperation(Operation):
         """Adds headers to the framework's responses."""
         self.security = self.security or []
         responses = cast("dict[str, OpenAPIResponse]", self.responses or {})
-        add_csv(self, responses)
+        add_formats(self, responses)
         if self.request_body is None:
             # The framework documents a 400 for bad parameters; this API answers 422.
             responses.pop("400", None)

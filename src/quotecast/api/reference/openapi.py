@@ -101,17 +101,30 @@ LIMITED: Final = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Res
 _CACHED: Final = ("ETag", "Cache-Control")
 
 
-#: The beginning of a table of quotes; the documentation names the columns of each table.
-_TABLE: Final = "ticker,name,price\r\nAAPL,Apple Inc.,189.84\r\n"
+#: Media type and an example of each format beside JSON; the documentation names the columns of each table.
+_FORMATS: Final = {
+    "csv": ("text/csv", "ticker,name,price\r\nAAPL,Apple Inc.,189.84\r\n"),
+    "beancount": ("text/plain", "2026-03-31 price AAPL 8387.1312 TRY\n"),
+    "ledger": ("text/plain", "P 2026-03-31 AAPL 8387.1312 TRY\n"),
+}
 
 
-def add_csv(operation: Operation, responses: Mapping[str, OpenAPIResponse]) -> None:
-    """Adds CSV to the good response of an operation that has the parameter `format`."""
-    if any(isinstance(each, Parameter) and each.name == FORMAT for each in operation.parameters or ()):
-        table = OpenAPIMediaType(
-            schema=Schema(type=OpenAPIType.STRING), examples={"example": Example(value=_TABLE)}
-        )
-        responses["200"].content = {**(responses["200"].content or {}), "text/csv": table}
+def add_formats(operation: Operation, responses: Mapping[str, OpenAPIResponse]) -> None:
+    """Adds to the good response of an operation the media types of its parameter `format`."""
+    for parameter in operation.parameters or ():
+        if isinstance(parameter, Parameter) and parameter.name == FORMAT:
+            forms = parameter.schema.enum if isinstance(parameter.schema, Schema) else None
+            responses["200"].content = {**(responses["200"].content or {}), **_media_of(forms or ())}
+
+
+def _media_of(forms: Iterable[str]) -> dict[str, OpenAPIMediaType]:
+    examples: dict[str, dict[str, Example | Reference]] = {}
+    for form in forms:
+        if form in _FORMATS:
+            name, text = _FORMATS[form]
+            examples.setdefault(name, {})[form] = Example(value=text)
+    schema = Schema(type=OpenAPIType.STRING)
+    return {name: OpenAPIMediaType(schema=schema, examples=each) for name, each in examples.items()}
 
 
 #: Statuses of refused keys.
@@ -159,7 +172,7 @@ class Reading(Operation):
         if self._takes_key(responses):
             self.security = _OPEN
             responses |= _key_refusals()
-        add_csv(self, responses)
+        add_formats(self, responses)
         # The framework documents a 400 for bad parameters; this API answers 422.
         responses.pop("400", None)
         for status, response in responses.items():

@@ -1,6 +1,6 @@
 """The HTTP application: routes over the services. It opens and closes no resource."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any, Final
 from urllib.parse import parse_qsl
@@ -10,6 +10,7 @@ from litestar.datastructures import State
 from litestar.handlers import BaseRouteHandler
 from litestar.params import QueryParameter
 from litestar.types import ControllerRouterHandler, Middleware
+from litestar.typing import FieldDefinition
 from msgspec import Struct
 
 from quotecast.api.gate.admin_services import Admin, state_of
@@ -39,7 +40,7 @@ from quotecast.api.routes.market import (
 )
 from quotecast.api.routes.portfolio import layouts, portfolio, watchlist, watchlists
 from quotecast.api.worker.private import require_guards
-from quotecast.errors import UnknownParameter
+from quotecast.errors import InvalidValue, UnknownParameter
 from quotecast.similar_names import meant_name, misspelt
 
 MAX_BODY_BYTES: Final = 80 * 1024
@@ -103,7 +104,7 @@ def build_app(
         handlers,
         state=State({"services": services, "documents": documents, **state_of(admin)}),
         middleware=middleware,
-        before_request=refuse_unknown,
+        before_request=check_query,
         exception_handlers=exception_handlers(),
         request_max_body_size=MAX_BODY_BYTES,
         openapi_config=None,
@@ -125,18 +126,39 @@ def _documents(*handlers: ControllerRouterHandler) -> ReferencePages:
     return ReferencePages.of(document, asyncapi_document())
 
 
-async def refuse_unknown(request: HttpRequest) -> None:
-    """Raises UnknownParameter for a misspelt name and for another route's name; other names are ignored."""
+async def check_query(request: HttpRequest) -> None:
+    """Raises UnknownParameter for a misspelt name and for another route's name; other names are ignored.
+
+    Raises InvalidValue for `null`, which the framework takes for an omitted parameter unless that has texts.
+    """
     query: bytes = request.scope["query_string"]
     if not query:
         return
-    names = (name for name, _ in parse_qsl(query.decode("latin-1"), keep_blank_values=True))
-    if found := misspelt(names, _names_of(request.route_handler), meant_name):
+    given = parse_qsl(query.decode("latin-1"), keep_blank_values=True)
+    handler = request.route_handler
+    if found := misspelt((name for name, _ in given), _names_of(handler), meant_name):
         raise UnknownParameter(*found)
+    for name, value in given:
+        if value.lower() == "null" and name in _nullable(handler):
+            raise InvalidValue(name, "Must have a value, or be left out")
 
 
 @cache
 def _names_of(handler: BaseRouteHandler) -> frozenset[str]:
-    fields = handler.parsed_fn_signature.parameters.items()
-    asked: list[tuple[str, Any]] = [(name, field.kwarg_definition) for name, field in fields]
-    return frozenset(each.name or name for name, each in asked if isinstance(each, QueryParameter))
+    return frozenset(name for name, _ in _parameters(handler))
+
+
+@cache
+def _nullable(handler: BaseRouteHandler) -> frozenset[str]:
+    """Returns the names of optional parameters that are neither texts nor lists of them."""
+    return frozenset(
+        name
+        for name, field in _parameters(handler)
+        if field.is_optional and not field.has_inner_subclass_of((str, list))
+    )
+
+
+def _parameters(handler: BaseRouteHandler) -> Iterator[tuple[str, FieldDefinition]]:
+    for name, field in handler.parsed_fn_signature.parameters.items():
+        if isinstance(field.kwarg_definition, QueryParameter):
+            yield field.kwarg_definition.name or name, field

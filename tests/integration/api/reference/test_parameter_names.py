@@ -1,4 +1,4 @@
-"""Query parameters that a route does not have."""
+"""Query parameters that a route does not have, and those without a value."""
 
 import httpx
 import pytest
@@ -46,3 +46,20 @@ async def test_other_names_are_ignored(service: BarService, query: str) -> None:
     """Cache busters and analytics."""
     for path in (APPLE, "/api/health"):
         assert (await service.get(f"{path}?{query}")).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("/api/prices?symbols=AAPL", "type"),
+        ("/api/prices/AAPL", "type"),
+        ("/api/prices/AAPL/history", "type"),
+    ],
+)
+@pytest.mark.parametrize("null", ["null", "NULL"])
+async def test_null_is_no_omitted_parameter(service: BarService, path: str, name: str, null: str) -> None:
+    """A text, such as a ticker, may be `null`."""
+    answer = await service.get(f"{path}{'&' if '?' in path else '?'}{name}={null}")
+    assert (answer.status_code, answer.json()["code"]) == (422, "invalid")
+    assert answer.json()["errors"] == [{"field": name, "message": "Must have a value, or be left out"}]
+    assert "X-Missing-Symbols" in (await service.get("/api/market/quotes?symbols=AAPL,null")).headers
