@@ -20,6 +20,7 @@ from quotecast.api.prices.closes import (
     read_closes,
     today_of,
 )
+from quotecast.api.prices.day_rates import rate_on
 from quotecast.api.prices.instruments import Instrument
 from quotecast.api.prices.prices import Price, prices_now, provider_of, rates_for
 from quotecast.api.prices.rates import convert, rate_finder, rate_market, rate_shown
@@ -86,7 +87,7 @@ class _Series(Struct, frozen=True):
 
     def on(self, day: date) -> tuple[float, Sequence[Rate] | None]:
         """Returns the quoted price of a day that has a close, and the rates; None if one is missing."""
-        rates = [_rate_on(rate, closes, day) for rate, closes in self.rates]
+        rates = [rate_on(rate, closes, day) for rate, closes in self.rates]
         known = [rate for rate in rates if rate is not None]
         quoted = self.instrument.price_at(times(self.closes[day], self.adjustment.factor(day)))
         return quoted, known if len(known) == len(rates) else None
@@ -157,7 +158,7 @@ async def rates_on(services: Services, source: str, target: str, day: date | Non
         closes = found[name_of(market)]
         if isinstance(closes, QuotecastError):
             raise closes
-        on_day = _rate_on(rate, closes, day)
+        on_day = rate_on(rate, closes, day)
         if on_day is None:
             raise await _no_close(services, market, day)
         past.append(on_day)
@@ -208,11 +209,6 @@ def _day_prices(series: _Series, first: date, last: date) -> Iterator[DayPrice]:
             rate=None if rates is None else float(round_amount(factor(rates))),
             rate_date=min((rate.day for rate in rates or () if rate.day), default=None),
         )
-
-
-def _rate_on(rate: Rate, closes: Closes, day: date) -> Rate | None:
-    closed = close_on(closes, day)
-    return None if closed is None else rate.at_close(closes[closed], closed)
 
 
 def _step(rate: Rate) -> PathStep:

@@ -2,8 +2,7 @@
 
 import asyncio
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from datetime import date, timedelta
 from typing import Final
 
@@ -11,18 +10,13 @@ from litestar import get
 from msgspec import Struct
 
 from quotecast.api.answers.answers import Answer
-from quotecast.api.bars.market import Market
 from quotecast.api.gate.identity import with_account
-from quotecast.api.market.services import HttpRequest, Services, services_of
-from quotecast.api.prices.closes import Closes, close_on, name_of, read_closes
-from quotecast.api.prices.rates import rate_finder, rate_market
+from quotecast.api.market.services import HttpRequest, services_of
+from quotecast.api.prices.day_rates import DayRates, read_day_rates
 from quotecast.api.reference.account_operations import SECURED, AccountOperation, answer, outcomes
 from quotecast.api.routes.portfolio.holding_values import currency_code
 from quotecast.api.routes.portfolio.portfolio_value import Currency, Span
 from quotecast.api.routes.portfolio.worth_history import Missing, worth_history
-from quotecast.errors import QuotecastError
-from quotecast.market.conversion import Rate, factor
-from quotecast.market.worth_history import CARRIED
 from quotecast.portfolio import transactions as stored
 from quotecast.portfolio.ledger import Transaction, held_shares
 from quotecast.portfolio.returns import Period, money_weighted, time_weighted
@@ -66,9 +60,6 @@ _SHOWN: Final = Performance(
     missing=[],
 )
 
-#: The rates from each currency with their closes; None if there are none.
-_Rates = Mapping[str, Sequence[tuple[Rate, Closes]] | None]
-
 
 @get(
     "/performance",
@@ -89,7 +80,8 @@ async def performance(request: HttpRequest, span: Span = "1Y", currency: Currenc
     worth = await worth_history(services, await asyncio.to_thread(held_shares, entries), span, code)
     absent = {each.ticker for each in worth.missing if each.reason != "late"}
     counted = [each for each in entries if each.ticker not in absent]
-    rates = await _rates(services, {each.currency for each in counted}, code, worth.days)
+    currencies = {each.currency for each in counted}
+    rates = await read_day_rates(services, currencies, code, worth.days[0], worth.days[-1])
     periods = await asyncio.to_thread(periods_of, counted, rates, worth.days, worth.values)
     first, last = worth.days[0], worth.days[-1]
     found = Performance(
@@ -110,7 +102,7 @@ async def performance(request: HttpRequest, span: Span = "1Y", currency: Currenc
 
 
 def periods_of(
-    entries: Sequence[Transaction], rates: _Rates, days: Sequence[date], values: Sequence[float | None]
+    entries: Sequence[Transaction], rates: DayRates, days: Sequence[date], values: Sequence[float | None]
 ) -> list[Period]:
     """Returns the periods between the days with their values and payments; none if one of those is unknown.
 
@@ -125,10 +117,10 @@ def periods_of(
         place = bisect_left(days, each.date)
         if place == len(days) or (place == 0 and not is_new):
             continue
-        rate = _rate_on(rates[each.currency], each.date)
+        rate = rates.on(each.currency, each.date)
         if rate is None:
             return []
-        amount = cash_of(each) * rate
+        amount = cash_of(each) * float(rate)
         paid[place] += max(amount, 0.0)
         taken[place] += max(-amount, 0.0)
         fees[place] += amount if each.type == "fee" else 0.0
@@ -169,39 +161,3 @@ def _gain(period: Period) -> float:
 
 def _rounded(number: float | None) -> float | None:
     return None if number is None else float(f"{number:.{_DIGITS}g}")
-
-
-def _rate_on(rates: Sequence[tuple[Rate, Closes]] | None, day: date) -> float | None:
-    """Returns the product of the rates of a day; None if one is unknown."""
-    if rates is None:
-        return None
-    found: list[Rate] = []
-    for rate, closes in rates:
-        closed = close_on(closes, day)
-        past = None if closed is None else rate.at_close(closes[closed], closed)
-        if past is None:
-            return None
-        found.append(past)
-    return float(factor(found))
-
-
-async def _rates(
-    services: Services, currencies: set[str], target: str, days: Sequence[date]
-) -> dict[str, Sequence[tuple[Rate, Closes]] | None]:
-    """Returns the rates from each currency to the target, with their closes over the days."""
-    find = rate_finder(services.mirrors)
-    paths: dict[str, list[tuple[Rate, Market]]] = {}
-    for currency in currencies:
-        with suppress(QuotecastError):
-            path = [(rate, rate_market(services, rate)) for rate in find(currency, target) or ()]
-            if path or currency == target:
-                paths[currency] = path
-    # Many currencies share few rates, and each is read once.
-    markets = {name_of(market): market for path in paths.values() for _, market in path}
-    closes = await read_closes(services, markets, days[0] - CARRIED, days[-1])
-    found: dict[str, Sequence[tuple[Rate, Closes]] | None] = dict.fromkeys(currencies)
-    for currency, path in paths.items():
-        known = [(rate, closes[name_of(market)]) for rate, market in path]
-        chain = [(rate, each) for rate, each in known if not isinstance(each, QuotecastError)]
-        found[currency] = chain if len(chain) == len(known) else None
-    return found

@@ -11,12 +11,14 @@ from typing import Annotated, Any, Final, Literal
 from litestar import get
 from litestar.params import QueryParameter
 from msgspec import Raw, Struct
+from msgspec.structs import replace
 
 from quotecast.api.answers.answers import Answer, state_header
 from quotecast.api.gate.identity import with_account
 from quotecast.api.market.lookup import Mirrors, first_with
 from quotecast.api.market.services import HttpRequest, Services, combined_state, services_of
 from quotecast.api.prices.actions import read_actions
+from quotecast.api.prices.day_rates import DayRates, read_day_rates
 from quotecast.api.prices.rates import RATE_FEEDS, RateFinder, RateShown, convert, rate_finder, rate_shown
 from quotecast.api.reference.account_operations import (
     SECURED,
@@ -30,8 +32,9 @@ from quotecast.api.routes.portfolio.holdings_shown import Amount
 from quotecast.errors import NotOffered, ProviderMissing, UpstreamError
 from quotecast.market import money
 from quotecast.market.actions import ActionType, CorporateAction
-from quotecast.market.conversion import factor, round_amount
+from quotecast.market.conversion import factor
 from quotecast.market.feeds import Feed, Kind
+from quotecast.market.quotes import Quote
 from quotecast.portfolio import transactions as stored
 from quotecast.portfolio.ledger import (
     Book,
@@ -52,6 +55,8 @@ _Kind = Literal["split", "dividend"]
 _KINDS: Final[Mapping[ActionType, _Kind]] = {
     "split": "split", "stock_dividend": "split", "cash_dividend": "dividend",
 }  # fmt: skip
+#: The amounts of a position that its ledger alone gives.
+_BOOKED: Final = ("cost", "realized_gain", "dividends", "fees")
 #: Decimals of a converted amount do not matter beyond these digits.
 _PRECISION: Final = 60
 
@@ -76,11 +81,18 @@ class LotShown(Struct, frozen=True, kw_only=True):
 
 
 class ConvertedPosition(Struct, frozen=True, kw_only=True):
-    """The present value of a position in the requested currency, and the rates that convert it."""
+    """A position in the requested currency: its value by the present `rates`, all else by those of its days.
+
+    The unrealised gain has that of the currency, too. What needs an unknown quote or rate is null.
+    """
 
     currency: str
-    market_value: float
-    unrealized_gain: float
+    cost: Amount | None
+    realized_gain: Amount | None
+    dividends: Amount | None
+    fees: Amount | None
+    market_value: Amount | None
+    unrealized_gain: Amount | None
     rates: list[RateShown]
 
 
@@ -164,15 +176,19 @@ _PROPOSED: Final = ProposedTransaction(
 async def list_positions(request: HttpRequest, method: HowSold = "fifo", currency: Currency = None) -> Answer:
     """Holdings count as buys. A split takes effect before the trades of its day.
 
-    Amounts are exact decimals, rounded to 8 places.
+    Amounts are exact decimals, rounded to 8 places. In another currency, costs, sales, dividends and fees are
+    at the rates of their days, by daily closes.
     """
     code = None if currency is None else currency_code("currency", currency)
     services = services_of(request)
     entries = await with_account(request, stored.ledger)
     # In a thread: thousands of transactions take longer than other requests should wait.
     found = await asyncio.to_thread(positions, entries, method)
+    booked = {} if code is None else await _booked_in(services, code, entries, method)
     find = rate_finder(services.mirrors)
-    shown = [_shown(each, services.mirrors, find, code) for each in found]
+    shown = [
+        _shown(each, services.mirrors, find, code, booked.get((each.ticker, each.currency))) for each in found
+    ]
     kinds = {each["type"] for each in shown if each["price"] is not None}
     feeds = {feed for feed in Feed if feed.spec.kind in kinds}.union(RATE_FEEDS if code else ())
     used = [feed for feed in feeds if services.mirrors[feed].loaded]
@@ -284,31 +300,84 @@ async def _actions(services: Services, stocks: Sequence[str]) -> list[CorporateA
     return [each for found in await asyncio.gather(*map(read, stocks)) for each in found]
 
 
-def _shown(position: Position, mirrors: Mirrors, find: RateFinder, currency: str | None) -> Mapping[str, Any]:
-    """Returns a PositionShown whose amounts are encoded JSON."""
+async def _booked_in(
+    services: Services, currency: str, entries: Sequence[Transaction], method: Method
+) -> dict[tuple[str, str], Position]:
+    """Returns the positions by ticker and their own currency, with amounts at the rates of their days.
+
+    A position with a day whose rate is unknown is left out.
+    """
+    if not entries:
+        return {}
+    days = [each.date for each in entries]
+    currencies = {each.currency for each in entries}
+    rates = await read_day_rates(services, currencies, currency, min(days), max(days))
+    unknown: set[tuple[str, str]] = set()
+
+    def book() -> list[Position]:
+        return positions([_at_rate(each, rates, unknown) for each in entries], method)
+
+    found = await asyncio.to_thread(book)
+    return {key: each for each in found if (key := (each.ticker, each.currency)) not in unknown}
+
+
+def _at_rate(entry: Transaction, rates: DayRates, unknown: set[tuple[str, str]]) -> Transaction:
+    """Returns the transaction with converted amounts; notes its position if there is no rate."""
+    if entry.type == "split":
+        return entry
+    rate = rates.on(entry.currency, entry.date)
+    if rate is None:
+        unknown.add((entry.ticker, entry.currency))
+        return entry
+    with localcontext(prec=_PRECISION):
+        price, fee, amount = (
+            None if each is None else each * rate for each in (entry.price, entry.fee, entry.amount)
+        )
+    return replace(entry, price=price, fee=fee, amount=amount)
+
+
+class QuotedPosition(Struct, frozen=True):
+    """A position's quote, and its price and value in the currency of the position; None where unknown."""
+
+    kind: Kind | None
+    quote: Quote | None
+    price: float | None
+    value: Fraction | None
+
+
+def quoted_position(position: Position, mirrors: Mirrors, find: RateFinder) -> QuotedPosition:
+    """Returns what a position is worth now."""
     feed, entry = first_with(mirrors, position.ticker) or (None, None)
     quote = entry.quote if entry else None
     rates = find(feed.spec.currency(quote), position.currency) if feed and quote else None
     price = None if quote is None or rates is None else convert(quote.price, rates)
-    shares, cost = position.shares, position.cost
-    value = None if price is None else shares * Fraction(repr(price))
+    value = None if price is None else position.shares * Fraction(repr(price))
+    return QuotedPosition(feed.spec.kind if feed else None, quote, price, value)
+
+
+def _shown(
+    position: Position, mirrors: Mirrors, find: RateFinder, currency: str | None, booked: Position | None
+) -> Mapping[str, Any]:
+    """Returns a PositionShown whose amounts are encoded JSON; `booked` has amounts in the currency asked."""
+    quoted = quoted_position(position, mirrors, find)
+    shares, cost, value = position.shares, position.cost, quoted.value
     gain = None if value is None else value - cost
     return {
         "ticker": position.ticker,
-        "type": feed.spec.kind if feed else None,
+        "type": quoted.kind,
         "currency": position.currency,
-        "shares": _amount(shares),
-        "cost": _amount(cost),
-        "average_cost": _amount(cost / shares if shares else None),
-        "realized_gain": _amount(position.realized),
-        "dividends": _amount(position.dividends),
-        "fees": _amount(position.fees),
-        "price": price,
-        "market_value": _amount(value),
-        "unrealized_gain": _amount(gain),
-        "converted": _converted(position.currency, value, gain, find, currency),
+        "shares": fraction_json(shares),
+        "cost": fraction_json(cost),
+        "average_cost": fraction_json(cost / shares if shares else None),
+        "realized_gain": fraction_json(position.realized),
+        "dividends": fraction_json(position.dividends),
+        "fees": fraction_json(position.fees),
+        "price": quoted.price,
+        "market_value": fraction_json(value),
+        "unrealized_gain": fraction_json(gain),
+        "converted": _converted(position.currency, value, find, currency, booked),
         "lots": [
-            {"date": lot.opened, "shares": _amount(lot.shares), "cost": _amount(lot.cost)}
+            {"date": lot.opened, "shares": fraction_json(lot.shares), "cost": fraction_json(lot.cost)}
             for lot in position.lots
         ],
         "problem": position.problem,
@@ -316,16 +385,27 @@ def _shown(position: Position, mirrors: Mirrors, find: RateFinder, currency: str
 
 
 def _converted(
-    own: str, value: Fraction | None, gain: Fraction | None, find: RateFinder, currency: str | None
-) -> ConvertedPosition | None:
-    rates = find(own, currency) if currency and value is not None else None
-    if currency is None or rates is None or value is None or gain is None:
+    own: str, value: Fraction | None, find: RateFinder, currency: str | None, booked: Position | None
+) -> Mapping[str, Any] | None:
+    """Returns a ConvertedPosition; None if there are no rates."""
+    rates = find(own, currency) if currency else None
+    if rates is None:
         return None
-    with localcontext(prec=_PRECISION):
-        worth, won = (float(round_amount(to_decimal(each) * factor(rates))) for each in (value, gain))
-    shown = [*map(rate_shown, rates)]
-    return ConvertedPosition(currency=currency, market_value=worth, unrealized_gain=won, rates=shown)
+    worth = None if value is None else value * Fraction(factor(rates))
+    amounts: Sequence[Fraction | None] = (
+        [None] * len(_BOOKED)
+        if booked is None
+        else [booked.cost, booked.realized, booked.dividends, booked.fees]
+    )
+    return {
+        "currency": currency,
+        **{name: fraction_json(each) for name, each in zip(_BOOKED, amounts, strict=True)},
+        "market_value": fraction_json(worth),
+        "unrealized_gain": fraction_json(None if worth is None or booked is None else worth - booked.cost),
+        "rates": [*map(rate_shown, rates)],
+    }
 
 
-def _amount(number: Fraction | None) -> Raw:
+def fraction_json(number: Fraction | None) -> Raw:
+    """Returns the number as JSON, rounded to 8 decimals; None as null."""
     return money.amount_json(None if number is None else to_decimal(number))

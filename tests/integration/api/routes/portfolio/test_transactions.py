@@ -18,6 +18,7 @@ from support.made.factories import DOVIZ, full_mirrors, mirror_of
 from support.made.holdings import BOUGHT, HOLDINGS
 from support.made.market import stock
 from support.stages.account_service import AccountService, User, account_service
+from support.stages.bar_service import Stored, write_closes
 from support.stages.caching import Clock
 
 TRANSACTIONS = "/api/portfolio/transactions"
@@ -47,13 +48,22 @@ def provider() -> Actions:
     return Actions()
 
 
+@pytest.fixture
+def stored() -> Stored:
+    return Stored()
+
+
 @pytest_asyncio.fixture
-async def service(accounts_url: str, clock: Clock, provider: Actions) -> AsyncIterator[AccountService]:
+async def service(
+    accounts_url: str, clock: Clock, provider: Actions, stored: Stored
+) -> AsyncIterator[AccountService]:
     dollar, *others = DOVIZ
     mirrors = full_mirrors()
     mirrors[Feed.STOCKS] = mirror_of(Feed.STOCKS, [stock("AAPL", 120.0), stock("MSFT", 500.0)])
     mirrors[Feed.DOVIZ] = mirror_of(Feed.DOVIZ, [replace(dollar, unit="1 USD", price=40.0), *others])
-    async with account_service(accounts_url, mirrors=mirrors, clock=clock, actions=[provider]) as service:
+    async with account_service(
+        accounts_url, mirrors=mirrors, clock=clock, actions=[provider], stored_bars=stored
+    ) as service:
         yield service
 
 
@@ -150,9 +160,31 @@ async def test_a_position_is_valued_in_another_currency(user: User) -> None:
     await add(user, BUY)
     converted = (await position(user, "?currency=try"))["converted"]
     assert (converted["currency"], converted["market_value"]) == ("TRY", 48_000)
-    assert converted["unrealized_gain"] == Decimal("11900.0")
     assert [each["symbol"] for each in converted["rates"]] == ["USD"]
     assert (await position(user, "?currency=JPY"))["converted"] is None
+
+
+async def test_a_position_is_booked_at_the_rates_of_its_days(user: User, stored: Stored) -> None:
+    """Ten shares for 902.5 at 30, four of them sold for 439 at 35; a weekend has the rate of Friday."""
+    await add(user, BUY, SELL, {"type": "dividend", "ticker": "AAPL", "date": "2026-06-06", "amount": 2.5})
+    unknown = (await position(user, "?currency=TRY"))["converted"]
+    names = ("cost", "realized_gain", "dividends", "fees", "unrealized_gain")
+    assert [unknown[name] for name in names] == [None] * 5
+    assert unknown["market_value"] == 6 * 120 * 40
+    write_closes(stored, Feed.DOVIZ, "USD", {"2026-03-02": 30.0, "2026-05-04": 35.0, "2026-06-05": 36.0})
+    found = (await position(user, "?currency=TRY"))["converted"]
+    cost = Decimal("541.5") * 30
+    assert [found[name] for name in names] == [
+        cost,
+        Decimal(439) * 35 - Decimal(361) * 30,
+        90,
+        0,
+        6 * 120 * 40 - cost,
+    ]
+    average = (await position(user, "?currency=TRY&method=average"))["converted"]
+    assert (average["cost"], average["realized_gain"]) == (found["cost"], found["realized_gain"])
+    own = await position(user, "?currency=USD")
+    assert own["converted"].items() >= {name: own[name] for name in (*names, "market_value")}.items()
 
 
 async def test_the_method_chooses_the_shares_that_are_sold(user: User) -> None:
