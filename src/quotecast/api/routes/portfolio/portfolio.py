@@ -48,7 +48,8 @@ from quotecast.api.routes.portfolio.holdings_shown import (
 from quotecast.api.routes.portfolio.performance import performance
 from quotecast.api.routes.portfolio.portfolio_csv import export, import_file
 from quotecast.api.routes.portfolio.portfolio_value import value
-from quotecast.api.routes.portfolio.positions import list_positions, proposals
+from quotecast.api.routes.portfolio.positions import list_positions
+from quotecast.api.routes.portfolio.proposals import proposals
 from quotecast.api.routes.portfolio.transactions_csv import import_transactions
 from quotecast.api.routes.retries import FULL, replay_key, run_once
 from quotecast.database.ids import ID_PATTERN, new_id

@@ -1,0 +1,168 @@
+"""What the corporate actions of a portfolio's stocks propose to enter in its ledger."""
+
+import asyncio
+from collections import deque
+from collections.abc import Mapping, Sequence
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, Final, Literal
+
+from litestar import get
+from msgspec import Struct
+
+from quotecast.api.answers.answers import Answer
+from quotecast.api.gate.identity import with_account
+from quotecast.api.market.lookup import first_with
+from quotecast.api.market.services import HttpRequest, Services, services_of
+from quotecast.api.prices.actions import read_actions
+from quotecast.api.reference.account_operations import SECURED, AccountOperation, answer, outcomes
+from quotecast.api.routes.portfolio.holdings_shown import Amount
+from quotecast.errors import NotOffered, ProviderMissing, UpstreamError
+from quotecast.market import money
+from quotecast.market.actions import ActionType, CorporateAction
+from quotecast.market.feeds import Feed
+from quotecast.portfolio import transactions as stored
+from quotecast.portfolio.ledger import Book, Transaction, TransactionType, in_order, to_decimal
+
+#: Stocks whose actions one answer reads.
+MAX_STOCKS: Final = 100
+_AT_ONCE: Final = 4
+_Kind = Literal["split", "dividend"]
+#: What is entered for an action.
+_KINDS: Final[Mapping[ActionType, _Kind]] = {
+    "split": "split", "stock_dividend": "split", "cash_dividend": "dividend",
+}  # fmt: skip
+
+
+class ProposedTransaction(Struct, frozen=True, kw_only=True):
+    """A transaction that a corporate action of a position proposes; the fields are those of a new one."""
+
+    type: _Kind
+    ticker: str
+    date: date
+    currency: str
+    old_shares: Amount | None
+    new_shares: Amount | None
+    amount: Amount | None
+    #: Shares held before the day.
+    held: Amount
+    action: ActionType
+
+
+_PROPOSED: Final = ProposedTransaction(
+    type="split",
+    ticker="AAPL",
+    date=date(2026, 8, 31),
+    currency="USD",
+    old_shares=1,
+    new_shares=4,
+    amount=None,
+    held=6,
+    action="split",
+)
+
+
+@get(
+    "/proposals",
+    operation_id="listProposals",
+    summary="Transactions that corporate actions propose",
+    operation_class=AccountOperation,
+    security=SECURED,
+    responses=outcomes(200, list[ProposedTransaction], [_PROPOSED], "Ascending by day"),
+)
+async def proposals(request: HttpRequest) -> Answer:
+    """Splits and dividends of the stocks that you held, without those that you have entered.
+
+    Nothing is entered by itself: add the ones that you want. A transaction of the same type and day, or a day
+    later or earlier, counts as entered.
+    """
+    services = services_of(request)
+    entries = await with_account(request, stored.ledger)
+    tickers = sorted({each.ticker for each in entries if each.type == "buy"})
+    stocks = [each for each in tickers if first_with(services.mirrors, each, [Feed.STOCKS])][:MAX_STOCKS]
+    actions = await _actions(services, stocks)
+    found = await asyncio.to_thread(
+        proposed, entries, actions, datetime.fromtimestamp(services.now(), UTC).date()
+    )
+    return answer(found)
+
+
+def proposed(
+    entries: Sequence[Transaction], actions: Sequence[CorporateAction], today: date
+) -> list[Mapping[str, Any]]:
+    """Returns what corporate actions propose, ascending by day."""
+    book, coming = Book(), deque(in_order(entries))
+    entered = {(each.ticker, each.type, each.date) for each in entries}
+    found: list[Mapping[str, Any]] = []
+    for action in sorted(actions, key=lambda each: (each.ex_day, each.id)):
+        while coming and coming[0].date < action.ex_day:
+            book.enter(coming.popleft())
+        kind = _KINDS.get(action.type)
+        if kind is None or action.ex_day > today or _is_entered(entered, action, kind):
+            continue
+        held = book.shares(action.symbol)
+        if held <= 0:
+            continue
+        old, new, paid = (_exact(each) for each in (action.old_shares, action.new_shares, action.amount))
+        amount = None if paid is None else to_decimal(held * Fraction(paid))
+        currency = action.currency or _currency_of(entries, action.symbol)
+        found.append(
+            {
+                "type": kind,
+                "ticker": action.symbol,
+                "date": action.ex_day,
+                "currency": currency,
+                "old_shares": money.amount_json(old),
+                "new_shares": money.amount_json(new),
+                "amount": money.amount_json(amount),
+                "held": money.amount_json(to_decimal(held)),
+                "action": action.type,
+            }
+        )
+        if kind == "split":
+            # Later dividends are of the shares after it.
+            book.enter(_split(action, currency, old, new))
+    return found
+
+
+def _split(action: CorporateAction, currency: str, old: Decimal | None, new: Decimal | None) -> Transaction:
+    return Transaction(
+        id=action.id,
+        type="split",
+        ticker=action.symbol,
+        date=action.ex_day,
+        currency=currency,
+        old_shares=old,
+        new_shares=new,
+        created_at=datetime.combine(action.ex_day, time(), UTC),
+    )
+
+
+def _is_entered(
+    entered: set[tuple[str, TransactionType, date]], action: CorporateAction, kind: _Kind
+) -> bool:
+    days = (action.ex_day + timedelta(days=days) for days in (-1, 0, 1))
+    return any((action.symbol, kind, day) in entered for day in days)
+
+
+def _currency_of(entries: Sequence[Transaction], ticker: str) -> str:
+    return next(each.currency for each in entries if each.ticker == ticker)
+
+
+def _exact(number: float | None) -> Decimal | None:
+    return None if number is None else money.without_zeros(Decimal(repr(number)))
+
+
+async def _actions(services: Services, stocks: Sequence[str]) -> list[CorporateAction]:
+    """Returns the actions of stocks; of an upstream that fails or lacks them there are none."""
+    turns = asyncio.Semaphore(_AT_ONCE)
+
+    async def read(symbol: str) -> list[CorporateAction]:
+        async with turns:
+            try:
+                return (await read_actions(services, symbol))[1]
+            except (ProviderMissing, NotOffered, UpstreamError):
+                return []
+
+    return [each for found in await asyncio.gather(*map(read, stocks)) for each in found]
