@@ -40,6 +40,7 @@ REQUESTS: Final[tuple[tuple[str, str, Any], ...]] = (
     ),
     ("GET", "/api/portfolio/positions?user_id={}", None),
     ("GET", "/api/portfolio/performance?user_id={}", None),
+    ("GET", "/api/portfolio/allocation?user_id={}", None),
     ("GET", "/api/portfolio/proposals?user_id={}", None),
     ("GET", HOLDINGS, None),
     ("GET", HOLDINGS + "?include=quote&user_id={}", None),

@@ -27,6 +27,7 @@ PARAMETERS = {
     "Span": ("/api/market/bars/{symbol}", "range"),
     "ValueSpan": ("/api/portfolio/value", "range"),
     "HowSold": ("/api/portfolio/positions", "method"),
+    "AllocatedBy": ("/api/portfolio/allocation", "by"),
     "Order": ("/api/market/bars/{symbol}", "order"),
     "Source": ("/api/market/bars/{symbol}", "source"),
     "Hours": ("/api/market/bars/{symbol}", "session"),

@@ -16,6 +16,21 @@ export type AlertShown = {
   armed_at: string;
 };
 
+export type Allocation = {
+  currency: string;
+  by: "symbol" | "type" | "currency" | "sector";
+  market_value: number;
+  parts: AllocationPart[];
+  missing: Missing[];
+};
+
+export type AllocationPart = {
+  name: string | null;
+  tickers: string[];
+  market_value: number;
+  share: number;
+};
+
 export type Article = {
   id: string;
   headline: string;
@@ -95,8 +110,12 @@ export type ConversionRate = {
 
 export type ConvertedPosition = {
   currency: string;
-  market_value: number;
-  unrealized_gain: number;
+  cost: number | null;
+  realized_gain: number | null;
+  dividends: number | null;
+  fees: number | null;
+  market_value: number | null;
+  unrealized_gain: number | null;
   rates: RateShown[];
 };
 
@@ -1082,6 +1101,7 @@ export interface Operations {
   "DELETE /api/portfolio/transactions/{transaction_id}": { answer: null; path: { transaction_id: string; }; };
   "POST /api/portfolio/transactions/import": { answer: ImportedTransactions; query?: { dry_run?: boolean; }; csv: string; key?: string; };
   "GET /api/portfolio/positions": { answer: PositionShown[]; query?: { method?: "fifo" | "average"; currency?: string; }; };
+  "GET /api/portfolio/allocation": { answer: Allocation; query?: { by?: "symbol" | "type" | "currency" | "sector"; currency?: string; }; };
   "GET /api/portfolio/proposals": { answer: ProposedTransaction[]; };
   "GET /api/portfolio/performance": { answer: Performance; query?: { range?: "1M" | "3M" | "6M" | "YTD" | "1Y" | "5Y"; currency?: string; }; };
   "GET /api/watchlist": { answer: Entry[]; query?: { include?: "quote"; list?: string; }; };

@@ -15,6 +15,8 @@ Span = Literal["1D", "5D", "1M", "3M", "6M", "YTD", "1Y", "5Y"]
 ValueSpan = Literal["1M", "3M", "6M", "YTD", "1Y", "5Y"]
 #: Which shares a sale takes: the oldest (`fifo`), or a part of all at their average cost
 HowSold = Literal["fifo", "average"]
+#: What the parts have in common; only stocks have a sector
+AllocatedBy = Literal["symbol", "type", "currency", "sector"]
 #: `asc` has the oldest bar first, `desc` the newest
 Order = Literal["asc", "desc"]
 #: `own` asks for bars made from the service's own quotes only
@@ -80,6 +82,34 @@ class AlertShown(TypedDict):
     created_at: str
     #: Time from which crossings count: ISO 8601 in UTC
     armed_at: str
+
+
+class Allocation(TypedDict):
+    """Schema Allocation."""
+
+    #: ISO 4217 code of the values
+    currency: str
+    #: What the parts have in common: `symbol`, `type`, `currency` or `sector`
+    by: Literal["symbol", "type", "currency", "sector"]
+    #: An exact decimal, with all its digits and no exponent
+    market_value: float
+    #: Parts of the value, the largest first
+    parts: list[AllocationPart]
+    #: Symbols that the values lack
+    missing: list[Missing]
+
+
+class AllocationPart(TypedDict):
+    """Schema AllocationPart."""
+
+    #: What its positions have in common; null for those without one
+    name: Optional[str]
+    #: Tickers of the positions, in alphabetical order
+    tickers: list[str]
+    #: An exact decimal, with all its digits and no exponent
+    market_value: float
+    #: Part of the whole value: 0.1 is ten percent
+    share: float
 
 
 class Article(TypedDict):
@@ -240,10 +270,18 @@ class ConvertedPosition(TypedDict):
 
     #: ISO 4217 code, or the ticker of the coin, in which the price is
     currency: str
-    #: Current value of the holding, in `currency`
-    market_value: float
-    #: Value minus cost, in `currency`; null without a price
-    unrealized_gain: float
+    #: An exact decimal, with all its digits and no exponent
+    cost: Optional[float]
+    #: An exact decimal, with all its digits and no exponent
+    realized_gain: Optional[float]
+    #: An exact decimal, with all its digits and no exponent
+    dividends: Optional[float]
+    #: An exact decimal, with all its digits and no exponent
+    fees: Optional[float]
+    #: An exact decimal, with all its digits and no exponent
+    market_value: Optional[float]
+    #: An exact decimal, with all its digits and no exponent
+    unrealized_gain: Optional[float]
     #: Rates that converted the amounts, in their order
     rates: list[RateShown]
 

@@ -26,6 +26,7 @@ _EXAMPLES: Final = {
     "adjusted": "all",
     "adjustment": "all",
     "alert_id": _ID,
+    "by": "sector",
     "category": "gold",
     "currency": "TRY",
     "dry_run": True,

@@ -122,6 +122,7 @@ ADDED_ACCOUNT_OPERATIONS = {
     ("post", "/api/auth/ticket"): "terminal",
     ("get", "/api/portfolio/value"): "portfolio",
     ("get", "/api/portfolio/performance"): "portfolio",
+    ("get", "/api/portfolio/allocation"): "portfolio",
     ("get", "/api/portfolio/positions"): "portfolio",
     ("get", "/api/portfolio/proposals"): "portfolio",
     ("get", "/api/portfolio/transactions"): "portfolio",

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from quotecast_client.calls import Call, path, repeatable, without_none
 from quotecast_client.rest_types import (
+    AllocatedBy,
+    Allocation,
     HoldingShown,
     Imported,
     Performance,
@@ -100,6 +102,11 @@ class Portfolio:
         """Returns the gain and the returns of a range such as `1Y`."""
         query = {"range": span, "currency": currency}
         return self._http.send(Call[Performance]("GET", "/api/portfolio/performance", query))
+
+    def allocation(self, by: AllocatedBy | None = None, currency: str | None = None) -> Allocation:
+        """Returns how the present value is divided, by `symbol`, `type`, `currency` or `sector`."""
+        query = {"by": by, "currency": currency}
+        return self._http.send(Call[Allocation]("GET", "/api/portfolio/allocation", query))
 
     def proposals(self) -> list[ProposedTransaction]:
         """Returns the splits and dividends that the ledger lacks."""

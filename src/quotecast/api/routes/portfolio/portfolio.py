@@ -26,6 +26,7 @@ from quotecast.api.reference.account_operations import (
 )
 from quotecast.api.routes.bodies import body_of
 from quotecast.api.routes.portfolio import transactions
+from quotecast.api.routes.portfolio.allocation import allocation
 from quotecast.api.routes.portfolio.holding_values import (
     Cost,
     Shares,
@@ -205,6 +206,7 @@ ROUTER: Final = Router(
         transactions.remove,
         import_transactions,
         list_positions,
+        allocation,
         proposals,
         performance,
     ],

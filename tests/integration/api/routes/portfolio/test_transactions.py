@@ -187,6 +187,44 @@ async def test_a_position_is_booked_at_the_rates_of_its_days(user: User, stored:
     assert own["converted"].items() >= {name: own[name] for name in (*names, "market_value")}.items()
 
 
+@pytest.mark.parametrize(
+    ("by", "parts"),
+    [
+        ("symbol", {"AAPL": 28_800, "MSFT": 20_000, "USD": 40}),
+        ("type", {"stock": 48_800, "doviz": 40}),
+        ("currency", {"USD": 48_800, "TRY": 40}),
+        ("sector", {"Energy": 48_800, None: 40}),
+    ],
+)
+async def test_the_value_is_divided(user: User, by: str, parts: dict[str | None, int]) -> None:
+    """What is sold has no part; a ticker of no feed, and one without a rate, are missing."""
+    trades = [
+        {**BUY, "ticker": "usd", "shares": 1, "currency": "TRY"},
+        {**BUY, "ticker": "MSFT", "shares": 1},
+        {**BUY, "ticker": "SOLD"},
+        {**SELL, "ticker": "SOLD", "shares": 10},
+        {**BUY, "ticker": "NONE"},
+        {**BUY, "ticker": "MSFT", "currency": "JPY"},
+    ]
+    await add(user, BUY, SELL, *trades)
+    response = await user.get(f"/api/portfolio/allocation?by={by}&currency=try")
+    found = exactly(response)
+    assert response.headers["x-feed-state"] == "live"
+    assert (found["currency"], found["by"], found["market_value"]) == ("TRY", by, 48_840)
+    assert [(each["name"], each["market_value"]) for each in found["parts"]] == [*parts.items()]
+    assert [float(each["share"]) for each in found["parts"]] == [
+        pytest.approx(value / 48_840, abs=1e-6) for value in parts.values()
+    ]
+    assert {ticker for each in found["parts"] for ticker in each["tickers"]} == {"AAPL", "MSFT", "USD"}
+    missing = [{"ticker": "MSFT", "reason": "rate", "since": None}]
+    assert found["missing"] == [*missing, {"ticker": "NONE", "reason": "unknown", "since": None}]
+
+
+async def test_nothing_is_divided_without_positions(user: User) -> None:
+    empty = {"currency": "USD", "by": "symbol", "market_value": 0, "parts": [], "missing": []}
+    assert (await user.get("/api/portfolio/allocation")).json() == empty
+
+
 async def test_the_method_chooses_the_shares_that_are_sold(user: User) -> None:
     await add(user, BUY, {**BUY, "date": "2026-04-01", "price": 190.1}, SELL)
     fifo, average = await position(user), await position(user, "?method=average")
