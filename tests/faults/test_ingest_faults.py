@@ -20,7 +20,18 @@ THAWED_SECONDS = 3.0
 
 @pytest.fixture
 def standby(whole: Whole) -> Whole:
-    """Starts a second ingest as a standby."""
+    """Starts a second ingest, as a standby of one that leads all feeds.
+
+    The test before may have left two leaders: of two standbys each may take over another feed.
+    """
+    leader = whole.ingests[0]
+    while whole.ingests[1:]:
+        whole.stop_ingest()
+    with redis.Redis.from_url(whole.redis.url) as client:
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while not all(owner.startswith(f"{leader.pid}-".encode()) for owner in owners(client)):
+            assert time.monotonic() < deadline, "one ingest alone does not lead all feeds"
+            time.sleep(0.02)
     whole.ingests.append(whole.service.start("ingest"))
     return whole
 

@@ -57,12 +57,16 @@ class Whole:
         self.ingests.append(self.service.launch("ingest", self.ingest_settings))
         self.service.until_ready()
 
-    def replace_ingest(self, settings: Mapping[str, str]) -> None:
-        """Stops the newest as an operator would, and starts one with these settings."""
-        self.ingest_settings = settings
+    def stop_ingest(self) -> None:
+        """Stops the newest as an operator would."""
         leaving = self.ingests.pop()
         leaving.terminate()
         assert leaving.wait(STOP_SECONDS) == 0, "an ingest that was told to stop failed"
+
+    def replace_ingest(self, settings: Mapping[str, str]) -> None:
+        """Stops the newest as an operator would, and starts one with these settings."""
+        self.ingest_settings = settings
+        self.stop_ingest()
         self.start_ingest()
 
     @contextlib.contextmanager
