@@ -53,6 +53,7 @@ export type Subscribed = {
   feed?: "market" | "crypto" | "doviz";
   symbols: string[] | string;
   rejected: Rejected[];
+  renamed?: Record<string, string>;
   interval: 100 | 250 | 500 | 1000 | 5000;
   fields?: string[];
   bars?: "15m" | "1h" | "1m" | "5m" | "D";

@@ -90,6 +90,7 @@ class _Subscribed(Struct, frozen=True, kw_only=True, tag_field="type", tag="subs
     feed: Label = UNSET
     symbols: Sequence[str] | str
     rejected: Sequence[Rejected]
+    renamed: Mapping[str, str] | UnsetType = UNSET
     interval: int
     fields: Sequence[str] | UnsetType = UNSET
     bars: LiveInterval | UnsetType = UNSET
@@ -204,6 +205,7 @@ def subscribed(
     rejected: Sequence[Rejected],
     interval: int,
     *,
+    renamed: Mapping[str, str] | None = None,
     fields: Sequence[str] | None = None,
     bars: LiveInterval | None = None,
     request: Id = None,
@@ -213,6 +215,7 @@ def subscribed(
         feed=label,
         symbols=symbols,
         rejected=rejected,
+        renamed=renamed or UNSET,
         interval=interval,
         fields=UNSET if fields is None else fields,
         bars=bars or UNSET,

@@ -26,6 +26,7 @@ from quotecast.market.groups import groups
 from quotecast.market.instruments import canonical_symbol
 from quotecast.market.moves import only_moves_differ, shape_digest
 from quotecast.market.quotes import Quote
+from quotecast.market.renames import present_symbol
 
 STALE_AFTER_SECONDS: Final = 3.0
 #: Epochs that have ended, of which a mirror knows how far it was.
@@ -131,12 +132,19 @@ class Mirror:
         return derived
 
     def find(self, text: str) -> QuoteEntry | None:
-        """Returns the entry of a symbol in any spelling; None without a quote."""
+        """Returns the entry of a symbol in any spelling, present or former; None without a quote."""
         entry = self._entries.get(text)
-        if entry is None:
+        if entry is None or entry.quote is None:
             spelled = canonical_symbol(self.feed, text)
-            entry = self._entries.get(self._spellings.get(spelled or "", ""))
-        return entry if entry is not None and entry.quote is not None else None
+            entry = None if spelled is None else self._find_spelled(spelled)
+        return entry
+
+    def _find_spelled(self, symbol: str) -> QuoteEntry | None:
+        entry = self._entries.get(self._spellings.get(symbol, ""))
+        if entry is not None and entry.quote is not None:
+            return entry
+        present = present_symbol(self.feed.spec.kind, symbol)
+        return None if present is None else self._find_spelled(present)
 
     def keys_named(self, texts: Iterable[str]) -> dict[str, str | None]:
         """Returns the key of each symbol in any spelling, or None without a quote; by the text."""
@@ -147,6 +155,15 @@ class Mirror:
                 entry = self.find(text)
             found[text] = None if entry is None else entry.key
         return found
+
+    def renamed(self, named: Iterable[tuple[str, str | None]]) -> dict[str, str]:
+        """Returns those names that are former symbols, with the keys that they mean."""
+        spell = canonical_symbol
+        return {
+            name: key
+            for name, key in named
+            if key is not None and key != name and spell(self.feed, key) != spell(self.feed, name)
+        }
 
     def group(self, text: str) -> str | None:
         """Returns the canonical name of a group in any letter case; None without members."""

@@ -2,8 +2,8 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
 
 from msgspec import UNSET
 
@@ -29,6 +29,14 @@ NAMES_PER_SYMBOL: Final = 2
 _EPOCH: Final = re.compile("[0-9a-f]{20}")
 #: The cursor of a client without a copy: every worker answers it with a resync.
 NOWHERE: Final = Place("", 0)
+
+
+class Named(NamedTuple):
+    """The keys and groups that names mean, the unknown names, and the keys that former symbols mean."""
+
+    wanted: Wanted
+    rejected: Sequence[Rejected] = ()
+    renamed: Mapping[str, str] | None = None
 
 
 class FeedSession:
@@ -78,18 +86,18 @@ class FeedSession:
         bars_since = None if command.bars_since is None else require_time(command.bars_since)
         if bars_since is not None and form.bars is None:
             raise CommandError("barsSince must come with `bars`")
-        added, rejected = self._resolve(command.symbols)
-        wanted = self._union(added)
+        named = self._resolve(command.symbols)
+        wanted = self._union(named.wanted)
         self.interval = interval
         if command.since is None:
-            return self._change(wanted, form, bars_since, command, rejected)
+            return self._change(wanted, form, bars_since, command, named)
         # A name that is rejected now may have existed at `since`: only a resync says that it is gone. Nor
         # does a copy with other fields resume.
-        known = not rejected and not self._reforms(form)
+        known = not named.rejected and not self._reforms(form)
         subscription.form = form
         subscription.want(wanted)
         return [
-            self._acknowledgement(command.id, rejected),
+            self._acknowledgement(command.id, named),
             *self._resume(command.since, bars_since, known=known),
         ]
 
@@ -137,7 +145,7 @@ class FeedSession:
         form: Form,
         bars_since: int | None,
         command: Command,
-        rejected: Sequence[Rejected],
+        named: Named,
     ) -> list[Frame]:
         """Advances the old list in the old form before it changes either, so that one cursor serves both."""
         subscription = self.subscription
@@ -164,7 +172,7 @@ class FeedSession:
             quotes = [subscription.snapshot("resync")]
         elif grows:
             quotes = [self._added(held)] if command.snapshot else self._columns()
-        return [*opening, self._acknowledgement(command.id, rejected), *bars, *quotes]
+        return [*opening, self._acknowledgement(command.id, named), *bars, *quotes]
 
     def _bars_past(self, moment: int | None, seq: int | None, place: Place) -> list[Frame]:
         """Returns the bars after a client's position; a resync if this worker lacks some."""
@@ -217,17 +225,14 @@ class FeedSession:
         if isinstance(command.symbols, str) or subscription.wanted is None:
             subscription.want(frozenset())
         else:
-            gone, _ = self._resolve(command.symbols)
+            gone = self._resolve(command.symbols).wanted
             subscription.want(subscription.wanted - (gone or frozenset()) - frozenset(command.symbols))
         return [*opening, self._acknowledgement(command.id)]
 
-    def _resolve(self, symbols: list[str] | str | None) -> tuple[Wanted, list[Rejected]]:
-        """Returns the keys and groups that the names mean, and the unknown names.
-
-        Raises CommandError for a list that is too long, before any look-up.
-        """
+    def _resolve(self, symbols: list[str] | str | None) -> Named:
+        """Returns what names mean. Raises CommandError for a list that is too long, before any look-up."""
         if isinstance(symbols, str):
-            return None, []
+            return Named(None)
         most = NAMES_PER_SYMBOL * self._limits.symbols
         if len(symbols or ()) > most:
             raise CommandError(f"A command may have at most {most} names")
@@ -239,14 +244,15 @@ class FeedSession:
             named = self.mirror.keys_named(names)
         known = frozenset(filter(None, named.values()))
         if None not in named.values() and not self._limits.only:
-            return known, []
+            return Named(known, renamed=self.mirror.renamed(named.items()))
         allowed = self._allowed(known)
         rejected = [
             Rejected(name[:64], 404 if named[name] is None else 403)
             for name in dict.fromkeys(names)
             if named[name] not in allowed
         ]
-        return allowed, rejected
+        renamed = self.mirror.renamed((name, key) for name, key in named.items() if key in allowed)
+        return Named(allowed, rejected, renamed)
 
     def _allowed(self, known: frozenset[str]) -> frozenset[str]:
         """Returns the keys and groups that this client may have; a group it may have includes its members."""
@@ -265,14 +271,15 @@ class FeedSession:
             raise CommandError(f"A connection may have at most {limits.symbols} symbols")
         return joined
 
-    def _acknowledgement(self, request: Id, rejected: Sequence[Rejected] = ()) -> Frame:
+    def _acknowledgement(self, request: Id, named: Named | None = None) -> Frame:
         wanted, (encoding, projection, label, bars) = self.subscription.key
         symbols = "all" if wanted is None else sorted(wanted)
         answer = frames.subscribed(
             label,
             symbols,
-            rejected,
+            named.rejected if named else (),
             self.interval,
+            renamed=named.renamed if named else None,
             fields=projection.fields,
             bars=bars.interval if bars else None,
             request=request,

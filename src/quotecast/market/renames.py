@@ -1,40 +1,36 @@
 """Former symbols of instruments."""
 
 import csv
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
 from importlib import resources
-
-from msgspec import Struct
 
 from quotecast.market.feeds import Kind
 
 
-class Rename(Struct, frozen=True):
-    """A former symbol, the present one, and the day of the change as `2022-06-09`.
+def present_symbol(kind: Kind, symbol: str) -> str | None:
+    """Returns what became of a former symbol in its canonical spelling; None for another symbol.
 
-    A pair's symbol is its first asset. The day is "" for another way of writing it.
+    A pair has the present symbol of its first asset.
     """
-
-    former: str
-    symbol: str
-    since: str
-
-
-def renames(kind: Kind) -> Sequence[Rename]:
-    """Returns all renamed instruments of a kind."""
-    return _renames().get(kind, ())
+    base, slash, target = symbol.partition("/")
+    present = _present(kind).get(base)
+    return None if present is None else f"{present}{slash}{target}"
 
 
 def formers_of(kind: Kind, symbol: str) -> list[str]:
-    """Returns the former symbols of an instrument."""
-    return [rename.former for rename in renames(kind) if rename.symbol == symbol]
+    """Returns the former symbols of an instrument, of a pair those of its first asset."""
+    return [former for former, present in _present(kind).items() if present == symbol]
+
+
+def _present(kind: Kind) -> Mapping[str, str]:
+    return _renames().get(kind, {})
 
 
 @cache
-def _renames() -> Mapping[str, Sequence[Rename]]:
+def _renames() -> Mapping[str, Mapping[str, str]]:
     text = (resources.files("quotecast.market") / "data" / "renames.csv").read_text(encoding="utf-8")
-    found: dict[str, list[Rename]] = {}
+    found: dict[str, dict[str, str]] = {}
     for row in csv.DictReader(text.splitlines()):
-        found.setdefault(row["type"], []).append(Rename(row["former"], row["symbol"], row["since"]))
+        found.setdefault(row["type"], {})[row["former"]] = row["symbol"]
     return found

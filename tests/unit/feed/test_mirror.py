@@ -1,6 +1,8 @@
 """The mirror: a worker's copy of a feed."""
 
+import csv
 from collections.abc import Callable
+from importlib import resources
 
 import pytest
 from msgspec import structs
@@ -10,9 +12,12 @@ from quotecast.bus.wire import encode_change
 from quotecast.feed.mirror import Mirror
 from quotecast.feed.projection import WHOLE
 from quotecast.market.feeds import Feed
+from quotecast.market.renames import present_symbol
 from support.made.factories import snapshot_of
 from support.made.market import EPOCH, state_of, stock
 from support.made.unreadable import KINDS, with_unreadable_quote
+
+RENAMES = resources.files("quotecast.market") / "data" / "renames.csv"
 
 
 def loaded(*tickers: str) -> Mirror:
@@ -218,3 +223,28 @@ def test_quotes_in_order_follow_what_comes_and_goes() -> None:
     assert [entry.key for entry in mirror.ordered()] == ["IBM", "MSFT"]
     assert mirror.apply(Batch(feed=Feed.STOCKS, epoch=mirror.epoch, seq=3, removed=["IBM"]))
     assert [entry.key for entry in mirror.ordered()] == ["MSFT"]
+
+
+def test_a_former_symbol_finds_the_present_one() -> None:
+    """But not if another instrument has it now, or none has the present one."""
+    mirror = loaded("META", "SQ", "XYZ")
+    named = mirror.keys_named(["fb", "SQ", "META", "meta", "PCLN"])
+    assert named == {"fb": "META", "SQ": "SQ", "META": "META", "meta": "META", "PCLN": None}
+    assert mirror.renamed(named.items()) == {"fb": "META"}
+    mirror.apply(batch(2, removed=("SQ",)))
+    assert mirror.keys_named(["SQ"]) == {"SQ": "XYZ"}
+    mirror.apply(batch(3, removed=("XYZ",)))
+    assert mirror.keys_named(["SQ"]) == {"SQ": None}
+
+
+@pytest.mark.parametrize("feed", Feed)
+def test_no_symbol_follows_itself(feed: Feed) -> None:
+    """The search for the present symbol ends, also of one that was renamed twice."""
+    kind = feed.spec.kind
+    for rename in csv.DictReader(RENAMES.read_text(encoding="utf-8").splitlines()):
+        symbol: str | None = rename["former"]
+        seen: set[str] = set()
+        while symbol is not None:
+            assert symbol not in seen
+            seen.add(symbol)
+            symbol = present_symbol(kind, symbol)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from quotecast.close_codes import CloseCode
 from quotecast.feed.mirror import Mirror
 from quotecast.market.feeds import Feed
-from support.made.market import wire_epoch
+from support.made.market import state_of, stock, wire_epoch
 from support.stages.feed_session import MarketSession, made_mirror, move, opened, parsed
 
 
@@ -57,6 +57,18 @@ def test_the_address_may_subscribe(mirror: Mirror) -> None:
     assert [quote["ticker"] for quote in frames[2]["data"]] == ["AAPL", "MSFT"]
     assert frames[2]["data"][0] == json.loads(mirror.find("AAPL").full_json())  # type: ignore[union-attr]  # is there
     assert session.feed.interval == 1000
+
+
+def test_a_former_symbol_subscribes_to_the_present_one() -> None:
+    """It leaves with either name."""
+    mirror = Mirror(Feed.STOCKS)
+    mirror.load(state_of([stock("META"), stock("AAPL")]))
+    session, frames = opened(mirror, symbols="FB,aapl")
+    assert (frames[1]["symbols"], frames[1]["renamed"]) == (["AAPL", "META"], {"FB": "META"})
+    assert [quote["ticker"] for quote in frames[2]["data"]] == ["AAPL", "META"]
+    (frame,) = answers_to(session, action="unsubscribe", symbols=["fb"])
+    assert frame["symbols"] == ["AAPL"]
+    assert "renamed" not in frame
 
 
 def test_all_is_all_of_them(mirror: Mirror) -> None:

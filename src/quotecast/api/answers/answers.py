@@ -127,6 +127,10 @@ class Answer(ASGIResponse):
         self._tag = tag
         self.is_current = is_current
 
+    def add(self, *headers: Header) -> None:
+        """Adds headers."""
+        self._headers += headers
+
     def converted(self, convert: Callable[[bytes], bytes], media_type: bytes) -> "Answer":
         """Returns this answer in another media type; the status, the tag and the other headers stay."""
         document = self._document or SharedBody(self.body)

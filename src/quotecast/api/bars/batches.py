@@ -15,7 +15,7 @@ from quotecast.api.bars.parameters import Paging, count_of
 from quotecast.api.bars.queries import BarQuery
 from quotecast.api.bars.reading import FoundPage, read_bars
 from quotecast.api.bars.sources import PAST_SECONDS
-from quotecast.api.market.selection import AS_TEXT, missing_headers, selection_of
+from quotecast.api.market.selection import AS_TEXT, missing_headers, renamed_headers, selection_of
 from quotecast.api.market.services import Services, require_mirror
 from quotecast.errors import InvalidValue, SymbolNotFound
 from quotecast.market import codec
@@ -96,6 +96,7 @@ async def batch_answer(
     headers = [
         *feed_headers(body.tag, state, cached_for(PAST_SECONDS if past else MAX_AGE)),
         *missing_headers(missing),
+        *renamed_headers(mirror, mirror.keys_named(names).items()),
         *next_page(rest),
         (b"x-cache", status.encode()),
         (b"x-source", ",".join(sorted({each.source for each in pages})).encode()),

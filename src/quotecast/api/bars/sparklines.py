@@ -15,7 +15,7 @@ from quotecast.api.bars.batches import named_symbols
 from quotecast.api.bars.market import MAX_AGE, calendar_of_venue
 from quotecast.api.bars.own_bars import LIVE_POLICY, as_upstream, recent_bars
 from quotecast.api.bars.sources import OWN
-from quotecast.api.market.selection import AS_TEXT, MAX_SYMBOLS, missing_headers
+from quotecast.api.market.selection import AS_TEXT, MAX_SYMBOLS, missing_headers, renamed_headers
 from quotecast.api.market.services import Services, require_mirror
 from quotecast.api.market.stored_bars import series_of
 from quotecast.errors import UpstreamError
@@ -87,6 +87,7 @@ async def sparklines_answer(services: Services, feed: Feed, symbols: Sequence[st
     headers = [
         *feed_headers(body.tag, state, cached_for(MAX_AGE)),
         *missing_headers(missing),
+        *renamed_headers(mirror, mirror.keys_named(names).items()),
         (b"x-cache", status.encode()),
         (b"x-source", OWN.encode()),
         (b"age", b"0"),

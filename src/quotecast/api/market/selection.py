@@ -1,6 +1,6 @@
 """Lists of symbols in requests, and the headers that name the unknown ones."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Final, Literal
 from urllib.parse import quote
@@ -8,8 +8,10 @@ from urllib.parse import quote
 from litestar.exceptions import ValidationException
 from litestar.openapi.spec import OpenAPIType, Schema
 
+from quotecast.asgi import Header
 from quotecast.errors import InvalidValue
 from quotecast.feed.commands import names_of
+from quotecast.feed.mirror import Mirror
 
 MAX_SYMBOLS: Final = 500
 #: Bytes of `X-Missing-Symbols`: 500 tickers of five letters fit. nginx takes 4 KB of headers by default.
@@ -64,7 +66,7 @@ def symbol_of_path(parameter: str) -> str:
     return parameter.removeprefix("/")
 
 
-def missing_headers(names: Sequence[str]) -> list[tuple[bytes, bytes]]:
+def missing_headers(names: Sequence[str]) -> list[Header]:
     """Returns the headers that count unknown symbols and name as many as fit into MAX_HEADER_BYTES.
 
     Names are complete and in the given order; other characters than plain text are percent-encoded.
@@ -74,3 +76,9 @@ def missing_headers(names: Sequence[str]) -> list[tuple[bytes, bytes]]:
     if len(value) > MAX_HEADER_BYTES:
         value = value[: MAX_HEADER_BYTES + 1].rpartition(",")[0]
     return [count, (b"x-missing-symbols", value.encode())] if value else [count]
+
+
+def renamed_headers(mirror: Mirror, named: Iterable[tuple[str, str | None]]) -> list[Header]:
+    """Returns the header that says which keys former symbols mean; none without any among the names."""
+    value = ",".join(f"{name.strip().upper()}={key}" for name, key in mirror.renamed(named).items())
+    return [(b"x-renamed-symbols", value.encode())] if value else []

@@ -1,4 +1,4 @@
-"""What an unknown symbol may mean: a former name, another feed's instrument, or a typing mistake."""
+"""What an unknown symbol may mean: another spelling, another feed's instrument, or a typing mistake."""
 
 from collections.abc import Iterator
 from string import ascii_uppercase, digits
@@ -11,7 +11,6 @@ from quotecast.market.feeds import Feed
 from quotecast.market.folding import fold
 from quotecast.market.instruments import MAX_SYMBOL_LENGTH
 from quotecast.market.quotes import DovizQuote, Quote
-from quotecast.market.renames import Rename, renames
 from quotecast.market.vocabulary import edits
 
 #: Letters of the shortest symbol in which one typing mistake is forgiven.
@@ -45,11 +44,8 @@ def suggest(services: MarketServices, feed: Feed, text: str) -> str | None:
 
 
 def _other_way(mirror: Mirror, text: str) -> str | None:
-    entry, rename = _renamed(mirror, text) or (_spelled(mirror, _letters_of(text)), None)
-    if entry is None:
-        return None
-    since = f" It is the name of {rename.former} since {rename.since}." if rename and rename.since else ""
-    return f"Did you mean {entry.key}?{since}"
+    entry = _spelled(mirror, _letters_of(text))
+    return None if entry is None else f"Did you mean {entry.key}?"
 
 
 def _elsewhere(mirror: Mirror, text: str) -> str | None:
@@ -57,7 +53,7 @@ def _elsewhere(mirror: Mirror, text: str) -> str | None:
     noun = _NOUNS[mirror.feed]
     if entry := mirror.find(text):
         return f"{entry.key} is a {noun}, {place}."
-    found, _ = _renamed(mirror, text) or (_spelled(mirror, _letters_of(text)), None)
+    found = _spelled(mirror, _letters_of(text))
     return f"Did you mean the {noun} {found.key}, {place}?" if found else None
 
 
@@ -67,17 +63,6 @@ def _misspelt(mirror: Mirror, text: str) -> str | None:
     near = {entry.key: entry for entry in map(mirror.find, edits(text.upper(), _LETTERS)) if entry}
     found = max(near.values(), key=lambda entry: (_turnover(entry.quote), entry.key), default=None)
     return f"Did you mean {found.key}?" if found else None
-
-
-def _renamed(mirror: Mirror, text: str) -> tuple[QuoteEntry, Rename] | None:
-    """Returns what became of a former symbol; of a pair, its first asset may have a new one."""
-    letters = _letters_of(text)
-    for rename in renames(mirror.feed.spec.kind):
-        if letters == rename.former or (mirror.feed is Feed.CRYPTO and letters.startswith(rename.former)):
-            entry = _spelled(mirror, rename.symbol + letters.removeprefix(rename.former))
-            if entry is not None:
-                return entry, rename
-    return None
 
 
 def _letters_of(text: str) -> str:

@@ -13,7 +13,7 @@ _LOCAL: Final = re.compile(rb"https?://(localhost|127\.0\.0\.1|\[::1\])(:[0-9]{1
 
 _EXPOSED: Final = (
     "X-Request-ID, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, ETag, "
-    "X-Missing-Count, X-Missing-Symbols, X-Total-Count, X-Cache, Age, X-Feed-State, "
+    "X-Missing-Count, X-Missing-Symbols, X-Renamed-Symbols, X-Total-Count, X-Cache, Age, X-Feed-State, "
     "X-Next-After, X-Next-Page, X-Plan, X-Source, X-Tick-Size, X-Session"
 )
 _ACCEPTED: Final = (

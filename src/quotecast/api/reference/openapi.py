@@ -77,6 +77,10 @@ _HEADERS: Final[dict[str, OpenAPIHeader | Reference]] = {
         "Seconds since the upstream answered; 0 for bars that end with the current price.",
         OpenAPIType.INTEGER,
     ),
+    "X-Renamed-Symbols": _header(
+        "What became of former symbols in the request: `FB=META`, separated by commas. Without such symbols "
+        "the header is absent."
+    ),
     "X-Source": _header(
         "Source of the bars: a provider's name, or `own` for bars made from the service's own quotes. A "
         "batch may have several sources."
@@ -202,19 +206,21 @@ def reading(*headers: str) -> type[Reading]:
 
 
 _STATE: Final = "X-Feed-State"
-_MISSING: Final = ("X-Missing-Count", "X-Missing-Symbols")
+_RENAMED: Final = "X-Renamed-Symbols"
+_MISSING: Final = ("X-Missing-Count", "X-Missing-Symbols", _RENAMED)
 _CACHE: Final = ("X-Cache", "Age")
 #: Bars are a cached history, closed with a feed's price, by pages.
 _BARS: Final = (*_CACHE, _STATE, "X-Source", "X-Next-Page")
 
 FeedReading: Final = reading(_STATE)
+SymbolReading: Final = reading(_STATE, _RENAMED)
 QuotesReading: Final = reading(_STATE, "X-Next-After")
 BatchReading: Final = reading(_STATE, *_MISSING)
 BatchQuotesReading: Final = reading(_STATE, "X-Next-After", *_MISSING)
 CachedReading: Final = reading(*_CACHE)
 ActionsReading: Final = reading(*_CACHE, *_MISSING)
-BarsReading: Final = reading(*_BARS, "X-Tick-Size")
-StockBarsReading: Final = reading(*_BARS, "X-Tick-Size", "X-Session")
+BarsReading: Final = reading(*_BARS, "X-Tick-Size", _RENAMED)
+StockBarsReading: Final = reading(*_BARS, "X-Tick-Size", "X-Session", _RENAMED)
 HistoryReading: Final = reading(*_CACHE, _STATE, "X-Source", "X-Tick-Size")
 BatchBarsReading: Final = reading(*_BARS, *_MISSING)
 SparklinesReading: Final = reading(*_CACHE, _STATE, *_MISSING, "X-Source")

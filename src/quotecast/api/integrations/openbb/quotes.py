@@ -13,7 +13,7 @@ from quotecast.api.integrations.openbb import rows
 from quotecast.api.integrations.openbb.charts import CANDLES
 from quotecast.api.integrations.openbb.parameters import Group, OneSymbol, Raw, Rows, Theming
 from quotecast.api.limits.repeats import repeatable
-from quotecast.api.market.selection import Selection, missing_headers, selection_of
+from quotecast.api.market.selection import Selection, missing_headers, renamed_headers, selection_of
 from quotecast.api.market.services import Services, require_mirror
 from quotecast.api.reference import examples
 from quotecast.api.reference.openapi import BarsReading, BatchReading, FeedReading, answered
@@ -48,7 +48,8 @@ def rows_answer(services: Services, feed: Feed, wanted: Selection) -> Answer:
         if not entries:
             missing.append(name)
     body = _array(found.values())
-    return quotes_answer(mirror, services.monotonic(), SharedBody(body), *missing_headers(missing))
+    notes = [*missing_headers(missing), *renamed_headers(mirror, mirror.keys_named(wanted).items())]
+    return quotes_answer(mirror, services.monotonic(), SharedBody(body), *notes)
 
 
 def _entries_of(mirror: Mirror, name: str) -> list[QuoteEntry]:

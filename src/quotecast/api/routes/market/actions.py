@@ -18,7 +18,7 @@ from quotecast.api.bars.batches import MAX_BATCH, BatchSymbols, named_symbols
 from quotecast.api.bars.market import market_of
 from quotecast.api.bars.parameters import StockQuery
 from quotecast.api.limits.repeats import repeatable
-from quotecast.api.market.selection import missing_headers
+from quotecast.api.market.selection import missing_headers, renamed_headers
 from quotecast.api.market.services import Services, require_mirror
 from quotecast.api.prices.actions import Adjusted, adjustment_of, read_actions
 from quotecast.api.prices.closes import Closes, name_of, read_closes, today_of
@@ -94,7 +94,7 @@ async def actions(
         raise InvalidValue("start", "Must not be after end")
     if services.reach is not None:
         first = max(first, datetime.fromtimestamp(services.reach.start(services.now()), UTC).date())
-    found = await _read_all(services, [each for each in known.values() if each])
+    found = await _read_all(services, [*dict.fromkeys(filter(None, known.values()))])
     listed = [
         each
         for _, rows in found
@@ -111,6 +111,7 @@ async def actions(
         (b"x-cache", _status([cached for cached, _ in found]).encode()),
         (b"age", b"%d" % max((cached.age_seconds for cached, _ in found), default=0)),
         *missing_headers([name for name, key in known.items() if key is None]),
+        *renamed_headers(mirror, known.items()),
     ]
     return formatted(Answer(body, headers, tag=body.tag), form, _TABLE)
 

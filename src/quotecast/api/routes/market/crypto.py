@@ -18,6 +18,7 @@ from quotecast.api.reference import examples
 from quotecast.api.reference.openapi import (
     FeedReading,
     QuotesReading,
+    SymbolReading,
     answered,
 )
 from quotecast.api.routes.market.feed_bars import FeedBars, Symbol, bar_handlers
@@ -81,7 +82,7 @@ async def quotes(
     sync_to_thread=False,
     operation_id="getCryptoQuote",
     summary="Quote of one pair",
-    operation_class=FeedReading,
+    operation_class=SymbolReading,
     responses=answered(CryptoQuote, examples.CRYPTO, "The quote", 404, 422, 429, 503),
     opt={"symbols": "path"},
 )

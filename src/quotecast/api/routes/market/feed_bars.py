@@ -33,7 +33,7 @@ from quotecast.api.bars.parameters import (
 )
 from quotecast.api.bars.sparklines import Sparkline, SparklineSymbols, sparklines_answer
 from quotecast.api.limits.repeats import repeatable
-from quotecast.api.market.selection import symbol_of_path
+from quotecast.api.market.selection import renamed_headers, symbol_of_path
 from quotecast.api.market.services import Services
 from quotecast.api.reference.examples import SPARKLINE, plain
 from quotecast.api.reference.openapi import BarsReading, BatchBarsReading, SparklinesReading, answered
@@ -108,7 +108,10 @@ def _bars_handler(words: FeedBars) -> HTTPRouteHandler:
         form: Format = "json",
     ) -> Answer:
         paging = Paging(start, end, limit, order, page, source)
-        answer = await words.read(services, symbol_of_path(symbol), timeframe_of(timeframe, interval), paging)
+        ticker = symbol_of_path(symbol)
+        answer = await words.read(services, ticker, timeframe_of(timeframe, interval), paging)
+        mirror = services.mirrors[words.feed]
+        answer.add(*renamed_headers(mirror, mirror.keys_named([ticker]).items()))
         return await formatted_apart(answer, form, BARS)
 
     return bars

@@ -51,6 +51,7 @@ from quotecast.api.market.selection import (
     AS_OPTIONAL_TEXT,
     MAX_SYMBOLS,
     missing_headers,
+    renamed_headers,
     require_symbols,
     selection_of,
     symbol_of_path,
@@ -61,10 +62,10 @@ from quotecast.api.reference.examples import plain
 from quotecast.api.reference.openapi import (
     BatchBarsReading,
     BatchQuotesReading,
-    FeedReading,
     Reading,
     SparklinesReading,
     StockBarsReading,
+    SymbolReading,
     answered,
 )
 from quotecast.api.routes.market.actions import BarAdjustment, actions, adjusted_bars
@@ -131,9 +132,13 @@ async def quotes(
         everything = lasting_answer(mirror, now, all_quotes_json, missing_headers([]))
         return await formatted_apart(everything, form, QUOTES[Feed.STOCKS])
     found = [(name, mirror.find(name)) for name in wanted]
-    body = codec.object_json([(entry.key, entry.full_json()) for _, entry in found if entry])
+    # Two names may mean one stock.
+    entries = {entry.key: entry for _, entry in found if entry}
+    named = ((name, entry.key) for name, entry in found if entry)
+    body = codec.object_json([(key, entry.full_json()) for key, entry in entries.items()])
     missing = [name for name, entry in found if not entry]
-    answer = quotes_answer(mirror, now, SharedBody(body), *missing_headers(missing))
+    notes = [*missing_headers(missing), *renamed_headers(mirror, named)]
+    answer = quotes_answer(mirror, now, SharedBody(body), *notes)
     return formatted(while_unchanged(answer, mirror, services.monotonic), form, QUOTES[Feed.STOCKS])
 
 
@@ -142,7 +147,7 @@ async def quotes(
     sync_to_thread=False,
     operation_id="getQuote",
     summary="Quote of one stock",
-    operation_class=FeedReading,
+    operation_class=SymbolReading,
     responses=answered(StockQuote, examples.STOCK, "The quote", 404, 422, 429, 503),
     opt={"symbols": "path"},
 )
@@ -199,6 +204,8 @@ async def bars(
     answer = await stock_bars(services, ticker, query)
     if adjustment != "splits":
         answer = await adjusted_bars(services, ticker, query, answer, adjustment)
+    mirror = services.mirrors[Feed.STOCKS]
+    answer.add(*renamed_headers(mirror, mirror.keys_named([ticker]).items()))
     return await formatted_apart(answer, form, BARS)
 
 

@@ -16,7 +16,13 @@ from quotecast.api.bars.batches import MAX_BATCH
 from quotecast.api.bars.market import MAX_AGE
 from quotecast.api.bars.sources import PAST_SECONDS
 from quotecast.api.limits.repeats import repeatable
-from quotecast.api.market.selection import AS_TEXT, MAX_SYMBOLS, missing_headers, selection_of
+from quotecast.api.market.selection import (
+    AS_TEXT,
+    MAX_SYMBOLS,
+    missing_headers,
+    renamed_headers,
+    selection_of,
+)
 from quotecast.api.market.services import Services, combined_state
 from quotecast.api.prices import journals
 from quotecast.api.prices.actions import Adjusted
@@ -39,7 +45,7 @@ from quotecast.api.prices.instruments import (
 )
 from quotecast.api.prices.prices import Price, prices_now, unpriced
 from quotecast.api.prices.rates import RATE_FEEDS, RateShown, currency_of, rate_shown
-from quotecast.api.reference.openapi import BatchReading, FeedReading, answered
+from quotecast.api.reference.openapi import BatchReading, FeedReading, SymbolReading, answered
 from quotecast.api.route_table import EVERY
 from quotecast.api.routes.days import day_parameter, past_day
 from quotecast.asgi import Header
@@ -259,8 +265,11 @@ async def prices(
         symbol: each if isinstance(each, Price) else unpriced(services, instrument, code, asked, each)
         for (symbol, instrument), each in zip(known.items(), results, strict=True)
     }
-    missing = missing_headers([name for name, each in found.items() if each is None])
-    answer = _answer(services, encode_json(body), _feeds_behind(known.values(), code), asked, *missing)
+    notes = missing_headers([name for name, each in found.items() if each is None])
+    for feed in feeds:
+        named = ((name, each.symbol) for name, each in found.items() if each and each.feed is feed)
+        notes += renamed_headers(services.mirrors[feed], named)
+    answer = _answer(services, encode_json(body), _feeds_behind(known.values(), code), asked, *notes)
     if asked is None:
         _remember(services.recent_prices, query, answer)
     return _formatted(answer, form, _TABLE)
@@ -270,7 +279,7 @@ async def prices(
     "/{symbol:str}",
     operation_id="getPrice",
     summary="Price of one instrument, on any day, in any currency",
-    operation_class=FeedReading,
+    operation_class=SymbolReading,
     responses=answered(Price, _PRICE, "The price", 404, 422, 429, 503),
     opt={"symbols": "list"},
 )
@@ -294,7 +303,8 @@ async def price(
     (found,) = await _results(services, [instrument], code, asked, adjusted)
     if isinstance(found, QuotecastError):
         raise found
-    answer = _answer(services, encode_json(found), _feeds_behind([instrument], code), asked)
+    notes = renamed_headers(services.mirrors[instrument.feed], [(symbol, instrument.symbol)])
+    answer = _answer(services, encode_json(found), _feeds_behind([instrument], code), asked, *notes)
     return _formatted(answer, form, _ROW)
 
 
@@ -302,7 +312,7 @@ async def price(
     "/{symbol:str}/history",
     operation_id="getPriceHistory",
     summary="Prices of one instrument by day, in any currency",
-    operation_class=FeedReading,
+    operation_class=SymbolReading,
     responses=answered(PriceHistory, _HISTORY, "Prices in ascending order", 404, 422, 429, 503),
     opt={"symbols": "list"},
 )
@@ -334,7 +344,8 @@ async def history(
     instrument = _instrument(services, symbol, kind, Measure(unit, fineness_of(fineness)))
     found = await price_history(services, instrument, Wanted(code, first, last, adjusted))
     body = await asyncio.to_thread(encode_json, found)
-    answer = _answer(services, body, _feeds_behind([instrument], code), last)
+    notes = renamed_headers(services.mirrors[instrument.feed], [(symbol, instrument.symbol)])
+    answer = _answer(services, body, _feeds_behind([instrument], code), last, *notes)
     return await asyncio.to_thread(_formatted, answer, form, _HISTORY_TABLE)
 
 

@@ -1,6 +1,7 @@
 """The quote of one symbol, for every feed."""
 
 from quotecast.api.answers.answers import Answer, quote_answer
+from quotecast.api.market.selection import renamed_headers
 from quotecast.api.market.services import MarketServices, require_mirror
 from quotecast.errors import SymbolNotFound
 from quotecast.market.feeds import Feed
@@ -12,4 +13,6 @@ def one_quote(services: MarketServices, feed: Feed, symbol: str) -> Answer:
     entry = mirror.find(symbol)
     if entry is None:
         raise SymbolNotFound
-    return quote_answer(mirror, services.monotonic(), entry)
+    answer = quote_answer(mirror, services.monotonic(), entry)
+    answer.add(*renamed_headers(mirror, [(symbol, entry.key)]))
+    return answer
