@@ -26,6 +26,9 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, help="play worlds for so long")
     parser.add_argument("--faults", type=int, default=10, help="faults of each world, 10 by default")
     parser.add_argument("--picture", type=Path, help="write the time line of `--seed` to this SVG")
+    parser.add_argument(
+        "--whole", action="store_true", help="print the first broken world with all its faults"
+    )
     parser.add_argument("--planted", choices=PLANTED, metavar="NAME", help="make the service wrong first")
     arguments = parser.parse_args()
     prepare()
@@ -34,15 +37,15 @@ def main() -> int:
         sys.stdout.write("\n".join(map(str, outcome.trace)) + "\n")
         if arguments.picture:
             arguments.picture.write_text(drawn(outcome), "utf-8")
-        return _report((each for each in [outcome]), arguments.faults)
+        return _report((each for each in [outcome]), arguments)
     count = arguments.seeds if arguments.minutes is None else sys.maxsize
     seeds = range(arguments.first, arguments.first + count)
-    return _report(play_all(seeds, arguments.faults), arguments.faults, minutes=arguments.minutes)
+    return _report(play_all(seeds, arguments.faults), arguments)
 
 
-def _report(outcomes: Generator[Outcome, None, None], count: int, *, minutes: float | None = None) -> int:
-    """Prints the first world that broke a promise, shortened, and the sums of all."""
-    began = time.monotonic()
+def _report(outcomes: Generator[Outcome, None, None], arguments: argparse.Namespace) -> int:
+    """Prints the sums of all worlds, and the first that broke a promise: shortened, or `--whole`."""
+    began, minutes = time.monotonic(), arguments.minutes
     worlds = frames = 0
     seconds = 0.0
     failed = None
@@ -64,7 +67,7 @@ def _report(outcomes: Generator[Outcome, None, None], count: int, *, minutes: fl
     )
     if failed is None:
         return 0
-    sys.stdout.write(_told(shortened(failed, count)))
+    sys.stdout.write(_told(failed if arguments.whole else shortened(failed, arguments.faults)))
     return 1
 
 
