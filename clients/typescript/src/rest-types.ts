@@ -139,6 +139,7 @@ export type CorporateAction = {
   currency: string | null;
   newSymbol: string | null;
   provider: string;
+  knownAt: string | null;
 };
 
 export type CryptoQuote = {
@@ -1017,7 +1018,7 @@ export interface Operations {
   "GET /api/market/bars": { answer: Record<string, Bar[]>; query: { symbols: string; range?: "1D" | "5D" | "1M" | "3M" | "6M" | "YTD" | "1Y" | "5Y"; interval?: "1m" | "5m" | "15m" | "1h" | "4h" | "D" | "W" | "M"; timeframe?: "1m" | "5m" | "15m" | "1h" | "4h" | "D" | "W" | "M"; start?: string; end?: string; limit?: number; order?: "asc" | "desc"; page?: string; source?: "own"; format?: "json" | "csv"; }; };
   "GET /api/market/bars/{symbol}": { answer: Bar[]; path: { symbol: string; }; query?: { range?: "1D" | "5D" | "1M" | "3M" | "6M" | "YTD" | "1Y" | "5Y"; interval?: "1m" | "5m" | "15m" | "1h" | "4h" | "D" | "W" | "M"; timeframe?: "1m" | "5m" | "15m" | "1h" | "4h" | "D" | "W" | "M"; start?: string; end?: string; limit?: number; order?: "asc" | "desc"; page?: string; source?: "own"; session?: "regular" | "extended"; adjustment?: "raw" | "splits" | "all"; format?: "json" | "csv"; }; };
   "GET /api/market/sparklines": { answer: Record<string, Sparkline>; query: { symbols: string; }; };
-  "GET /api/market/actions": { answer: CorporateAction[]; query: { symbols: string; start?: string; end?: string; format?: "json" | "csv"; }; };
+  "GET /api/market/actions": { answer: CorporateAction[]; query: { symbols: string; start?: string; end?: string; as_of?: string; format?: "json" | "csv"; }; };
   "GET /api/market/heatmap": { answer: Heatmap; };
   "GET /api/market/movers": { answer: Movers; query?: { format?: "json" | "csv"; }; };
   "GET /api/market/news": { answer: Article[]; query?: { symbols?: string; limit?: number; }; };

@@ -23,6 +23,8 @@ _ONE: Final = Decimal(1)
 class CorporateAction(Struct, frozen=True, kw_only=True, rename="camel"):
     """A corporate action; from the open of `ex_date` on, prices are those after it.
 
+    `known_at` is the time at which this service learned it so, where that was asked for.
+
     A holder of `old_shares` has `new_shares` afterwards: of the same stock after a split (fewer after a
     reverse one) or a stock dividend, of `new_symbol` after a rename or a merger in shares. `amount` is the
     dividend of one share in `currency`.
@@ -40,6 +42,7 @@ class CorporateAction(Struct, frozen=True, kw_only=True, rename="camel"):
     currency: str | None = None
     new_symbol: str | None = None
     provider: str
+    known_at: str | None = None
 
     @property
     def ratio(self) -> Decimal:

@@ -136,6 +136,7 @@ def services(mirrors: dict[Feed, Mirror], **other: Any) -> Services:
         "history": {},
         "past_reads": lambda _upstream: unlimited,
         "stored_bars": NothingStored(),
+        "known_actions": NothingStored(),
         "cache": KeepsNothing(),
         "accounts": NO_ACCOUNTS,
         "alerts": alert_parts(),

@@ -326,6 +326,8 @@ class CorporateAction(TypedDict):
     newSymbol: Optional[str]
     #: Name of the provider of the action
     provider: str
+    #: Time since which the service knew it so: ISO 8601 in UTC; null without `as_of`
+    knownAt: Optional[str]
 
 
 class Credentials(TypedDict):

@@ -30,7 +30,7 @@ MAX_ANSWERS_BYTES: Final = 64 * 1024 * 1024
 
 #: Parameters with more values than are worth remembering: each moment is another one. `to` is the present of
 #: TradingView's charts, in seconds.
-_UNREPEATED: Final = frozenset({"at", "to"})
+_UNREPEATED: Final = frozenset({"as_of", "at", "to"})
 #: The type of a path's parameter, as in `{symbol:str}`.
 _TYPE: Final = re.compile(r":\w+(?=})")
 

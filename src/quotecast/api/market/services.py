@@ -22,6 +22,7 @@ from quotecast.database.database import Database
 from quotecast.errors import NoData, ProviderMissing
 from quotecast.feed.documents import Copy, Documents
 from quotecast.feed.mirror import FeedState, Mirror
+from quotecast.history.known_actions import KnownActions
 from quotecast.market.feeds import Feed
 from quotecast.market.movers import Floors
 from quotecast.providers.base import ActionsProvider, Admission, FinancialsProvider, HistoryProvider
@@ -106,6 +107,8 @@ class Services(MarketServices, frozen=True, kw_only=True):
     past_reads: Callable[[str], Admission]
     #: Final bars made from our own quotes.
     stored_bars: BarStore
+    #: What providers said about corporate actions, and when.
+    known_actions: KnownActions
     #: Answers of upstreams to requests.
     cache: Cache
     accounts: Accounts

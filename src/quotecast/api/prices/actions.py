@@ -1,5 +1,6 @@
 """Corporate actions through the cache, and the adjustment of prices that follows from them."""
 
+from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from typing import Final, Literal
@@ -10,7 +11,7 @@ from quotecast.api.bars.market import Market
 from quotecast.api.market.services import Services
 from quotecast.api.prices.closes import Closes, today_of
 from quotecast.cache.base import Cached, Policy
-from quotecast.errors import NotOffered, ProviderMissing
+from quotecast.errors import InvalidValue, NotOffered, ProviderMissing
 from quotecast.market.actions import Adjustment, CorporateAction, with_dividends, without_splits
 from quotecast.market.codec import encode_json
 from quotecast.market.feeds import Feed
@@ -51,8 +52,27 @@ async def read_actions(services: Services, symbol: str) -> tuple[Cached, list[Co
 
 
 async def _fetch(services: Services, provider: ActionsProvider, symbol: str) -> bytes:
-    last = datetime.fromtimestamp(services.now(), UTC).date() + ANNOUNCED
-    return encode_json(await provider.actions(symbol, EARLIEST, last))
+    now = datetime.fromtimestamp(services.clock(), UTC)
+    found = await provider.actions(symbol, EARLIEST, now.date() + ANNOUNCED)
+    services.known_actions.note(provider.name, symbol, found, now)
+    return encode_json(found)
+
+
+async def actions_known_at(services: Services, symbols: Sequence[str], at: datetime) -> list[CorporateAction]:
+    """Returns the actions of some stocks as this service knew them at a moment.
+
+    Raises InvalidValue if it knew nothing of a stock then, and DatabaseAway.
+    """
+    found: list[CorporateAction] = []
+    unknown = symbols
+    for provider in services.actions:
+        if unknown:
+            known = await services.known_actions.known(provider.name, unknown, at)
+            found += known.actions
+            unknown = known.unknown
+    if unknown:
+        raise InvalidValue("as_of", f"Must not be before the actions of {', '.join(unknown)} were first read")
+    return found
 
 
 async def adjustment_of(services: Services, market: Market, closes: Closes, adjusted: Adjusted) -> Adjustment:

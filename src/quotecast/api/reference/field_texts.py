@@ -162,6 +162,7 @@ FIELD_TEXTS: Final = {
     "key": "Beginning of the key, which names it in lists and logs",
     "UsageRow.key_id": "Id of the key",
     "keys": "Keys of the subscription, in base64url",
+    "knownAt": "Time since which the service knew it so: ISO 8601 in UTC; null without `as_of`",
     "l": "Lowest prices of the intervals, in the currency of the instrument",
     "label": "Letter on each mark",
     "labelFontColor": "Colour of each letter",

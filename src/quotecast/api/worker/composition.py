@@ -42,6 +42,7 @@ from quotecast.feed.bus_listener import BusListener
 from quotecast.feed.documents import Documents
 from quotecast.feed.hub import Hub
 from quotecast.feed.mirror import Mirror
+from quotecast.history.known_actions import KnownActions
 from quotecast.history.opening import open_store
 from quotecast.history.reader import StoredBars
 from quotecast.history.segments import Store
@@ -115,6 +116,7 @@ async def open_services(
             unlisted=unlisted_admission(settings, budgets),
             past_reads=lambda upstream: budget(window.check, f"{upstream}'s past bars", PAST_READS),
             stored_bars=StoredBars(accounts.database),
+            known_actions=KnownActions(accounts.database),
             cache=cache,
             accounts=accounts,
             alerts=make_alerts(settings),

@@ -15,17 +15,19 @@ from quotecast.api.answers.answers import JSON, Answer, SharedBody, cached_for
 from quotecast.api.answers.csv import CsvTable, Format, formatted
 from quotecast.api.answers.tables import columns
 from quotecast.api.bars.batches import MAX_BATCH, BatchSymbols, named_symbols
-from quotecast.api.bars.market import market_of
+from quotecast.api.bars.market import MAX_AGE, market_of
 from quotecast.api.bars.parameters import StockQuery
 from quotecast.api.limits.repeats import repeatable
 from quotecast.api.market.selection import missing_headers, renamed_headers
 from quotecast.api.market.services import Services, require_mirror
-from quotecast.api.prices.actions import Adjusted, adjustment_of, read_actions
+from quotecast.api.prices.actions import Adjusted, actions_known_at, adjustment_of, read_actions
 from quotecast.api.prices.closes import Closes, name_of, read_closes, today_of
 from quotecast.api.reference.openapi import ActionsReading, answered
 from quotecast.api.routes.days import day_of, day_parameter
+from quotecast.asgi import Header
 from quotecast.cache.base import Cached
 from quotecast.errors import InvalidValue, QuotecastError
+from quotecast.history.moments import parse_moment
 from quotecast.market.actions import Adjustment, CorporateAction
 from quotecast.market.bars import Bar
 from quotecast.market.codec import encode_json
@@ -40,6 +42,16 @@ _AT_ONCE: Final = 4
 
 First = Annotated[str | None, day_parameter("start", "First ex-day; a year ago by default", "2020-08-01")]
 Last = Annotated[str | None, day_parameter("end", "Last ex-day; all announced ones by default", "2026-11-20")]
+AsOf = Annotated[
+    str | None,
+    QueryParameter(
+        description=(
+            "A past moment, whose knowledge to answer: ISO 8601 with a time zone, or Unix seconds; what was "
+            "corrected since then is as it was"
+        ),
+        schema_extra={"examples": ["2026-11-20T14:31:00Z"]},
+    ),
+]
 BarAdjustment = Annotated[
     Adjusted,
     QueryParameter(
@@ -77,12 +89,21 @@ _decode: Final = msgspec.json.Decoder(list[Bar]).decode
 )
 @repeatable
 async def actions(
-    services: Services, *, symbols: BatchSymbols, start: First = None, end: Last = None, form: Format = "json"
+    services: Services,
+    *,
+    symbols: BatchSymbols,
+    start: First = None,
+    end: Last = None,
+    as_of: AsOf = None,
+    form: Format = "json",
 ) -> Answer:
     """Splits, stock and cash dividends, renames, and mergers in shares, as the provider names them.
 
     From the open of `exDate` on, prices are those after the action. Omits unknown tickers;
     `X-Missing-Count` counts them and `X-Missing-Symbols` names them.
+
+    The service remembers what it read, from its first reading of a stock's actions on: with `as_of` the
+    answer has what it knew then, and `knownAt` since when.
     """
     names = named_symbols(symbols, MAX_BATCH)
     mirror = require_mirror(services, Feed.STOCKS)
@@ -94,22 +115,21 @@ async def actions(
         raise InvalidValue("start", "Must not be after end")
     if services.reach is not None:
         first = max(first, datetime.fromtimestamp(services.reach.start(services.now()), UTC).date())
-    found = await _read_all(services, [*dict.fromkeys(filter(None, known.values()))])
-    listed = [
-        each
-        for _, rows in found
-        for each in rows
-        if first <= each.ex_day and (last is None or each.ex_day <= last)
-    ]
+    stocks = [*dict.fromkeys(filter(None, known.values()))]
+    if as_of is None:
+        read = await _read_all(services, stocks)
+        found = [each for _, rows in read for each in rows]
+        cache = _cache_headers([cached for cached, _ in read])
+    else:
+        found = await actions_known_at(services, stocks, _past_moment(services, as_of))
+        cache = [(b"cache-control", cached_for(MAX_AGE))]
+    listed = [each for each in found if first <= each.ex_day and (last is None or each.ex_day <= last)]
     listed.sort(key=lambda each: (each.ex_day, each.symbol, each.id))
     body = SharedBody(encode_json(listed))
-    fresh = min((cached.fresh_seconds for cached, _ in found), default=0)
     headers = [
         (b"content-type", JSON),
         (b"etag", body.tag),
-        (b"cache-control", cached_for(fresh)),
-        (b"x-cache", _status([cached for cached, _ in found]).encode()),
-        (b"age", b"%d" % max((cached.age_seconds for cached, _ in found), default=0)),
+        *cache,
         *missing_headers([name for name, key in known.items() if key is None]),
         *renamed_headers(mirror, known.items()),
     ]
@@ -173,6 +193,18 @@ async def _read_all(services: Services, symbols: Sequence[str]) -> list[tuple[Ca
     return await asyncio.gather(*map(read, symbols))
 
 
-def _status(cached: Sequence[Cached]) -> str:
+def _cache_headers(cached: Sequence[Cached]) -> list[Header]:
     statuses = {each.status for each in cached}
-    return next((each for each in ("STALE", "MISS") if each in statuses), "HIT")
+    status = next((each for each in ("STALE", "MISS") if each in statuses), "HIT")
+    return [
+        (b"cache-control", cached_for(min((each.fresh_seconds for each in cached), default=0))),
+        (b"x-cache", status.encode()),
+        (b"age", b"%d" % max((each.age_seconds for each in cached), default=0)),
+    ]
+
+
+def _past_moment(services: Services, text: str) -> datetime:
+    moment = parse_moment("as_of", text)
+    if not 0 <= moment <= services.clock():
+        raise InvalidValue("as_of", "Must be a moment from 1970 to now")
+    return datetime.fromtimestamp(moment, UTC)

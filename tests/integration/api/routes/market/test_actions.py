@@ -123,6 +123,7 @@ async def test_actions_of_several_stocks_are_in_the_order_of_their_days(
         "currency": None,
         "newSymbol": None,
         "provider": "test",
+        "knownAt": None,
     }
     assert (response.headers["x-missing-symbols"], response.headers["x-cache"]) == ("NOPE", "MISS")
     asked = len(provider.asked)
@@ -132,6 +133,7 @@ async def test_actions_of_several_stocks_are_in_the_order_of_their_days(
     table = (await client.get(f"{ACTIONS}?symbols=AAPL&format=csv")).text.splitlines()
     assert table[0] == (
         "id,type,symbol,exDate,recordDate,payableDate,oldShares,newShares,amount,currency,newSymbol,provider"
+        ",knownAt"
     )
 
 
