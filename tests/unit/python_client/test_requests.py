@@ -211,6 +211,36 @@ def test_every_name_is_asked_of_the_feeds_that_may_have_it(asking: Asking) -> No
     ]
 
 
+def test_a_former_symbol_gets_the_present_ones_quote(asking: Asking) -> None:
+    """By the name that asked; no other feed is asked for it."""
+    renamed = {"x-renamed-symbols": "FB=META"}
+    answers: Answers = [
+        httpx.Response(200, json={"META": {"type": "stock_quote", "ticker": "META"}}, headers=renamed),
+        httpx.Response(
+            200,
+            json={"type": "crypto_quote", "ticker": "POL/USDT"},
+            headers={"x-renamed-symbols": "MATIC-USDT=POL/USDT"},
+        ),
+    ]
+    quotes, service = asking(answers, lambda c: c.quotes(["fb", "crypto:matic-usdt"]))
+    assert {name: quote["ticker"] for name, quote in quotes.items()} == {
+        "fb": "META",
+        "crypto:matic-usdt": "POL/USDT",
+    }
+    assert len(service.requests) == 2
+
+
+def test_actions_are_asked_for_as_of_a_moment(asking: Asking) -> None:
+    moment = datetime(2026, 11, 20, 14, 31, tzinfo=UTC)
+    found, service = asking([ok([])], lambda c: c.actions(["AAPL", "KO"], "2026-01-01", as_of=moment))
+    assert found == []
+    assert dict(service.requests[0].url.params) == {
+        "symbols": "AAPL,KO",
+        "start": "2026-01-01",
+        "as_of": "2026-11-20T14:31:00Z",
+    }
+
+
 def test_many_names_of_a_feed_are_one_request(asking: Asking) -> None:
     names = [f"crypto:{base}/USDT" for base in "ABCDEF"]
     quotes, service = asking(

@@ -20,6 +20,12 @@ def body_of(response: httpx.Response) -> Any:
     return response.json() if "json" in kind else response.text
 
 
+def renamed_in(response: httpx.Response) -> dict[str, str]:
+    """Returns what became of former symbols in the request: `FB=META,MATIC/USDT=POL/USDT`."""
+    noted = response.headers.get("x-renamed-symbols", "")
+    return dict(each.split("=", 1) for each in noted.split(",") if "=" in each)
+
+
 def error_in(response: httpx.Response) -> ApiError:
     """Returns the error that an answer has."""
     try:

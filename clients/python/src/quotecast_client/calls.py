@@ -5,8 +5,11 @@ from __future__ import annotations
 import uuid
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timezone
-from typing import Any, Generic, TypeVar, Union
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, Union
 from urllib.parse import quote
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 T = TypeVar("T")
 
@@ -56,10 +59,14 @@ class Call(Generic[T]):
 
 @dataclass(frozen=True)
 class Page(Generic[T]):
-    """A page of an answer, and the `page` or `after` of the next one; None on the last page."""
+    """A page of an answer, and the `page` or `after` of the next one; None on the last page.
+
+    `renamed` has what became of former symbols in the request.
+    """
 
     data: T
     next: str | None
+    renamed: Mapping[str, str]
 
 
 def path(template: str, *values: str) -> str:

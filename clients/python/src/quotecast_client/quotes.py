@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Union
 
-from quotecast_client.calls import Call, Moment, path
+from quotecast_client.calls import Call, Moment, Page, path
 from quotecast_client.names import KEYS, Feed, folded, split_name
 from quotecast_client.rest_types import CryptoQuote, DovizQuote, StockQuote
 
@@ -50,10 +50,14 @@ class Lookup:
             return [Call("GET", f"/api/{feed}/quotes", {"at": at})]
         return [Call("GET", path(f"/api/{feed}/quotes/{{}}", symbol)) for symbol in symbols]
 
-    def take(self, feed: Feed, answer: dict[str, Any]) -> None:
+    def take(self, feed: Feed, page: Page[dict[str, Any]]) -> None:
         """Takes the answer to a request: one quote, or quotes by symbol."""
+        answer = page.data
         quotes = [answer] if isinstance(answer.get("type"), str) else list(answer.values())
         by_symbol = {folded(quote[KEYS[feed]]): quote for quote in quotes}
+        for former, symbol in page.renamed.items():
+            if folded(symbol) in by_symbol:
+                by_symbol[folded(former)] = by_symbol[folded(symbol)]
         for name, symbol in self._open(feed):
             if symbol == "all":
                 self._whole.update({quote[KEYS[feed]]: quote for quote in quotes})

@@ -6,13 +6,14 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from quotecast_client.bars import BarWish, bar_calls
-from quotecast_client.calls import Call, path
+from quotecast_client.calls import Call, Page, path
 from quotecast_client.errors import ApiError, ConnectionFailed, NotFound
 from quotecast_client.names import FEEDS, is_plain, listed, split_name
 from quotecast_client.quotes import ABSENT, FEW, Lookup, Quote, proposal_call
 from quotecast_client.rest_types import (
     Article,
     ConversionRate,
+    CorporateAction,
     EarningsCalendar,
     Heatmap,
     MarketStatus,
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
     from quotecast_client._async.http import AsyncHttp
     from quotecast_client.bars import AnyBar
-    from quotecast_client.calls import Moment, Page
+    from quotecast_client.calls import Moment
     from quotecast_client.copies import Copy
     from quotecast_client.names import Feed
     from quotecast_client.rest_types import Hours, Interval, Order, Source, Span
@@ -132,6 +133,21 @@ class AsyncMarket:
         query = {"from": source, "to": target, "date": date}
         return await self._http.send(Call[ConversionRate]("GET", "/api/rates", query))
 
+    async def actions(
+        self,
+        symbols: str | Iterable[str],
+        start: Moment | None = None,
+        end: Moment | None = None,
+        as_of: Moment | None = None,
+    ) -> list[CorporateAction]:
+        """Returns splits, dividends, renames and mergers of stocks in the order of their ex-days.
+
+        Those of the last year and what is announced, or from day `start` to day `end`; `as_of` is a moment,
+        whose knowledge to answer.
+        """
+        query = {"symbols": listed(symbols), "start": start, "end": end, "as_of": as_of}
+        return await self._http.send(Call[list[CorporateAction]]("GET", "/api/market/actions", query))
+
     async def movers(self) -> Movers:
         """Returns the stocks that rose and fell most today."""
         return await self._http.send(Call[Movers]("GET", "/api/market/movers"))
@@ -208,18 +224,18 @@ class AsyncMarket:
         lookup = Lookup(names)
         for feed in FEEDS:
             for call in lookup.calls(feed, at):
-                lookup.take(feed, await self._answer_or_nothing(call))
+                lookup.take(feed, await self._page_or_nothing(call))
         return lookup
 
-    async def _answer_or_nothing(self, call: Call[Any]) -> dict[str, Any]:
+    async def _page_or_nothing(self, call: Call[Any]) -> Page[dict[str, Any]]:
         """Returns the answer; nothing if the feed does not have the symbol, or the service not the feed."""
         try:
-            answer: dict[str, Any] = await self._http.send(call)
+            page: Page[dict[str, Any]] = await self._http.page(call)
         except ApiError as error:
             if error.code in ABSENT:
-                return {}
+                return Page({}, None, {})
             raise
-        return answer
+        return page
 
     async def _first_bars(self, name: str, wish: BarWish) -> tuple[Call[list[AnyBar]], Page[list[AnyBar]]]:
         """Returns the request to the first feed that has the symbol, and the first page."""

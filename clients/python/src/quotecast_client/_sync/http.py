@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import httpx
 
 from quotecast_client._sync import io
-from quotecast_client.answers import body_of, error_in
+from quotecast_client.answers import body_of, error_in, renamed_in
 from quotecast_client.calls import Call, Page
 from quotecast_client.errors import ConnectionFailed
 from quotecast_client.keys import key_headers
@@ -49,7 +49,7 @@ class Http:
         """Returns the body and the next page of the answer. Raises ApiError and ConnectionFailed."""
         response = self._answer(call)
         following = response.headers.get("x-next-page") or response.headers.get("x-next-after")
-        return Page(body_of(response), following)
+        return Page(body_of(response), following, renamed_in(response))
 
     def credentials(self) -> dict[str, str]:
         """Returns the headers with the API key and the token, as far as there are any."""
