@@ -12,6 +12,7 @@ from quotecast.errors import NotOffered, UpstreamError
 from quotecast.market.actions import CorporateAction
 from quotecast.providers.alpaca.corporate_actions import PATH, AlpacaActions
 from quotecast.providers.finnhub.corporate_actions import FinnhubActions
+from quotecast.providers.finnhub.rest import FinnhubRest
 from quotecast.simulation.market.actions import SimulatorActions
 from quotecast.simulation.market.scenarios.prices import Split
 from quotecast.simulation.market.scenarios.schedule import Planned, Schedule
@@ -128,7 +129,7 @@ async def test_finnhub_has_splits_and_dividends_as_far_as_its_plan_does() -> Non
                 {"symbol": "AAPL", "date": "2026-09-02", "amount": None},
             ],
         }
-        upstream = FinnhubActions(fake.base, fake.key, clock=fake.now)
+        upstream = FinnhubActions(FinnhubRest(fake.base, fake.key, clock=fake.now))
         found = await upstream.actions("AAPL", FIRST, LAST)
         assert [(each.type, each.new_shares, each.amount) for each in found] == [
             ("split", 4.0, None),

@@ -24,15 +24,13 @@ from quotecast.providers.finnhub import answers, wire
 from quotecast.providers.finnhub.answers import Answer, decode, member
 from quotecast.providers.finnhub.metrics import to_metrics
 from quotecast.providers.finnhub.profiles import UNKNOWN, Profiles, home_symbol
-from quotecast.providers.finnhub.rest import FinnhubRest
+from quotecast.providers.finnhub.rest import DEADLINE_SECONDS, FinnhubRest
 from quotecast.providers.refusals import RefusalCounter
 from quotecast.providers.transport.pace import Pace
 
 QUARTERLY: Final = "quarterly"
 #: A century of quarters.
 MOST_PERIODS: Final = 400
-#: Less than the patience of the cache in front of it.
-DEADLINE_SECONDS: Final = 8.0
 
 
 class _HasPeriod(Protocol):
@@ -70,7 +68,7 @@ class FinnhubFinancials:
             url,
             key,
             admitted=admitted,
-            pace=pace or Pace(),
+            pace=pace,
             clock=clock,
             deadline_seconds=deadline_seconds,
         )

@@ -3,8 +3,7 @@
 Source of the format: Finnhub's OpenAPI document, `/stock/split` and `/stock/dividend`; paid plans have them.
 """
 
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from typing import Final
 
@@ -13,12 +12,9 @@ from msgspec import Struct
 from quotecast.errors import NotOffered
 from quotecast.market.actions import CorporateAction
 from quotecast.market.numbers import Number, positive, to_float
-from quotecast.providers.base import Admission, unlimited
 from quotecast.providers.finnhub import answers
-from quotecast.providers.finnhub.client import DEADLINE_SECONDS
 from quotecast.providers.finnhub.rest import FinnhubRest
 from quotecast.providers.refusals import RefusalCounter
-from quotecast.providers.transport.pace import Pace
 
 NAME: Final = "finnhub"
 #: The rows have a field `date`, which hides the type.
@@ -95,24 +91,8 @@ class FinnhubActions:
 
     name = NAME
 
-    def __init__(
-        self,
-        url: str,
-        key: str,
-        *,
-        admitted: Admission = unlimited,
-        clock: Callable[[], float] = time.time,
-        pace: Pace | None = None,
-        deadline_seconds: float = DEADLINE_SECONDS,
-    ) -> None:
-        self._rest = FinnhubRest(
-            url,
-            key,
-            admitted=admitted,
-            pace=pace or Pace(),
-            clock=clock,
-            deadline_seconds=deadline_seconds,
-        )
+    def __init__(self, rest: FinnhubRest) -> None:
+        self._rest = rest
         self._refused = RefusalCounter(NAME)
 
     async def actions(self, symbol: str, first: date, last: date) -> Sequence[CorporateAction]:

@@ -7,6 +7,7 @@ from msgspec import Meta, Struct
 from quotecast.providers.base import Admission
 from quotecast.providers.finnhub.client import FinnhubFinancials
 from quotecast.providers.finnhub.corporate_actions import FinnhubActions
+from quotecast.providers.finnhub.rest import FinnhubRest
 from quotecast.providers.offer import Budgets, HttpUrl, Offer
 
 #: One in so many calls of a plan may be about a company that no list names.
@@ -28,7 +29,8 @@ def _financials(settings: FinnhubSettings, budgets: Budgets) -> FinnhubFinancial
 
 
 def _actions(settings: FinnhubSettings, budgets: Budgets) -> FinnhubActions:
-    return FinnhubActions(settings.url, settings.key, admitted=budgets("finnhub", settings.calls))
+    admitted = budgets("finnhub", settings.calls)
+    return FinnhubActions(FinnhubRest(settings.url, settings.key, admitted=admitted))
 
 
 def _unlisted(settings: FinnhubSettings, budgets: Budgets) -> Admission:

@@ -4,18 +4,21 @@ Source of the status codes: Finnhub's API documentation, "Authentication" and "R
 does not name the headers of its limits.
 """
 
+import time
 from collections.abc import Callable, Mapping
 from typing import Final
 
 import httpx
 
 from quotecast.errors import NotOffered, UpstreamError, UpstreamRefused
-from quotecast.providers.base import Admission
+from quotecast.providers.base import Admission, unlimited
 from quotecast.providers.transport.fetch import get_bytes, open_client, retry_seconds
 from quotecast.providers.transport.pace import Pace
 
 #: Words of the error for a valid key whose plan lacks the data.
 PLAN_REFUSES: Final = "have access to this resource"
+#: Less than the patience of the cache in front of it.
+DEADLINE_SECONDS: Final = 8.0
 #: The plan limits the calls of a minute.
 LONGEST_WINDOW_SECONDS: Final = 60.0
 #: A reset above is a Unix time, one below a number of seconds; the documentation names neither.
@@ -34,15 +37,15 @@ class FinnhubRest:
         url: str,
         key: str,
         *,
-        admitted: Admission,
-        pace: Pace,
-        clock: Callable[[], float],
-        deadline_seconds: float,
+        admitted: Admission = unlimited,
+        pace: Pace | None = None,
+        clock: Callable[[], float] = time.time,
+        deadline_seconds: float = DEADLINE_SECONDS,
     ) -> None:
         self._url = url
         self._headers = {"X-Finnhub-Token": key}
         self._admitted = admitted
-        self._pace = pace
+        self._pace = pace or Pace()
         self._clock = clock
         self._deadline_seconds = deadline_seconds
         #: The end of the pause that the upstream asked for, in Unix time.
