@@ -35,6 +35,7 @@ from quotecast.api.routes.market import (
     health,
     market,
     prices,
+    rates,
     search,
     upgrades,
 )
@@ -52,7 +53,7 @@ ROUTERS: Final = (
     financials.ROUTER,
     search.ROUTER,
     prices.ROUTER,
-    prices.RATES_ROUTER,
+    rates.ROUTER,
     openbb.ROUTER,
     udf.ROUTER,
     auth.ROUTER,

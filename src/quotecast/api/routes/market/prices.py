@@ -2,19 +2,16 @@
 
 import asyncio
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import date, timedelta
 from typing import Annotated, Final, Literal
 
 from litestar import Router, get
 from litestar.params import PathParameter, QueryParameter
-from msgspec import Struct, field
 
-from quotecast.api.answers.answers import CACHE_QUOTES, Answer, SharedBody, cached_for, feed_headers
+from quotecast.api.answers.answers import Answer
 from quotecast.api.answers.csv import CSV, CsvTable
 from quotecast.api.answers.tables import columns
 from quotecast.api.bars.batches import MAX_BATCH
-from quotecast.api.bars.market import MAX_AGE
-from quotecast.api.bars.sources import PAST_SECONDS
 from quotecast.api.limits.repeats import repeatable
 from quotecast.api.market.selection import (
     AS_TEXT,
@@ -23,7 +20,7 @@ from quotecast.api.market.selection import (
     renamed_headers,
     selection_of,
 )
-from quotecast.api.market.services import Services, combined_state
+from quotecast.api.market.services import Services
 from quotecast.api.prices import journals
 from quotecast.api.prices.actions import Adjusted
 from quotecast.api.prices.history import (
@@ -33,7 +30,6 @@ from quotecast.api.prices.history import (
     Wanted,
     price_history,
     prices_on,
-    rates_on,
 )
 from quotecast.api.prices.instruments import (
     Instrument,
@@ -44,25 +40,21 @@ from quotecast.api.prices.instruments import (
     fineness_of,
 )
 from quotecast.api.prices.prices import Price, prices_now, unpriced
-from quotecast.api.prices.rates import RATE_FEEDS, RateShown, currency_of, rate_shown
-from quotecast.api.reference.openapi import BatchReading, FeedReading, SymbolReading, answered
+from quotecast.api.prices.rates import RATE_FEEDS, RateShown, currency_of
+from quotecast.api.reference.openapi import BatchReading, SymbolReading, answered
 from quotecast.api.route_table import EVERY
-from quotecast.api.routes.days import day_parameter, past_day
-from quotecast.asgi import Header
+from quotecast.api.routes.days import day_parameter
+from quotecast.api.routes.market.day_answers import Day, answer_of_day, asked_day, now_of
 from quotecast.errors import InvalidValue, QuotecastError, SymbolNotFound
 from quotecast.market.codec import encode_json
-from quotecast.market.conversion import factor, round_amount
 from quotecast.market.feeds import Feed, Kind
 
 GROUP: Final = "prices"
 #: Days of one history.
 MAX_DAYS: Final = 5000
 DEFAULT_DAYS: Final = 365
-EARLIEST: Final = date(1970, 1, 1)
 #: Lists of prices that a worker remembers; one of 500 in another currency takes 300 KB.
 MAX_RECENT: Final = 32
-#: The days after which own bars are written, and no close changes any more.
-_SETTLED_AFTER: Final = timedelta(days=4)
 
 Format = Annotated[
     Literal["json", "csv", "beancount", "ledger"],
@@ -102,12 +94,6 @@ Currency = Annotated[
         )
     ),
 ]
-Day = Annotated[
-    str | None,
-    day_parameter(
-        "date", "Day whose close to answer, or else the last close before it; today by default", "2026-03-31"
-    ),
-]
 First = Annotated[
     str | None,
     day_parameter("start", f"First day; {DEFAULT_DAYS} days before the last one by default", "2026-03-01"),
@@ -120,8 +106,6 @@ Type = Annotated[
         description="Kind of the symbols; by default the first of stock, crypto and doviz that has one",
     ),
 ]
-From = Annotated[str, QueryParameter(name="from", description="Currency, metal or coin, one unit of which")]
-To = Annotated[str, QueryParameter(name="to", description="Currency, metal or coin in which the rate is")]
 MetalUnit = Annotated[Unit, QueryParameter(description="Amount of a metal that a price is for")]
 Fineness = Annotated[
     str | None,
@@ -137,23 +121,7 @@ Adjustment = Annotated[
 ]
 
 
-class ConversionRate(
-    Struct, frozen=True, kw_only=True, rename={"source": "from", "target": "to", "day_asked": "dateAsked"}
-):
-    """The price of one unit of `from` in `to`: the product of `rates`.
-
-    `date` is the oldest of theirs, `dateAsked` that of the request.
-    """
-
-    source: str = field(name="from")
-    target: str = field(name="to")
-    rate: float
-    day: date | None = field(name="date")
-    day_asked: date | None = field(name="dateAsked")
-    rates: list[RateShown]
-
-
-_RATE: Final = RateShown(
+SHOWN_RATE: Final = RateShown(
     source="USD",
     target="TRY",
     rate=44.18,
@@ -174,7 +142,7 @@ _PRICE: Final = Price(
     status="close",
     quoted_price=189.84,
     quoted_currency="USD",
-    rates=[_RATE],
+    rates=[SHOWN_RATE],
     provider="simulator",
 )
 _HISTORY: Final = PriceHistory(
@@ -195,14 +163,6 @@ _HISTORY: Final = PriceHistory(
             rate_date=date(2026, 3, 31),
         )
     ],
-)
-_CONVERSION: Final = ConversionRate(
-    source="USD",
-    target="TRY",
-    rate=44.18,
-    day=date(2026, 3, 31),
-    day_asked=date(2026, 3, 31),
-    rates=[_RATE],
 )
 
 
@@ -247,7 +207,7 @@ async def prices(
     names = selection_of(symbols)
     if names == "all":
         raise InvalidValue("symbols", f"Name at most {MAX_SYMBOLS} symbols")
-    asked = _asked_day(services, day)
+    asked = asked_day(services, day)
     if asked and len(names) > MAX_BATCH:
         raise InvalidValue("symbols", f"Name at most {MAX_BATCH} symbols with a date")
     code = None if currency is None else currency_of(services, "currency", currency)
@@ -269,7 +229,7 @@ async def prices(
     for feed in feeds:
         named = ((name, each.symbol) for name, each in found.items() if each and each.feed is feed)
         notes += renamed_headers(services.mirrors[feed], named)
-    answer = _answer(services, encode_json(body), _feeds_behind(known.values(), code), asked, *notes)
+    answer = answer_of_day(services, encode_json(body), _feeds_behind(known.values(), code), asked, *notes)
     if asked is None:
         _remember(services.recent_prices, query, answer)
     return _formatted(answer, form, _TABLE)
@@ -297,14 +257,14 @@ async def price(
     form: Format = "json",
 ) -> Answer:
     """See the prices of several instruments; a price that is not known is an error."""
-    asked = _asked_day(services, day)
+    asked = asked_day(services, day)
     code = None if currency is None else currency_of(services, "currency", currency)
     instrument = _instrument(services, symbol, kind, Measure(unit, fineness_of(fineness)))
     (found,) = await _results(services, [instrument], code, asked, adjusted)
     if isinstance(found, QuotecastError):
         raise found
     notes = renamed_headers(services.mirrors[instrument.feed], [(symbol, instrument.symbol)])
-    answer = _answer(services, encode_json(found), _feeds_behind([instrument], code), asked, *notes)
+    answer = answer_of_day(services, encode_json(found), _feeds_behind([instrument], code), asked, *notes)
     return _formatted(answer, form, _ROW)
 
 
@@ -334,8 +294,8 @@ async def history(
 
     Days without a close are left out; the last price may be of a day in progress.
     """
-    last = _asked_day(services, end, "end") or _now(services).date()
-    first = last - timedelta(days=DEFAULT_DAYS) if start is None else _asked_day(services, start, "start")
+    last = asked_day(services, end, "end") or now_of(services).date()
+    first = last - timedelta(days=DEFAULT_DAYS) if start is None else asked_day(services, start, "start")
     if first is None or first > last:
         raise InvalidValue("start", "Must not be after end")
     if (last - first).days >= MAX_DAYS:
@@ -345,37 +305,8 @@ async def history(
     found = await price_history(services, instrument, Wanted(code, first, last, adjusted))
     body = await asyncio.to_thread(encode_json, found)
     notes = renamed_headers(services.mirrors[instrument.feed], [(symbol, instrument.symbol)])
-    answer = _answer(services, body, _feeds_behind([instrument], code), last, *notes)
+    answer = answer_of_day(services, body, _feeds_behind([instrument], code), last, *notes)
     return await asyncio.to_thread(_formatted, answer, form, _HISTORY_TABLE)
-
-
-@get(
-    "/",
-    operation_id="getRate",
-    summary="Rate between two currencies, on any day",
-    operation_class=FeedReading,
-    responses=answered(ConversionRate, _CONVERSION, "The rate", 422, 429, 503),
-    opt={"symbols": "list"},
-)
-@repeatable
-async def rate(services: Services, *, source: From, target: To, day: Day = None) -> Answer:
-    """The shortest chain of quotes from one currency to the other: direct, inverse, or through others.
-
-    Currencies are codes of ISO 4217, also those of metals (an ounce of `XAU`), and coins.
-    """
-    asked = _asked_day(services, day)
-    base, quoted = currency_of(services, "from", source), currency_of(services, "to", target)
-    rates = await rates_on(services, base, quoted, asked)
-    shown = [*map(rate_shown, rates)]
-    found = ConversionRate(
-        source=base,
-        target=quoted,
-        rate=float(round_amount(factor(rates))),
-        day=min((each.day for each in shown if each.day), default=asked),
-        day_asked=asked,
-        rates=shown,
-    )
-    return _answer(services, encode_json(found), RATE_FEEDS, asked)
 
 
 def _instrument(services: Services, symbol: str, kind: Kind | None, measure: Measure) -> Instrument:
@@ -393,21 +324,6 @@ def _remember(recent: dict[Hashable, Answer], query: Hashable, answer: Answer) -
     recent[query] = answer
 
 
-def _now(services: Services) -> datetime:
-    return datetime.fromtimestamp(services.now(), UTC)
-
-
-def _asked_day(services: Services, text: str | None, field: str = "date") -> date | None:
-    """Returns a day of the past. Raises InvalidValue, and PastOutOfPlan for one before the client's past."""
-    if text is None:
-        return None
-    day = past_day(field, text, _now(services), EARLIEST)
-    if services.reach is not None:
-        midnight = datetime.combine(day, time(), UTC)
-        services.reach.require(midnight.timestamp(), services.now())
-    return day
-
-
 async def _results(
     services: Services,
     instruments: Sequence[Instrument],
@@ -423,26 +339,6 @@ async def _results(
 
 def _feeds_behind(instruments: Iterable[Instrument], currency: str | None) -> set[Feed]:
     return {each.feed for each in instruments}.union(RATE_FEEDS if currency else ())
-
-
-def _answer(
-    services: Services, body: bytes, feeds: Iterable[Feed], last: date | None, *more: Header
-) -> Answer:
-    """Returns the answer with prices up to a day, None for those of now alone."""
-    used = [feed for feed in services.configured() if feed in feeds and services.mirrors[feed].loaded]
-    document, state = SharedBody(body), combined_state(services, used)
-    if last is None:
-        cache = CACHE_QUOTES
-    else:
-        cache = cached_for(PAST_SECONDS if last < (_now(services) - _SETTLED_AFTER).date() else MAX_AGE)
-    headers = feed_headers(document.tag, state, cache)
-    marks = [(services.mirrors[feed], services.mirrors[feed].mark) for feed in used]
-
-    def is_current() -> bool:
-        unchanged = all(mirror.mark is mark for mirror, mark in marks)
-        return last is None and unchanged and combined_state(services, used) == state
-
-    return Answer(document, [*headers, *more], tag=headers[0][1], is_current=is_current)
 
 
 def _formatted(answer: Answer, form: Format, table: CsvTable) -> Answer:
@@ -467,10 +363,4 @@ ROUTER: Final = Router(
         "door": "bars",
         "limit": GROUP,
     },
-)
-RATES_ROUTER: Final = Router(
-    "/api/rates",
-    route_handlers=[rate],
-    tags=["Prices"],
-    opt={"feed": EVERY, "door": "bars", "limit": GROUP},
 )

@@ -1,0 +1,60 @@
+"""The day of a price or a rate in requests, and answers of a day."""
+
+from collections.abc import Iterable
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Annotated, Final
+
+from quotecast.api.answers.answers import CACHE_QUOTES, Answer, SharedBody, cached_for, feed_headers
+from quotecast.api.bars.market import MAX_AGE
+from quotecast.api.bars.sources import PAST_SECONDS
+from quotecast.api.market.services import Services, combined_state
+from quotecast.api.routes.days import day_parameter, past_day
+from quotecast.asgi import Header
+from quotecast.market.feeds import Feed
+
+EARLIEST: Final = date(1970, 1, 1)
+#: The days after which own bars are written, and no close changes any more.
+_SETTLED_AFTER: Final = timedelta(days=4)
+
+Day = Annotated[
+    str | None,
+    day_parameter(
+        "date", "Day whose close to answer, or else the last close before it; today by default", "2026-03-31"
+    ),
+]
+
+
+def now_of(services: Services) -> datetime:
+    """Returns the present time of the view's market, in UTC."""
+    return datetime.fromtimestamp(services.now(), UTC)
+
+
+def asked_day(services: Services, text: str | None, field: str = "date") -> date | None:
+    """Returns a day of the past. Raises InvalidValue, and PastOutOfPlan for one before the client's past."""
+    if text is None:
+        return None
+    day = past_day(field, text, now_of(services), EARLIEST)
+    if services.reach is not None:
+        midnight = datetime.combine(day, time(), UTC)
+        services.reach.require(midnight.timestamp(), services.now())
+    return day
+
+
+def answer_of_day(
+    services: Services, body: bytes, feeds: Iterable[Feed], last: date | None, *more: Header
+) -> Answer:
+    """Returns the answer with prices up to a day, None for those of now alone."""
+    used = [feed for feed in services.configured() if feed in feeds and services.mirrors[feed].loaded]
+    document, state = SharedBody(body), combined_state(services, used)
+    if last is None:
+        cache = CACHE_QUOTES
+    else:
+        cache = cached_for(PAST_SECONDS if last < (now_of(services) - _SETTLED_AFTER).date() else MAX_AGE)
+    headers = feed_headers(document.tag, state, cache)
+    marks = [(services.mirrors[feed], services.mirrors[feed].mark) for feed in used]
+
+    def is_current() -> bool:
+        unchanged = all(mirror.mark is mark for mirror, mark in marks)
+        return last is None and unchanged and combined_state(services, used) == state
+
+    return Answer(document, [*headers, *more], tag=headers[0][1], is_current=is_current)
