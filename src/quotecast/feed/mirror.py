@@ -146,15 +146,19 @@ class Mirror:
         present = present_symbol(self.feed.spec.kind, symbol)
         return None if present is None else self._find_spelled(present)
 
-    def keys_named(self, texts: Iterable[str]) -> dict[str, str | None]:
-        """Returns the key of each symbol in any spelling, or None without a quote; by the text."""
-        entries, found = self._entries, dict[str, str | None]()
+    def entries_named(self, texts: Iterable[str]) -> dict[str, QuoteEntry | None]:
+        """Returns the entry of each symbol in any spelling, or None without a quote; by the text."""
+        entries, found = self._entries, dict[str, QuoteEntry | None]()
         for text in texts:
             entry = entries.get(text)
-            if entry is None or entry.quote is None:
-                entry = self.find(text)
-            found[text] = None if entry is None else entry.key
+            found[text] = entry if entry is not None and entry.quote is not None else self.find(text)
         return found
+
+    def keys_named(self, texts: Iterable[str]) -> dict[str, str | None]:
+        """Returns the keys of those entries."""
+        return {
+            text: None if entry is None else entry.key for text, entry in self.entries_named(texts).items()
+        }
 
     def renamed(self, named: Iterable[tuple[str, str | None]]) -> dict[str, str]:
         """Returns those names that are former symbols, with the keys that they mean."""

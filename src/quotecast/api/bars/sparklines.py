@@ -70,8 +70,9 @@ _unpack: Final = lru_cache(maxsize=8)(msgspec.msgpack.Decoder(dict[str, Closes])
 async def sparklines_answer(services: Services, feed: Feed, symbols: Sequence[str]) -> Answer:
     """Returns the sparklines of the known symbols. Raises InvalidValue, ProviderMissing or NoData."""
     names, mirror = named_symbols(symbols, MAX_SYMBOLS), require_mirror(services, feed)
-    found = {entry.key: entry for name in names if (entry := mirror.find(name)) is not None}
-    missing = [name for name in names if mirror.find(name) is None]
+    named = mirror.entries_named(names)
+    found = {entry.key: entry for entry in named.values() if entry}
+    missing = [name for name, entry in named.items() if not entry]
     lines: list[tuple[str, bytes]] = []
     status = "HIT"
     if found:
@@ -87,7 +88,7 @@ async def sparklines_answer(services: Services, feed: Feed, symbols: Sequence[st
     headers = [
         *feed_headers(body.tag, state, cached_for(MAX_AGE)),
         *missing_headers(missing),
-        *renamed_headers(mirror, mirror.keys_named(names).items()),
+        *renamed_headers(mirror, ((name, entry.key) for name, entry in named.items() if entry)),
         (b"x-cache", status.encode()),
         (b"x-source", OWN.encode()),
         (b"age", b"0"),

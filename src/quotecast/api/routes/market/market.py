@@ -131,12 +131,15 @@ async def quotes(
     if wanted == "all":
         everything = lasting_answer(mirror, now, all_quotes_json, missing_headers([]))
         return await formatted_apart(everything, form, QUOTES[Feed.STOCKS])
-    found = [(name, mirror.find(name)) for name in wanted]
+    found = mirror.entries_named(wanted)
     # Two names may mean one stock.
-    entries = {entry.key: entry for _, entry in found if entry}
-    named = ((name, entry.key) for name, entry in found if entry)
+    entries = {entry.key: entry for entry in found.values() if entry}
     body = codec.object_json([(key, entry.full_json()) for key, entry in entries.items()])
-    missing = [name for name, entry in found if not entry]
+    # Most names are keys: one look at all of them takes less than one at each.
+    rest = found.keys() - entries.keys()
+    others = {name: found[name] for name in wanted if name in rest} if rest else {}
+    missing = [name for name, entry in others.items() if not entry]
+    named = ((name, entry.key) for name, entry in others.items() if entry)
     notes = [*missing_headers(missing), *renamed_headers(mirror, named)]
     answer = quotes_answer(mirror, now, SharedBody(body), *notes)
     return formatted(while_unchanged(answer, mirror, services.monotonic), form, QUOTES[Feed.STOCKS])
