@@ -14,5 +14,6 @@ def one_quote(services: MarketServices, feed: Feed, symbol: str) -> Answer:
     if entry is None:
         raise SymbolNotFound
     answer = quote_answer(mirror, services.monotonic(), entry)
-    answer.add(*renamed_headers(mirror, [(symbol, entry.key)]))
+    if symbol != entry.key:
+        answer.add(*renamed_headers(mirror, [(symbol, entry.key)]))
     return answer
