@@ -1,7 +1,7 @@
 import { ApiError, UnknownSymbols } from "./errors.ts";
 import type { FeedName, Quote } from "./frames.ts";
 import { FEEDS, fold, namesIn, type Place, splitName } from "./names.ts";
-import type { Rest } from "./rest.ts";
+import type { Page, Rest } from "./rest.ts";
 
 /** A quote, and the feed that has it. */
 export interface Found {
@@ -27,8 +27,12 @@ export async function findQuotes(rest: Rest, names: Iterable<string>): Promise<M
   for (const feed of FEEDS) {
     const open = split.filter(({ name, feeds }) => feeds.includes(feed) && !found.has(name));
     if (!open.length) continue;
-    const quotes = await readQuotes(rest, feed, [...new Set(open.map(({ symbol }) => symbol))]);
+    const { quotes, renamed } = await readQuotes(rest, feed, [...new Set(open.map(({ symbol }) => symbol))]);
     const bySymbol = new Map(quotes.map((quote) => [fold(symbolOf(feed, quote)), quote]));
+    for (const [former, symbol] of renamed) {
+      const quote = bySymbol.get(fold(symbol));
+      if (quote) bySymbol.set(fold(former), quote);
+    }
     for (const { name, symbol } of open)
       if (symbol === "all") for (const quote of quotes) found.set(symbolOf(feed, quote), foundIn(feed, quote));
       else {
@@ -78,19 +82,33 @@ export function symbolOf(feed: FeedName, quote: Quote): string {
 
 const foundIn = (feed: FeedName, quote: Quote): Found => ({ feed, symbol: symbolOf(feed, quote), quote });
 
-async function readQuotes(rest: Rest, feed: FeedName, symbols: readonly string[]): Promise<Quote[]> {
+/** Quotes, and former symbols with the present ones. */
+interface Answered {
+  readonly quotes: Quote[];
+  readonly renamed: [string, string][];
+}
+
+async function readQuotes(rest: Rest, feed: FeedName, symbols: readonly string[]): Promise<Answered> {
   const isWhole = symbols.includes("all");
   if (feed === "market") {
     const lists = isWhole ? ["all"] : listsOf(symbols);
-    const answers = lists.map((list) => orNothing(rest.call("GET /api/market/quotes", { query: { symbols: list } })));
-    return (await Promise.all(answers)).flatMap((answer) => Object.values(answer ?? {}));
+    return answered(lists.map((list) => rest.page("GET /api/market/quotes", { query: { symbols: list } })));
   }
-  if (isWhole || symbols.length > FEW)
-    return Object.values((await orNothing<Record<string, Quote>>(rest.call(`GET /api/${feed}/quotes`))) ?? {});
-  const answers = symbols.map((symbol) =>
-    orNothing<Quote>(rest.call(`GET /api/${feed}/quotes/{symbol}`, { path: { symbol } })),
-  );
-  return (await Promise.all(answers)).filter((quote) => quote !== null);
+  if (isWhole || symbols.length > FEW) return answered([rest.page(`GET /api/${feed}/quotes`)]);
+  return answered(symbols.map((symbol) => one(rest, feed, symbol)));
+}
+
+async function one(rest: Rest, feed: "crypto" | "doviz", symbol: string): Promise<Page<Record<string, Quote>>> {
+  const page: Page<Quote> = await rest.page(`GET /api/${feed}/quotes/{symbol}`, { path: { symbol } });
+  return { ...page, data: { [symbol]: page.data } };
+}
+
+async function answered(pages: readonly Promise<Page<Record<string, Quote>>>[]): Promise<Answered> {
+  const known = (await Promise.all(pages.map(orNothing))).filter((page) => page !== null);
+  return {
+    quotes: known.flatMap(({ data }) => Object.values(data)),
+    renamed: known.flatMap(({ renamed }) => Object.entries(renamed)),
+  };
 }
 
 /** Returns null if the feed does not have the symbol, or the service not the feed. */

@@ -39,6 +39,8 @@ export interface Page<T> {
   readonly tick: number | null;
   /** Hours of a stock's bars in `X-Session`; null without them. */
   readonly session: string | null;
+  /** The present symbols of former ones in the request, from `X-Renamed-Symbols`. */
+  readonly renamed: Readonly<Record<string, string>>;
 }
 
 interface Sent {
@@ -72,6 +74,7 @@ export class Rest {
       next: header("X-Next-Page") ?? header("X-Next-After"),
       tick: Number(header("X-Tick-Size")) || null,
       session: header("X-Session"),
+      renamed: renamedIn(header("X-Renamed-Symbols") ?? ""),
     };
   }
 
@@ -120,6 +123,10 @@ export class Rest {
 function bodyOf(response: Response): Promise<unknown> {
   if (response.status === 204) return Promise.resolve(null);
   return response.headers.get("Content-Type")?.startsWith("text/csv") ? response.text() : response.json();
+}
+
+function renamedIn(header: string): Record<string, string> {
+  return Object.fromEntries(header.split(",").flatMap((each) => (each.includes("=") ? [each.split("=", 2)] : [])));
 }
 
 function request(

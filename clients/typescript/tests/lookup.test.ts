@@ -51,6 +51,20 @@ test("quotes are of the first feed that has the name, by the names that ask", as
   ]);
 });
 
+test("a former symbol gets the quote of the present one, by the name that asks", async () => {
+  const { routes, client } = open({
+    "/api/market/quotes?symbols=fb,AAPL": [
+      { body: { META: stock("META"), AAPL: stock("AAPL") }, headers: { "X-Renamed-Symbols": "FB=META" } },
+    ],
+    "/api/crypto/quotes/matic-usdt": [
+      { body: pair("POL/USDT"), headers: { "X-Renamed-Symbols": "MATIC-USDT=POL/USDT" } },
+    ],
+  });
+  const quotes = await client.quotes(["fb", "AAPL", "crypto:matic-usdt"]);
+  assert.deepEqual(quotes, { fb: stock("META"), AAPL: stock("AAPL"), "crypto:matic-usdt": pair("POL/USDT") });
+  assert.equal(routes.paths.length, 2);
+});
+
 test("many names of a feed are one request, and a whole feed is by symbol", async () => {
   const pairs = [..."ABCDEF"].map((each) => `${each}/USDT`);
   const { routes, client } = open({
