@@ -31,7 +31,7 @@ _EPOCH: Final = re.compile("[0-9a-f]{20}")
 NOWHERE: Final = Place("", 0)
 
 
-class Named(NamedTuple):
+class Resolved(NamedTuple):
     """The keys and groups that names mean, the unknown names, and the keys that former symbols mean."""
 
     wanted: Wanted
@@ -93,7 +93,8 @@ class FeedSession:
             return self._change(wanted, form, bars_since, command, named)
         # A name that is rejected now may have existed at `since`: only a resync says that it is gone. Nor
         # does a copy with other fields resume.
-        known = not named.rejected and not self._reforms(form)
+        # Nor has a copy the quote of a symbol that was renamed since then.
+        known = not named.rejected and not named.renamed and not self._reforms(form)
         subscription.form = form
         subscription.want(wanted)
         return [
@@ -145,7 +146,7 @@ class FeedSession:
         form: Form,
         bars_since: int | None,
         command: Command,
-        named: Named,
+        named: Resolved,
     ) -> list[Frame]:
         """Advances the old list in the old form before it changes either, so that one cursor serves both."""
         subscription = self.subscription
@@ -229,10 +230,10 @@ class FeedSession:
             subscription.want(subscription.wanted - (gone or frozenset()) - frozenset(command.symbols))
         return [*opening, self._acknowledgement(command.id)]
 
-    def _resolve(self, symbols: list[str] | str | None) -> Named:
+    def _resolve(self, symbols: list[str] | str | None) -> Resolved:
         """Returns what names mean. Raises CommandError for a list that is too long, before any look-up."""
         if isinstance(symbols, str):
-            return Named(None)
+            return Resolved(None)
         most = NAMES_PER_SYMBOL * self._limits.symbols
         if len(symbols or ()) > most:
             raise CommandError(f"A command may have at most {most} names")
@@ -244,7 +245,7 @@ class FeedSession:
             named = self.mirror.keys_named(names)
         known = frozenset(filter(None, named.values()))
         if None not in named.values() and not self._limits.only:
-            return Named(known, renamed=self.mirror.renamed(named.items()))
+            return Resolved(known, renamed=self.mirror.renamed(named.items()))
         allowed = self._allowed(known)
         rejected = [
             Rejected(name[:64], 404 if named[name] is None else 403)
@@ -252,7 +253,7 @@ class FeedSession:
             if named[name] not in allowed
         ]
         renamed = self.mirror.renamed((name, key) for name, key in named.items() if key in allowed)
-        return Named(allowed, rejected, renamed)
+        return Resolved(allowed, rejected, renamed)
 
     def _allowed(self, known: frozenset[str]) -> frozenset[str]:
         """Returns the keys and groups that this client may have; a group it may have includes its members."""
@@ -271,7 +272,7 @@ class FeedSession:
             raise CommandError(f"A connection may have at most {limits.symbols} symbols")
         return joined
 
-    def _acknowledgement(self, request: Id, named: Named | None = None) -> Frame:
+    def _acknowledgement(self, request: Id, named: Resolved | None = None) -> Frame:
         wanted, (encoding, projection, label, bars) = self.subscription.key
         symbols = "all" if wanted is None else sorted(wanted)
         answer = frames.subscribed(

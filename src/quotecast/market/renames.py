@@ -9,9 +9,9 @@ from quotecast.market.feeds import Kind
 
 
 def present_symbol(kind: Kind, symbol: str) -> str | None:
-    """Returns what became of a former symbol in its canonical spelling; None for another symbol.
+    """Returns the present symbol of a former one, both in canonical spelling; None for any other symbol.
 
-    A pair has the present symbol of its first asset.
+    Of a pair only the first asset may have another one.
     """
     base, slash, target = symbol.partition("/")
     present = _present(kind).get(base)
@@ -19,7 +19,7 @@ def present_symbol(kind: Kind, symbol: str) -> str | None:
 
 
 def formers_of(kind: Kind, symbol: str) -> list[str]:
-    """Returns the former symbols of an instrument, of a pair those of its first asset."""
+    """Returns the former symbols of a stock or a coin."""
     return [former for former, present in _present(kind).items() if present == symbol]
 
 

@@ -41,14 +41,14 @@ async def known(database: Database) -> KnownActions:
     """Has heard of a split, two hours later of its correction and a dividend, and then of no dividend."""
     known = KnownActions(database)
     for hours, said in ((0, [SPLIT]), (1, [SPLIT]), (2, [CORRECTED, DIVIDEND]), (3, [CORRECTED])):
-        await known.note("test", "AAPL", said, FIRST + hours * HOUR)
-    await known.note("test", "MSFT", [], FIRST + HOUR)
+        await known.record("test", "AAPL", said, FIRST + hours * HOUR)
+    await known.record("test", "MSFT", [], FIRST + HOUR)
     return known
 
 
 async def at(known: KnownActions, hours: float) -> Sequence[CorporateAction]:
-    found = await known.known("test", ["AAPL"], FIRST + hours * HOUR)
-    assert found.unknown == []
+    found = await known.read("test", ["AAPL"], FIRST + hours * HOUR)
+    assert found.unread == []
     return found.actions
 
 
@@ -62,15 +62,24 @@ async def test_a_correction_does_not_rewrite_what_was_known(known: KnownActions)
 
 async def test_nothing_is_known_before_the_first_reading(known: KnownActions) -> None:
     """A stock without actions is known, too; another provider is another source."""
-    before = await known.known("test", ["AAPL", "MSFT"], FIRST + HOUR / 2)
-    assert before.unknown == ["MSFT"]
-    assert (await known.known("test", ["MSFT"], FIRST + HOUR)) == ([], [])
-    assert (await known.known("other", ["AAPL"], FIRST + HOUR)).unknown == ["AAPL"]
+    before = await known.read("test", ["AAPL", "MSFT"], FIRST + HOUR / 2)
+    assert before.unread == ["MSFT"]
+    assert (await known.read("test", ["MSFT"], FIRST + HOUR)) == ([], [])
+    assert (await known.read("other", ["AAPL"], FIRST + HOUR)).unread == ["AAPL"]
 
 
-async def test_a_clock_that_was_set_back_ends_a_row_after_its_beginning(known: KnownActions) -> None:
-    await known.note("test", "AAPL", [SPLIT], FIRST - HOUR)
-    assert [each.new_shares for each in await at(known, 4)] == [4.0]
+async def test_an_earlier_reading_that_comes_late_changes_nothing(known: KnownActions) -> None:
+    await known.record("test", "AAPL", [SPLIT], FIRST + HOUR)
+    assert [each.new_shares for each in await at(known, 4)] == [5.0]
+
+
+async def test_the_moment_of_an_answer_is_within_it(known: KnownActions) -> None:
+    """Answers have whole milliseconds."""
+    await known.record("test", "AAPL", [SPLIT], FIRST + 4 * HOUR + timedelta(microseconds=1900))
+    (action,) = await at(known, 5)
+    assert action.known_at is not None
+    moment = datetime.fromisoformat(action.known_at)
+    assert (await known.read("test", ["AAPL"], moment)).actions == [action]
 
 
 async def test_a_request_reads_what_was_known(known: KnownActions) -> None:
@@ -99,6 +108,6 @@ async def test_a_reading_needs_no_database() -> None:
     """Only a question about the past does."""
     async with open_database("postgresql://nobody@127.0.0.1:1/nothing") as away:
         known = KnownActions(away)
-        await known.note("test", "AAPL", [SPLIT], FIRST)
+        await known.record("test", "AAPL", [SPLIT], FIRST)
         with pytest.raises(DatabaseAway):
-            await known.known("test", ["AAPL"], FIRST)
+            await known.read("test", ["AAPL"], FIRST)

@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from quotecast.history.known_actions import Known
+from quotecast.history.known_actions import ActionsAt
 from quotecast.market.own_bars import LiveInterval, OwnBar
 
 
 class NothingStored:
-    """What a service has that stores nothing."""
+    """Stored bars of a service that stores none."""
 
     async def read(
         self, _series: str, _symbols: Sequence[str], _interval: LiveInterval, _start: datetime, _end: datetime
@@ -16,9 +16,13 @@ class NothingStored:
         """Returns nothing."""
         return {}
 
-    def note(self, *_said: object) -> None:
-        """Forgets what a provider says about corporate actions."""
 
-    async def known(self, _provider: str, symbols: Sequence[str], _at: datetime) -> Known:
+class NothingKnown:
+    """What a service knows of corporate actions that stores none."""
+
+    async def record(self, *_said: object) -> None:
+        """Forgets what a provider says."""
+
+    async def read(self, _provider: str, symbols: Sequence[str], _at: datetime) -> ActionsAt:
         """Knows no actions."""
-        return Known([], symbols)
+        return ActionsAt([], symbols)

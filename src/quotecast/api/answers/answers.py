@@ -127,8 +127,8 @@ class Answer(ASGIResponse):
         self._tag = tag
         self.is_current = is_current
 
-    def add(self, *headers: Header) -> None:
-        """Adds headers."""
+    def add_headers(self, *headers: Header) -> None:
+        """Adds headers to an answer that is of this request alone so far."""
         self._headers += headers
 
     def converted(self, convert: Callable[[bytes], bytes], media_type: bytes) -> "Answer":

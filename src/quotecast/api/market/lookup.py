@@ -24,8 +24,12 @@ def require_data(mirrors: Mirrors, ticker: str, feeds: Iterable[Feed]) -> None:
 
 
 def stored_spelling(mirrors: Mirrors, ticker: str) -> str | None:
-    """Returns the ticker as its feed spells it, else in upper case; None if no feed could have it."""
-    if found := first_with(mirrors, ticker):
+    """Returns the ticker as its feed spells it, else in upper case; None if no feed could have it.
+
+    A former symbol stays: what was stored before the rename has it, too.
+    """
+    found = first_with(mirrors, ticker)
+    if found and not mirrors[found[0]].renamed([(ticker, found[1].key)]):
         return found[1].key
     spelling = next((spelling for feed in Feed if (spelling := canonical_symbol(feed, ticker))), None)
     return spelling.upper() if spelling else None

@@ -40,7 +40,7 @@ class Names:
         Paths of account routes have ids and no names.
         """
         if group == _COMPANIES:
-            symbol = _spell(text)
+            symbol = self.company(text)
             return symbol if symbol and self.has_company(symbol) else None
         if group == _PRICES:
             code, found = text.upper(), first_with(self._mirrors, text)
@@ -48,6 +48,14 @@ class Names:
         feed = _FEEDS.get(group)
         entry = self._mirrors[feed].find(text) if feed else None
         return entry.key if entry else None
+
+    def company(self, text: str) -> str | None:
+        """Returns the symbol of a company, of a former one the present symbol; None for what is no symbol."""
+        symbol = _spell(text)
+        if symbol is None or symbol in self._assets.derive(_tickers):
+            return symbol
+        entry = self._mirrors[Feed.STOCKS].find(symbol)
+        return symbol if entry is None else entry.key
 
     def is_listed(self, symbol: str) -> bool:
         """Whether the symbol is among the assets or the stocks of the feed."""

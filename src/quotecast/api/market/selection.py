@@ -16,6 +16,8 @@ from quotecast.feed.mirror import Mirror
 MAX_SYMBOLS: Final = 500
 #: Bytes of `X-Missing-Symbols`: 500 tickers of five letters fit. nginx takes 4 KB of headers by default.
 MAX_HEADER_BYTES: Final = 3072
+#: Bytes of `X-Renamed-Symbols`: few stocks and coins are renamed.
+MAX_RENAMED_BYTES: Final = 512
 #: Schema of a list of symbols, required or optional, in the documents: the framework sees a list of texts.
 AS_TEXT: Final = {"type": OpenAPIType.STRING, "items": None}
 AS_OPTIONAL_TEXT: Final = {
@@ -72,13 +74,17 @@ def missing_headers(names: Sequence[str]) -> list[Header]:
     Names are complete and in the given order; other characters than plain text are percent-encoded.
     """
     count = (b"x-missing-count", b"%d" % len(names))
-    value = ",".join(quote(name, safe="./") for name in names)
-    if len(value) > MAX_HEADER_BYTES:
-        value = value[: MAX_HEADER_BYTES + 1].rpartition(",")[0]
+    value = _cut(",".join(quote(name, safe="./") for name in names), MAX_HEADER_BYTES)
     return [count, (b"x-missing-symbols", value.encode())] if value else [count]
 
 
 def renamed_headers(mirror: Mirror, named: Iterable[tuple[str, str | None]]) -> list[Header]:
     """Returns the header that says which keys former symbols mean; none without any among the names."""
-    value = ",".join(f"{name.strip().upper()}={key}" for name, key in mirror.renamed(named).items())
+    renamed = {name.strip().upper(): key for name, key in mirror.renamed(named).items()}
+    value = _cut(",".join(f"{name}={key}" for name, key in renamed.items()), MAX_RENAMED_BYTES)
     return [(b"x-renamed-symbols", value.encode())] if value else []
+
+
+def _cut(value: str, size: int) -> str:
+    """Returns as many of the names in a header as fit."""
+    return value if len(value) <= size else value[: size + 1].rpartition(",")[0]

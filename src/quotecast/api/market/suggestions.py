@@ -60,7 +60,9 @@ def _elsewhere(mirror: Mirror, text: str) -> str | None:
 def _misspelt(mirror: Mirror, text: str) -> str | None:
     if not _LEAST_LETTERS <= len(text) <= _MOST_LETTERS:
         return None
-    near = {entry.key: entry for entry in map(mirror.find, edits(text.upper(), _LETTERS)) if entry}
+    found_by_edit = ((edit, mirror.find(edit)) for edit in edits(text.upper(), _LETTERS))
+    # Nobody means a former symbol by mistake.
+    near = {entry.key: entry for edit, entry in found_by_edit if entry and entry.key.upper() == edit}
     found = max(near.values(), key=lambda entry: (_turnover(entry.quote), entry.key), default=None)
     return f"Did you mean {found.key}?" if found else None
 

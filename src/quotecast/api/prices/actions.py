@@ -1,5 +1,6 @@
 """Corporate actions through the cache, and the adjustment of prices that follows from them."""
 
+import asyncio
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
@@ -24,11 +25,15 @@ Adjusted = Literal["raw", "splits", "all"]
 _POLICY: Final = Policy(fresh_seconds=3600)
 _VERSION: Final = 1
 EARLIEST: Final = date(1970, 1, 1)
+#: Stocks that a request reads at a time: the upstream's other readers have to get a turn.
+AT_ONCE: Final = 4
 #: How far ahead actions are announced.
 ANNOUNCED: Final = timedelta(days=365)
 _NOTHING: Final = Adjustment()
 
 _decode: Final = msgspec.json.Decoder(list[CorporateAction]).decode
+#: What is being stored: the event loop itself keeps no task.
+_records: Final[set[asyncio.Task[None]]] = set()
 
 
 async def read_actions(services: Services, symbol: str) -> tuple[Cached, list[CorporateAction]]:
@@ -52,26 +57,32 @@ async def read_actions(services: Services, symbol: str) -> tuple[Cached, list[Co
 
 
 async def _fetch(services: Services, provider: ActionsProvider, symbol: str) -> bytes:
+    last = datetime.fromtimestamp(services.clock(), UTC).date() + ANNOUNCED
+    found = await provider.actions(symbol, EARLIEST, last)
     now = datetime.fromtimestamp(services.clock(), UTC)
-    found = await provider.actions(symbol, EARLIEST, now.date() + ANNOUNCED)
-    services.known_actions.note(provider.name, symbol, found, now)
+    # In a task: no request waits for PostgreSQL.
+    task = asyncio.create_task(services.known_actions.record(provider.name, symbol, found, now))
+    _records.add(task)
+    task.add_done_callback(_records.discard)
     return encode_json(found)
 
 
 async def actions_known_at(services: Services, symbols: Sequence[str], at: datetime) -> list[CorporateAction]:
     """Returns the actions of some stocks as this service knew them at a moment.
 
-    Raises InvalidValue if it knew nothing of a stock then, and DatabaseAway.
+    Raises InvalidValue if it had not read those of a stock by then, ProviderMissing, and DatabaseAway.
     """
+    if not services.actions:
+        raise ProviderMissing("corporate actions")
     found: list[CorporateAction] = []
-    unknown = symbols
+    unread = symbols
     for provider in services.actions:
-        if unknown:
-            known = await services.known_actions.known(provider.name, unknown, at)
-            found += known.actions
-            unknown = known.unknown
-    if unknown:
-        raise InvalidValue("as_of", f"Must not be before the actions of {', '.join(unknown)} were first read")
+        if unread:
+            read = await services.known_actions.read(provider.name, unread, at)
+            found += read.actions
+            unread = read.unread
+    if unread:
+        raise InvalidValue("as_of", f"Must not be before the actions of {', '.join(unread)} were first read")
     return found
 
 

@@ -22,6 +22,8 @@ _ALL: Final = 25_000
 #: From the midnight of any venue to its noon, which has the venue's date in UTC too.
 _NOON: Final = timedelta(hours=12)
 _DAY: Final = timedelta(days=1)
+#: Days of the RANGE_WINDOWS that one reading has at most, with a reserve; it begins with the oldest.
+_REACH: Final = timedelta(days=16_000)
 
 Name = tuple[Feed, str]
 #: Closes by date, ascending.
@@ -45,13 +47,16 @@ async def read_closes(
     turns = asyncio.Semaphore(_AT_ONCE)
 
     async def read(market: Market) -> Closes | QuotecastError:
-        start = _start_of(market, first)
+        start = _start_of(market, max(first, last - _REACH))
         if services.reach is not None:
             # The days before `first` that only serve its weekends and holidays may be out of the plan.
             start = max(start, services.reach.start(market.moment.timestamp()))
+        end = _start_of(market, last + _DAY)
+        if start >= end or start > market.moment.timestamp():
+            return {}
         async with turns:
             await asyncio.sleep(0)  # other requests and the feeds get a turn between two symbols
-            query = BarQuery("D", start, _start_of(market, last + _DAY), _ALL)
+            query = BarQuery("D", start, end, _ALL)
             try:
                 found = await read_bars(services, market, query, own_only=False, most=RANGE_WINDOWS)
             except WITHOUT_BARS as error:

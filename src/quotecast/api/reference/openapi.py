@@ -78,8 +78,8 @@ _HEADERS: Final[dict[str, OpenAPIHeader | Reference]] = {
         OpenAPIType.INTEGER,
     ),
     "X-Renamed-Symbols": _header(
-        "What became of former symbols in the request: `FB=META`, separated by commas. Without such symbols "
-        "the header is absent."
+        "Former symbols of the request with their present ones, as `FB=META`, separated by commas; absent "
+        "without any."
     ),
     "X-Source": _header(
         "Source of the bars: a provider's name, or `own` for bars made from the service's own quotes. A "
@@ -207,7 +207,7 @@ def reading(*headers: str) -> type[Reading]:
 
 _STATE: Final = "X-Feed-State"
 _RENAMED: Final = "X-Renamed-Symbols"
-_MISSING: Final = ("X-Missing-Count", "X-Missing-Symbols", _RENAMED)
+_SYMBOLS: Final = ("X-Missing-Count", "X-Missing-Symbols", _RENAMED)
 _CACHE: Final = ("X-Cache", "Age")
 #: Bars are a cached history, closed with a feed's price, by pages.
 _BARS: Final = (*_CACHE, _STATE, "X-Source", "X-Next-Page")
@@ -215,15 +215,16 @@ _BARS: Final = (*_CACHE, _STATE, "X-Source", "X-Next-Page")
 FeedReading: Final = reading(_STATE)
 SymbolReading: Final = reading(_STATE, _RENAMED)
 QuotesReading: Final = reading(_STATE, "X-Next-After")
-BatchReading: Final = reading(_STATE, *_MISSING)
-BatchQuotesReading: Final = reading(_STATE, "X-Next-After", *_MISSING)
+BatchReading: Final = reading(_STATE, *_SYMBOLS)
+BatchQuotesReading: Final = reading(_STATE, "X-Next-After", *_SYMBOLS)
 CachedReading: Final = reading(*_CACHE)
-ActionsReading: Final = reading(*_CACHE, *_MISSING)
+CompanyReading: Final = reading(*_CACHE, _RENAMED)
+ActionsReading: Final = reading(*_CACHE, *_SYMBOLS)
 BarsReading: Final = reading(*_BARS, "X-Tick-Size", _RENAMED)
 StockBarsReading: Final = reading(*_BARS, "X-Tick-Size", "X-Session", _RENAMED)
 HistoryReading: Final = reading(*_CACHE, _STATE, "X-Source", "X-Tick-Size")
-BatchBarsReading: Final = reading(*_BARS, *_MISSING)
-SparklinesReading: Final = reading(*_CACHE, _STATE, *_MISSING, "X-Source")
+BatchBarsReading: Final = reading(*_BARS, *_SYMBOLS)
+SparklinesReading: Final = reading(*_CACHE, _STATE, *_SYMBOLS, "X-Source")
 PageReading: Final = reading("X-Total-Count")
 
 

@@ -130,7 +130,7 @@ def _documents(*handlers: ControllerRouterHandler) -> ReferencePages:
 async def check_query(request: HttpRequest) -> None:
     """Raises UnknownParameter for a misspelt name and for another route's name; other names are ignored.
 
-    Raises InvalidValue for `null`, which the framework takes for an omitted parameter unless that has texts.
+    Raises InvalidValue for `null`, which the framework takes for an omitted parameter unless that is a text.
     """
     query: bytes = request.scope["query_string"]
     if not query:

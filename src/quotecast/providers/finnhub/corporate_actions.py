@@ -3,11 +3,13 @@
 Source of the format: Finnhub's OpenAPI document, `/stock/split` and `/stock/dividend`; paid plans have them.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from quotecast.errors import NotOffered
 from quotecast.market.actions import CorporateAction
@@ -109,7 +111,7 @@ class FinnhubActions:
                 found += self._actions(answers.rows(answer, kind, self._refused), symbol)
         if len(refusals) == len(_PATHS):
             raise refusals[0]
-        return sorted(found, key=lambda each: (each.ex_day, each.id))
+        return _numbered(sorted(found, key=lambda each: (each.ex_day, each.id, each.amount or 0)))
 
     def _actions(self, rows: Sequence[SplitRow | DividendRow], symbol: str) -> Iterator[CorporateAction]:
         for row in rows:
@@ -118,3 +120,13 @@ class FinnhubActions:
                 self._refused.count("unreadable")
             else:
                 yield action
+
+
+def _numbered(actions: Sequence[CorporateAction]) -> list[CorporateAction]:
+    """Returns the actions with ids of their own: a company may pay two dividends on one day."""
+    seen: Counter[str] = Counter()
+    found: list[CorporateAction] = []
+    for each in actions:
+        seen[each.id] += 1
+        found.append(replace(each, id=f"{each.id} {seen[each.id]}") if seen[each.id] > 1 else each)
+    return found

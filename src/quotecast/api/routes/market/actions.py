@@ -20,7 +20,7 @@ from quotecast.api.bars.parameters import StockQuery
 from quotecast.api.limits.repeats import repeatable
 from quotecast.api.market.selection import missing_headers, renamed_headers
 from quotecast.api.market.services import Services, require_mirror
-from quotecast.api.prices.actions import Adjusted, actions_known_at, adjustment_of, read_actions
+from quotecast.api.prices.actions import AT_ONCE, Adjusted, actions_known_at, adjustment_of, read_actions
 from quotecast.api.prices.closes import Closes, name_of, read_closes, today_of
 from quotecast.api.reference.openapi import ActionsReading, answered
 from quotecast.api.routes.days import day_of, day_parameter
@@ -37,8 +37,6 @@ from quotecast.market.sessions import NEW_YORK
 
 DEFAULT_DAYS: Final = timedelta(days=365)
 EARLIEST: Final = date(1900, 1, 1)
-#: Symbols that are read at a time: the upstream's other readers have to get a turn.
-_AT_ONCE: Final = 4
 
 First = Annotated[str | None, day_parameter("start", "First ex-day; a year ago by default", "2020-08-01")]
 Last = Annotated[str | None, day_parameter("end", "Last ex-day; all announced ones by default", "2026-11-20")]
@@ -184,7 +182,7 @@ def _adjusted(bars: Sequence[Bar], adjustment: Adjustment, *, by_volume: bool) -
 
 
 async def _read_all(services: Services, symbols: Sequence[str]) -> list[tuple[Cached, list[CorporateAction]]]:
-    turns = asyncio.Semaphore(_AT_ONCE)
+    turns = asyncio.Semaphore(AT_ONCE)
 
     async def read(symbol: str) -> tuple[Cached, list[CorporateAction]]:
         async with turns:

@@ -111,7 +111,7 @@ def _bars_handler(words: FeedBars) -> HTTPRouteHandler:
         ticker = symbol_of_path(symbol)
         answer = await words.read(services, ticker, timeframe_of(timeframe, interval), paging)
         mirror = services.mirrors[words.feed]
-        answer.add(*renamed_headers(mirror, mirror.keys_named([ticker]).items()))
+        answer.add_headers(*renamed_headers(mirror, mirror.keys_named([ticker]).items()))
         return await formatted_apart(answer, form, BARS)
 
     return bars

@@ -12,9 +12,10 @@ from litestar.params import FromPath
 
 from quotecast.api.answers.answers import JSON, Answer, SharedBody, cached_for
 from quotecast.api.limits.repeats import repeatable
+from quotecast.api.market.selection import renamed_headers
 from quotecast.api.market.services import Services
 from quotecast.api.reference import financial_examples as examples
-from quotecast.api.reference.openapi import CachedReading, answered, refused
+from quotecast.api.reference.openapi import CachedReading, CompanyReading, answered, refused
 from quotecast.api.routes.days import day_of, day_parameter
 from quotecast.api.routes.market.company import UNAVAILABLE, cache_key, read_overview, read_record
 from quotecast.api.routes.market.company_parts import EXAMPLE, HOUR_SECONDS, RECORDS, CompanyRecord, Overview
@@ -23,7 +24,6 @@ from quotecast.errors import FieldProblem, InvalidValue, Problem, ProviderMissin
 from quotecast.market.codec import encode_json
 from quotecast.market.feeds import Feed
 from quotecast.market.financials import EarningsCalendar
-from quotecast.market.instruments import canonical_symbol
 from quotecast.market.sessions import NEW_YORK
 from quotecast.providers.base import FinancialsProvider
 
@@ -94,15 +94,16 @@ async def earnings_calendar(services: Services, first: From = None, last: To = N
     "/company/{symbol:str}/overview",
     operation_id="getCompanyOverview",
     summary="Everything about a company",
-    operation_class=CachedReading,
+    operation_class=CompanyReading,
     responses=answered(Overview, EXAMPLE, "All kinds of company data", 404, 429) | _errors(503),
     opt={"symbols": "path"},
 )
 @repeatable
 async def overview(services: Services, symbol: FromPath[str]) -> Answer:
     """A record that is not available is null and named in `errors`; `Age` is that of the oldest record."""
-    ticker = _ticker(symbol)
-    return _answer(services, await read_overview(services, _provider(services), ticker))
+    ticker = _ticker(services, symbol)
+    cached = await read_overview(services, _provider(services), ticker)
+    return _answer(services, cached, symbol=symbol, ticker=ticker)
 
 
 def _route(record: CompanyRecord) -> HTTPRouteHandler:
@@ -111,7 +112,7 @@ def _route(record: CompanyRecord) -> HTTPRouteHandler:
         operation_id=f"getCompany{record.member[0].upper()}{record.member[1:]}",
         summary=record.summary,
         description=record.description,
-        operation_class=CachedReading,
+        operation_class=CompanyReading,
         responses=answered(record.kind, record.example, record.description, 404, 429) | _errors(503),
         opt={"symbols": "path"},
     )
@@ -124,8 +125,9 @@ def _route(record: CompanyRecord) -> HTTPRouteHandler:
 
 async def record_answer(services: Services, record: CompanyRecord, symbol: str) -> Answer:
     """Returns one record. Raises ProviderMissing, SymbolNotFound, NotOffered or UpstreamError."""
-    ticker = _ticker(symbol)
-    return _answer(services, await read_record(services, _provider(services), record, ticker))
+    ticker = _ticker(services, symbol)
+    cached = await read_record(services, _provider(services), record, ticker)
+    return _answer(services, cached, symbol=symbol, ticker=ticker)
 
 
 @get(
@@ -147,8 +149,8 @@ def _provider(services: Services) -> FinancialsProvider:
     return services.financials
 
 
-def _ticker(text: str) -> str:
-    symbol = canonical_symbol(Feed.STOCKS, text)
+def _ticker(services: Services, text: str) -> str:
+    symbol = services.names.company(text)
     if symbol is None:
         raise SymbolNotFound
     return symbol
@@ -172,7 +174,7 @@ def _shift(day: date, days: int) -> date:
     return date.fromordinal(max(1, min(day.toordinal() + days, date.max.toordinal())))
 
 
-def _answer(services: Services, cached: Cached) -> Answer:
+def _answer(services: Services, cached: Cached, *, symbol: str = "", ticker: str | None = None) -> Answer:
     document = _document(cached.body)
     # The whole time to live: caches subtract `Age`. A stale answer has none.
     max_age = cached.age_seconds + cached.fresh_seconds if cached.fresh_seconds else 0
@@ -182,6 +184,7 @@ def _answer(services: Services, cached: Cached) -> Answer:
         (b"cache-control", cached_for(max_age)),
         (b"x-cache", cached.status.encode()),
         (b"age", b"%d" % cached.age_seconds),
+        *renamed_headers(services.mirrors[Feed.STOCKS], [(symbol, ticker)]),
     ]
     until = services.monotonic() + HELD_SECONDS
     return Answer(document, headers, tag=document.tag, is_current=lambda: services.monotonic() < until)

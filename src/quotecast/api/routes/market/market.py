@@ -208,7 +208,7 @@ async def bars(
     if adjustment != "splits":
         answer = await adjusted_bars(services, ticker, query, answer, adjustment)
     mirror = services.mirrors[Feed.STOCKS]
-    answer.add(*renamed_headers(mirror, mirror.keys_named([ticker]).items()))
+    answer.add_headers(*renamed_headers(mirror, mirror.keys_named([ticker]).items()))
     return await formatted_apart(answer, form, BARS)
 
 

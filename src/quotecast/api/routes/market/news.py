@@ -14,6 +14,7 @@ from quotecast.api.market.services import MarketServices, require_items
 from quotecast.api.reference import examples
 from quotecast.api.reference.openapi import Reading, answered
 from quotecast.market.codec import encode_json
+from quotecast.market.feeds import Feed
 from quotecast.market.news import Article
 
 CACHE_NEWS: Final = cached_for(30)
@@ -54,7 +55,9 @@ def news_answer(services: MarketServices, symbols: Sequence[str] | None, limit: 
     if wanted == "all":
         body = copy.derive(newest_articles, limit)
     else:
-        body = SharedBody(encode_json(_about(articles, wanted, limit)))
+        # Articles have the symbols of their day.
+        present = services.mirrors[Feed.STOCKS].keys_named(wanted).values()
+        body = SharedBody(encode_json(_about(articles, frozenset([*wanted, *present]), limit)))
     return document_answer(body, CACHE_NEWS)
 
 
@@ -63,6 +66,5 @@ def newest_articles(articles: Sequence[Article], limit: int) -> SharedBody:
     return SharedBody(encode_json(articles[:limit]))
 
 
-def _about(articles: Sequence[Article], symbols: Sequence[str], limit: int) -> list[Article]:
-    wanted = frozenset(symbols)
-    return list(islice((each for each in articles if not wanted.isdisjoint(each.symbols)), limit))
+def _about(articles: Sequence[Article], symbols: frozenset[str | None], limit: int) -> list[Article]:
+    return list(islice((each for each in articles if not symbols.isdisjoint(each.symbols)), limit))

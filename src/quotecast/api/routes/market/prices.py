@@ -1,4 +1,4 @@
-"""Prices of any instruments on any day in any currency, and rates between currencies."""
+"""Prices of any instruments on any day in any currency."""
 
 import asyncio
 from collections.abc import Hashable, Iterable, Mapping, Sequence

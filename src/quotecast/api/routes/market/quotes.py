@@ -15,5 +15,5 @@ def one_quote(services: MarketServices, feed: Feed, symbol: str) -> Answer:
         raise SymbolNotFound
     answer = quote_answer(mirror, services.monotonic(), entry)
     if symbol != entry.key:
-        answer.add(*renamed_headers(mirror, [(symbol, entry.key)]))
+        answer.add_headers(*renamed_headers(mirror, [(symbol, entry.key)]))
     return answer

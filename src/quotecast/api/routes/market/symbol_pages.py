@@ -75,6 +75,9 @@ class SymbolPage:
         if wants is not None:
             ordered = [entry for entry in ordered if entry.quote and wants(entry.quote)]
         known = mirror.find(self._after)
-        first = bisect_right(ordered, known.key if known else self._after, key=lambda entry: entry.key)
+        # A former symbol is not where the present one is.
+        is_key = known and not mirror.renamed([(self._after, known.key)])
+        after = known.key if known and is_key else self._after
+        first = bisect_right(ordered, after, key=lambda entry: entry.key)
         found = ordered[first : first + self._limit]
         return found, found[-1].key if first + self._limit < len(ordered) else ""

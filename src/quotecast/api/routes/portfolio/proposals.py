@@ -10,12 +10,12 @@ from typing import Any, Final, Literal
 
 from litestar import get
 from msgspec import Struct
+from msgspec.structs import replace
 
 from quotecast.api.answers.answers import Answer
 from quotecast.api.gate.identity import with_account
-from quotecast.api.market.lookup import first_with
 from quotecast.api.market.services import HttpRequest, Services, services_of
-from quotecast.api.prices.actions import read_actions
+from quotecast.api.prices.actions import AT_ONCE, read_actions
 from quotecast.api.reference.account_operations import SECURED, AccountOperation, answer, outcomes
 from quotecast.api.routes.portfolio.holdings_shown import Amount
 from quotecast.errors import NotOffered, ProviderMissing, UpstreamError
@@ -27,7 +27,6 @@ from quotecast.portfolio.ledger import Book, Transaction, TransactionType, in_or
 
 #: Stocks whose actions one answer reads.
 MAX_STOCKS: Final = 100
-_AT_ONCE: Final = 4
 _Kind = Literal["split", "dividend"]
 #: What is entered for an action.
 _KINDS: Final[Mapping[ActionType, _Kind]] = {
@@ -80,8 +79,9 @@ async def proposals(request: HttpRequest) -> Answer:
     services = services_of(request)
     entries = await with_account(request, stored.ledger)
     tickers = sorted({each.ticker for each in entries if each.type == "buy"})
-    stocks = [each for each in tickers if first_with(services.mirrors, each, [Feed.STOCKS])][:MAX_STOCKS]
-    actions = await _actions(services, stocks)
+    keys = services.mirrors[Feed.STOCKS].keys_named(tickers)
+    stocks = {ticker: key for ticker, key in keys.items() if key}
+    actions = await _actions(services, [*stocks.items()][:MAX_STOCKS])
     found = await asyncio.to_thread(
         proposed, entries, actions, datetime.fromtimestamp(services.now(), UTC).date()
     )
@@ -154,15 +154,20 @@ def _exact(number: float | None) -> Decimal | None:
     return None if number is None else money.without_zeros(Decimal(repr(number)))
 
 
-async def _actions(services: Services, stocks: Sequence[str]) -> list[CorporateAction]:
-    """Returns the actions of stocks; of an upstream that fails or lacks them there are none."""
-    turns = asyncio.Semaphore(_AT_ONCE)
+async def _actions(services: Services, stocks: Sequence[tuple[str, str]]) -> list[CorporateAction]:
+    """Returns the actions of stocks by their tickers, which may be former ones, and their keys.
 
-    async def read(symbol: str) -> list[CorporateAction]:
+    Of an upstream that fails or lacks them there are none.
+    """
+    turns = asyncio.Semaphore(AT_ONCE)
+
+    async def read(stock: tuple[str, str]) -> list[CorporateAction]:
+        ticker, key = stock
         async with turns:
             try:
-                return (await read_actions(services, symbol))[1]
+                _, found = await read_actions(services, key)
             except (ProviderMissing, NotOffered, UpstreamError):
                 return []
+        return [replace(each, symbol=ticker) for each in found]
 
     return [each for found in await asyncio.gather(*map(read, stocks)) for each in found]

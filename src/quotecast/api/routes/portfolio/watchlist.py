@@ -199,11 +199,13 @@ async def remove(
     request: HttpRequest, ticker: Ticker, kind: WatchedKind = None, list_id: ListId = DEFAULT_LIST
 ) -> None:
     """Removes an entry, even if no feed has its ticker any more."""
-    wanted = symbol_of_path(ticker)
+    wanted, services = symbol_of_path(ticker), services_of(request)
 
     async def write(account: Account) -> None:
         listed = await watchlist.entries(account, list_id)
-        named = [entry for entry in listed if _is_named(entry, wanted, kind)]
+        of_kind = [entry for entry in listed if kind in (None, entry.kind)]
+        named = [entry for entry in of_kind if _is_spelled(entry, wanted)]
+        named = named or [entry for entry in of_kind if _is_meant(services, entry, wanted)]
         if not named:
             raise NotFound("Watchlist entry")
         if len(named) > 1:
@@ -229,9 +231,14 @@ def resolve_ticker(services: Services, ticker: str, kind: Kind | None) -> tuple[
     return feed.spec.kind, entry.key
 
 
-def _is_named(entry: WatchedSymbol, ticker: str, kind: str | None) -> bool:
-    same = _canonical(entry.kind, entry.ticker) == _canonical(entry.kind, ticker)
-    return same and kind in (None, entry.kind)
+def _is_spelled(entry: WatchedSymbol, ticker: str) -> bool:
+    return _canonical(entry.kind, entry.ticker) == _canonical(entry.kind, ticker)
+
+
+def _is_meant(services: Services, entry: WatchedSymbol, ticker: str) -> bool:
+    """Returns whether both are symbols of one instrument, present or former ones."""
+    found = services.mirrors[feed_of_kind(entry.kind)].keys_named([entry.ticker, ticker])
+    return found[ticker] is not None and found[ticker] == found[entry.ticker]
 
 
 def _canonical(kind: Kind, ticker: str) -> str | None:
