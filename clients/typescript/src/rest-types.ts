@@ -28,7 +28,7 @@ export type AllocationPart = {
   name: string | null;
   tickers: string[];
   market_value: number;
-  share: number;
+  weight: number;
 };
 
 export type Article = {

@@ -23,11 +23,10 @@ _ONE: Final = Decimal(1)
 class CorporateAction(Struct, frozen=True, kw_only=True, rename="camel"):
     """A corporate action; from the open of `ex_date` on, prices are those after it.
 
-    `known_at` is the time at which this service learned it so, where that was asked for.
-
     A holder of `old_shares` has `new_shares` afterwards: of the same stock after a split (fewer after a
     reverse one) or a stock dividend, of `new_symbol` after a rename or a merger in shares. `amount` is the
-    dividend of one share in `currency`.
+    dividend of one share in `currency`. `known_at` is when this service first read the action in this form;
+    only answers of a past moment have it.
     """
 
     id: str

@@ -15,7 +15,7 @@ Span = Literal["1D", "5D", "1M", "3M", "6M", "YTD", "1Y", "5Y"]
 ValueSpan = Literal["1M", "3M", "6M", "YTD", "1Y", "5Y"]
 #: Which shares a sale takes: the oldest (`fifo`), or a part of all at their average cost
 HowSold = Literal["fifo", "average"]
-#: What the parts have in common; only stocks have a sector
+#: What the positions of a part have in common; only stocks have a sector
 AllocatedBy = Literal["symbol", "type", "currency", "sector"]
 #: `asc` has the oldest bar first, `desc` the newest
 Order = Literal["asc", "desc"]
@@ -89,7 +89,7 @@ class Allocation(TypedDict):
 
     #: ISO 4217 code of the values
     currency: str
-    #: What the parts have in common: `symbol`, `type`, `currency` or `sector`
+    #: What the positions of a part have in common
     by: Literal["symbol", "type", "currency", "sector"]
     #: An exact decimal, with all its digits and no exponent
     market_value: float
@@ -102,14 +102,14 @@ class Allocation(TypedDict):
 class AllocationPart(TypedDict):
     """Schema AllocationPart."""
 
-    #: What its positions have in common; null for those without one
+    #: Symbol, type, currency or sector; null for positions without a sector
     name: Optional[str]
     #: Tickers of the positions, in alphabetical order
     tickers: list[str]
     #: An exact decimal, with all its digits and no exponent
     market_value: float
     #: Part of the whole value: 0.1 is ten percent
-    share: float
+    weight: float
 
 
 class Article(TypedDict):
@@ -268,7 +268,7 @@ ConversionRate = TypedDict(
 class ConvertedPosition(TypedDict):
     """Schema ConvertedPosition."""
 
-    #: ISO 4217 code, or the ticker of the coin, in which the price is
+    #: ISO 4217 code of the amounts
     currency: str
     #: An exact decimal, with all its digits and no exponent
     cost: Optional[float]
@@ -326,7 +326,7 @@ class CorporateAction(TypedDict):
     newSymbol: Optional[str]
     #: Name of the provider of the action
     provider: str
-    #: Time since which the service knew it so: ISO 8601 in UTC; null without `as_of`
+    #: Time when the service first read it in this form: ISO 8601 in UTC; null without `as_of`
     knownAt: Optional[str]
 
 
@@ -1387,7 +1387,7 @@ class PositionShown(TypedDict):
     market_value: Optional[float]
     #: An exact decimal, with all its digits and no exponent
     unrealized_gain: Optional[float]
-    #: Value in the currency of the request; null without a rate or `currency`
+    #: Costs, gains and value in the currency of the request; null without a rate
     converted: Optional[ConvertedPosition]
     #: Lots that make up the position, the oldest first
     lots: list[LotShown]

@@ -11,9 +11,23 @@ from quotecast.api.reference.field_examples import FieldExamples
 from quotecast.api.reference.field_texts import FIELD_TEXTS
 from quotecast.market.instruments import CATEGORIES
 
-_DATES: Final = ("bought_at", "coveredFrom", "coveredTo", "date", "day", "period", "since")
+_DATES: Final = (
+    *(
+        "bought_at",
+        "coveredFrom",
+        "coveredTo",
+        "date",
+        "day",
+        "exDate",
+        "payableDate",
+        "period",
+        "recordDate",
+    ),
+    "since",
+)
 _TIMES: Final = (
     *("added_at", "armed_at", "created_at", "expires_at", "happened_at", "last_error_at", "last_sent_at"),
+    "knownAt",
     *("previous_until", "revoked_at", "updated_at"),
     *("end", "lastUpdate", "nextClose", "nextOpen", "start", "time", "timestamp"),
 )

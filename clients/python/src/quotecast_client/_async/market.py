@@ -142,8 +142,8 @@ class AsyncMarket:
     ) -> list[CorporateAction]:
         """Returns splits, dividends, renames and mergers of stocks in the order of their ex-days.
 
-        Those of the last year and what is announced, or from day `start` to day `end`; `as_of` is a moment,
-        whose knowledge to answer.
+        Those of the last year and what is announced, or from day `start` to day `end`; with `as_of` as the
+        service knew them at that moment.
         """
         query = {"symbols": listed(symbols), "start": start, "end": end, "as_of": as_of}
         return await self._http.send(Call[list[CorporateAction]]("GET", "/api/market/actions", query))

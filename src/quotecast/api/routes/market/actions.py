@@ -44,8 +44,8 @@ AsOf = Annotated[
     str | None,
     QueryParameter(
         description=(
-            "A past moment, whose knowledge to answer: ISO 8601 with a time zone, or Unix seconds; what was "
-            "corrected since then is as it was"
+            "Answers the actions as the service knew them at this moment: ISO 8601 with a time zone, or Unix "
+            "seconds"
         ),
         schema_extra={"examples": ["2026-11-20T14:31:00Z"]},
     ),
@@ -100,8 +100,8 @@ async def actions(
     From the open of `exDate` on, prices are those after the action. Omits unknown tickers;
     `X-Missing-Count` counts them and `X-Missing-Symbols` names them.
 
-    The service remembers what it read, from its first reading of a stock's actions on: with `as_of` the
-    answer has what it knew then, and `knownAt` since when.
+    With `as_of` the answer has the actions as the service knew them then, from its first reading of each
+    stock on. `knownAt` is when it first read an action in that form.
     """
     names = named_symbols(symbols, MAX_BATCH)
     mirror = require_mirror(services, Feed.STOCKS)

@@ -6,7 +6,7 @@ from typing import Annotated, Final, Literal
 
 from litestar import get
 from litestar.params import QueryParameter
-from msgspec import Struct
+from msgspec import Struct, field
 
 from quotecast.api.answers.answers import Answer, state_header
 from quotecast.api.gate.identity import with_account
@@ -16,7 +16,7 @@ from quotecast.api.reference.account_operations import SECURED, QuotedOperation,
 from quotecast.api.routes.portfolio.holding_values import currency_code
 from quotecast.api.routes.portfolio.holdings_shown import Amount
 from quotecast.api.routes.portfolio.portfolio_value import Currency
-from quotecast.api.routes.portfolio.positions import QuotedPosition, fraction_json, quoted_position
+from quotecast.api.routes.portfolio.position_values import QuotedPosition, fraction_json, quoted_position
 from quotecast.api.routes.portfolio.worth_history import Missing
 from quotecast.market.conversion import factor
 from quotecast.market.feeds import feed_of_kind
@@ -25,23 +25,26 @@ from quotecast.portfolio import transactions as stored
 from quotecast.portfolio.ledger import Position, positions
 
 _By = Literal["symbol", "type", "currency", "sector"]
-By = Annotated[_By, QueryParameter(description="What the parts have in common; only stocks have a sector")]
+By = Annotated[
+    _By, QueryParameter(description="What the positions of a part have in common; only stocks have a sector")
+]
 _DIGITS: Final = 6
 
 
 class AllocationPart(Struct, frozen=True, kw_only=True):
-    """Positions with the same `name`, null for those without one; `share` is their part of the whole."""
+    """The positions of one symbol, type, currency or sector; `weight` is their part of the whole value."""
 
     name: str | None
     tickers: list[str]
     market_value: Amount
-    share: float
+    weight: float
 
 
 class Allocation(Struct, frozen=True, kw_only=True):
     """The value of all positions and its parts, the largest first.
 
-    Tickers of `missing` count in none: no feed has them (`unknown`), or there is no `rate`.
+    `missing` names the tickers of positions that no part includes: no feed has the ticker (`unknown`), or
+    there is no `rate`.
     """
 
     currency: str
@@ -56,8 +59,8 @@ _SHOWN: Final = Allocation(
     by="sector",
     market_value=1518.72,
     parts=[
-        AllocationPart(name="Technology", tickers=["AAPL"], market_value=1139.04, share=0.75),
-        AllocationPart(name=None, tickers=["BTC/USDT"], market_value=379.68, share=0.25),
+        AllocationPart(name="Technology", tickers=["AAPL"], market_value=1139.04, weight=0.75),
+        AllocationPart(name=None, tickers=["BTC/USDT"], market_value=379.68, weight=0.25),
     ],
     missing=[Missing("NONE", "unknown")],
 )
@@ -77,8 +80,7 @@ async def allocation(request: HttpRequest, by: By = "symbol", currency: Currency
     entries = await with_account(request, stored.ledger)
     held = [each for each in await asyncio.to_thread(positions, entries) if each.shares]
     find = rate_finder(services.mirrors)
-    values: dict[str | None, Fraction] = {}
-    tickers: dict[str | None, set[str]] = {}
+    parts: dict[str | None, _Part] = {}
     missing: dict[str, Missing] = {}
     feeds = set(RATE_FEEDS)
     for each in held:
@@ -86,12 +88,12 @@ async def allocation(request: HttpRequest, by: By = "symbol", currency: Currency
         if quoted.value is None or rates is None:
             missing[each.ticker] = Missing(each.ticker, "unknown" if quoted.quote is None else "rate")
             continue
-        name = _name(by, each, quoted)
-        values[name] = values.get(name, Fraction(0)) + quoted.value * Fraction(factor(rates))
-        tickers.setdefault(name, set()).add(each.ticker)
+        part = parts.setdefault(_name(by, each, quoted), _Part())
+        part.value += quoted.value * Fraction(factor(rates))
+        part.tickers.add(each.ticker)
         if quoted.kind is not None:
             feeds.add(feed_of_kind(quoted.kind))
-    total = sum(values.values(), Fraction(0))
+    total = sum((each.value for each in parts.values()), Fraction(0))
     found = {
         "currency": code,
         "by": by,
@@ -99,16 +101,21 @@ async def allocation(request: HttpRequest, by: By = "symbol", currency: Currency
         "parts": [
             {
                 "name": name,
-                "tickers": sorted(tickers[name]),
-                "market_value": fraction_json(value),
-                "share": round(float(value / total), _DIGITS) if total else 0.0,
+                "tickers": sorted(part.tickers),
+                "market_value": fraction_json(part.value),
+                "weight": round(float(part.value / total), _DIGITS) if total else 0.0,
             }
-            for name, value in sorted(values.items(), key=lambda part: (-part[1], part[0] or ""))
+            for name, part in sorted(parts.items(), key=lambda each: (-each[1].value, each[0] or ""))
         ],
         "missing": [missing[ticker] for ticker in sorted(missing)],
     }
     used = [feed for feed in feeds if services.mirrors[feed].loaded]
     return answer(found, 200, state_header(combined_state(services, used)))
+
+
+class _Part(Struct):
+    value: Fraction = Fraction(0)
+    tickers: set[str] = field(default_factory=set)
 
 
 def _name(by: _By, position: Position, quoted: QuotedPosition) -> str | None:

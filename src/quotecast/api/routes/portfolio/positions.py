@@ -9,15 +9,15 @@ from typing import Annotated, Any, Final
 
 from litestar import get
 from litestar.params import QueryParameter
-from msgspec import Raw, Struct
+from msgspec import Struct
 from msgspec.structs import replace
 
 from quotecast.api.answers.answers import Answer, state_header
 from quotecast.api.gate.identity import with_account
-from quotecast.api.market.lookup import Mirrors, first_with
+from quotecast.api.market.lookup import Mirrors
 from quotecast.api.market.services import HttpRequest, Services, combined_state, services_of
 from quotecast.api.prices.day_rates import DayRates, read_day_rates
-from quotecast.api.prices.rates import RATE_FEEDS, RateFinder, RateShown, convert, rate_finder, rate_shown
+from quotecast.api.prices.rates import RATE_FEEDS, RateFinder, RateShown, rate_finder, rate_shown
 from quotecast.api.reference.account_operations import (
     SECURED,
     QuotedOperation,
@@ -26,22 +26,18 @@ from quotecast.api.reference.account_operations import (
 )
 from quotecast.api.routes.portfolio.holding_values import currency_code
 from quotecast.api.routes.portfolio.holdings_shown import Amount
-from quotecast.market import money
+from quotecast.api.routes.portfolio.position_values import fraction_json, quoted_position
 from quotecast.market.conversion import factor
 from quotecast.market.feeds import Feed, Kind
-from quotecast.market.quotes import Quote
 from quotecast.portfolio import transactions as stored
 from quotecast.portfolio.ledger import (
     Method,
     Position,
     Transaction,
     positions,
-    to_decimal,
 )
 
-#: The amounts of a position that its ledger alone gives.
-_BOOKED: Final = ("cost", "realized_gain", "dividends", "fees")
-#: Decimals of a converted amount do not matter beyond these digits.
+#: Significant digits of converted amounts.
 _PRECISION: Final = 60
 
 HowSold = Annotated[
@@ -52,7 +48,8 @@ HowSold = Annotated[
     ),
 ]
 Currency = Annotated[
-    str | None, QueryParameter(description="An ISO 4217 code; each position is also valued in this currency")
+    str | None,
+    QueryParameter(description="An ISO 4217 code; each position is also converted to this currency"),
 ]
 
 
@@ -67,7 +64,7 @@ class LotShown(Struct, frozen=True, kw_only=True):
 class ConvertedPosition(Struct, frozen=True, kw_only=True):
     """A position in the requested currency: its value by the present `rates`, all else by those of its days.
 
-    The unrealised gain has that of the currency, too. What needs an unknown quote or rate is null.
+    The unrealised gain includes the gain of the currency. What needs an unknown quote or rate is null.
     """
 
     currency: str
@@ -142,7 +139,7 @@ async def list_positions(request: HttpRequest, method: HowSold = "fifo", currenc
     entries = await with_account(request, stored.ledger)
     # In a thread: thousands of transactions take longer than other requests should wait.
     found = await asyncio.to_thread(positions, entries, method)
-    booked = {} if code is None else await _booked_in(services, code, entries, method)
+    booked = {} if code is None else await _at_day_rates(services, code, entries, method)
     find = rate_finder(services.mirrors)
     shown = [
         _shown(each, services.mirrors, find, code, booked.get((each.ticker, each.currency))) for each in found
@@ -153,7 +150,7 @@ async def list_positions(request: HttpRequest, method: HowSold = "fifo", currenc
     return answer(shown, 200, state_header(combined_state(services, used)))
 
 
-async def _booked_in(
+async def _at_day_rates(
     services: Services, currency: str, entries: Sequence[Transaction], method: Method
 ) -> dict[tuple[str, str], Position]:
     """Returns the positions by ticker and their own currency, with amounts at the rates of their days.
@@ -165,47 +162,28 @@ async def _booked_in(
     days = [each.date for each in entries]
     currencies = {each.currency for each in entries}
     rates = await read_day_rates(services, currencies, currency, min(days), max(days))
-    unknown: set[tuple[str, str]] = set()
 
-    def book() -> list[Position]:
-        return positions([_at_rate(each, rates, unknown) for each in entries], method)
+    def book() -> dict[tuple[str, str], Position]:
+        converted = [(each, _converted_entry(each, rates)) for each in entries]
+        unknown = {(each.ticker, each.currency) for each, found in converted if found is None}
+        found = positions([found for _, found in converted if found], method)
+        return {key: each for each in found if (key := (each.ticker, each.currency)) not in unknown}
 
-    found = await asyncio.to_thread(book)
-    return {key: each for each in found if (key := (each.ticker, each.currency)) not in unknown}
+    return await asyncio.to_thread(book)
 
 
-def _at_rate(entry: Transaction, rates: DayRates, unknown: set[tuple[str, str]]) -> Transaction:
-    """Returns the transaction with converted amounts; notes its position if there is no rate."""
+def _converted_entry(entry: Transaction, rates: DayRates) -> Transaction | None:
+    """Returns the transaction with its amounts at the rate of its day; None if that is unknown."""
     if entry.type == "split":
         return entry
     rate = rates.on(entry.currency, entry.date)
     if rate is None:
-        unknown.add((entry.ticker, entry.currency))
-        return entry
+        return None
     with localcontext(prec=_PRECISION):
         price, fee, amount = (
             None if each is None else each * rate for each in (entry.price, entry.fee, entry.amount)
         )
     return replace(entry, price=price, fee=fee, amount=amount)
-
-
-class QuotedPosition(Struct, frozen=True):
-    """A position's quote, and its price and value in the currency of the position; None where unknown."""
-
-    kind: Kind | None
-    quote: Quote | None
-    price: float | None
-    value: Fraction | None
-
-
-def quoted_position(position: Position, mirrors: Mirrors, find: RateFinder) -> QuotedPosition:
-    """Returns what a position is worth now."""
-    feed, entry = first_with(mirrors, position.ticker) or (None, None)
-    quote = entry.quote if entry else None
-    rates = find(feed.spec.currency(quote), position.currency) if feed and quote else None
-    price = None if quote is None or rates is None else convert(quote.price, rates)
-    value = None if price is None else position.shares * Fraction(repr(price))
-    return QuotedPosition(feed.spec.kind if feed else None, quote, price, value)
 
 
 def _shown(
@@ -245,20 +223,13 @@ def _converted(
     if rates is None:
         return None
     worth = None if value is None else value * Fraction(factor(rates))
-    amounts: Sequence[Fraction | None] = (
-        [None] * len(_BOOKED)
-        if booked is None
-        else [booked.cost, booked.realized, booked.dividends, booked.fees]
-    )
     return {
         "currency": currency,
-        **{name: fraction_json(each) for name, each in zip(_BOOKED, amounts, strict=True)},
+        "cost": fraction_json(booked.cost if booked else None),
+        "realized_gain": fraction_json(booked.realized if booked else None),
+        "dividends": fraction_json(booked.dividends if booked else None),
+        "fees": fraction_json(booked.fees if booked else None),
         "market_value": fraction_json(worth),
         "unrealized_gain": fraction_json(None if worth is None or booked is None else worth - booked.cost),
         "rates": [*map(rate_shown, rates)],
     }
-
-
-def fraction_json(number: Fraction | None) -> Raw:
-    """Returns the number as JSON, rounded to 8 decimals; None as null."""
-    return money.amount_json(None if number is None else to_decimal(number))

@@ -212,7 +212,7 @@ async def test_the_value_is_divided(user: User, by: str, parts: dict[str | None,
     assert response.headers["x-feed-state"] == "live"
     assert (found["currency"], found["by"], found["market_value"]) == ("TRY", by, 48_840)
     assert [(each["name"], each["market_value"]) for each in found["parts"]] == [*parts.items()]
-    assert [float(each["share"]) for each in found["parts"]] == [
+    assert [float(each["weight"]) for each in found["parts"]] == [
         pytest.approx(value / 48_840, abs=1e-6) for value in parts.values()
     ]
     assert {ticker for each in found["parts"] for ticker in each["tickers"]} == {"AAPL", "MSFT", "USD"}
