@@ -98,6 +98,8 @@ async def test_a_request_reads_what_was_known(known: KnownActions) -> None:
             await client.get("/api/market/actions?symbols=META,AAPL&as_of=1795176000"),
             await client.get("/api/market/actions?symbols=AAPL&as_of=2126-01-01T00:00:00Z"),
         ]
+    async with client_of(services(mirrors, known_actions=known)) as client:
+        assert (await client.get(f"{path}14:30:00Z")).json()["code"] == "no_provider"
     problems = [(each.status_code, each.json()["errors"][0]) for each in refused]
     assert {(status, problem["field"]) for status, problem in problems} == {(422, "as_of")}
     assert problems[0][1]["message"] == "Must not be before the actions of AAPL were first read"

@@ -127,6 +127,8 @@ async def test_finnhub_has_splits_and_dividends_as_far_as_its_plan_does() -> Non
                     "currency": "USD",
                 },
                 {"symbol": "AAPL", "date": "2026-09-02", "amount": None},
+                {"symbol": "AAPL", "date": "2026-09-03", "amount": 15.0, "currency": "USD"},
+                {"symbol": "AAPL", "date": "2026-09-03", "amount": 0.3, "currency": "USD"},
             ],
         }
         upstream = FinnhubActions(FinnhubRest(fake.base, fake.key, clock=fake.now))
@@ -134,6 +136,12 @@ async def test_finnhub_has_splits_and_dividends_as_far_as_its_plan_does() -> Non
         assert [(each.type, each.new_shares, each.amount) for each in found] == [
             ("split", 4.0, None),
             ("cash_dividend", None, 0.27),
+            ("cash_dividend", None, 0.3),
+            ("cash_dividend", None, 15.0),
+        ]
+        assert [each.id for each in found[2:]] == [
+            "dividend AAPL 2026-09-03",
+            "dividend AAPL 2026-09-03 2",
         ]
         assert (found[1].payable_day, found[1].record_day) == (date(2026, 9, 15), None)
         assert [*await upstream.actions("NONE", FIRST, LAST)] == []

@@ -1,8 +1,6 @@
 """The mirror: a worker's copy of a feed."""
 
-import csv
 from collections.abc import Callable
-from importlib import resources
 
 import pytest
 from msgspec import structs
@@ -12,12 +10,9 @@ from quotecast.bus.wire import encode_change
 from quotecast.feed.mirror import Mirror
 from quotecast.feed.projection import WHOLE
 from quotecast.market.feeds import Feed
-from quotecast.market.renames import present_symbol
 from support.made.factories import snapshot_of
 from support.made.market import EPOCH, state_of, stock
 from support.made.unreadable import KINDS, with_unreadable_quote
-
-RENAMES = resources.files("quotecast.market") / "data" / "renames.csv"
 
 
 def loaded(*tickers: str) -> Mirror:
@@ -235,16 +230,3 @@ def test_a_former_symbol_finds_the_present_one() -> None:
     assert mirror.keys_named(["SQ"]) == {"SQ": "XYZ"}
     mirror.apply(batch(3, removed=("XYZ",)))
     assert mirror.keys_named(["SQ"]) == {"SQ": None}
-
-
-@pytest.mark.parametrize("feed", Feed)
-def test_no_symbol_follows_itself(feed: Feed) -> None:
-    """The search for the present symbol ends, also of one that was renamed twice."""
-    kind = feed.spec.kind
-    for rename in csv.DictReader(RENAMES.read_text(encoding="utf-8").splitlines()):
-        symbol: str | None = rename["former"]
-        seen: set[str] = set()
-        while symbol is not None:
-            assert symbol not in seen
-            seen.add(symbol)
-            symbol = present_symbol(kind, symbol)

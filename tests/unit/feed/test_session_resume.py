@@ -4,7 +4,8 @@ import pytest
 
 from quotecast.feed.mirror import Mirror
 from quotecast.feed.session import is_ahead
-from support.made.market import EPOCH, wire_epoch
+from quotecast.market.feeds import Feed
+from support.made.market import EPOCH, state_of, stock, wire_epoch
 from support.stages.feed_session import made_mirror, move, opened
 
 
@@ -68,3 +69,12 @@ def test_resume_that_names_what_is_gone_starts_over(mirror: Mirror) -> None:
     assert frames[1]["rejected"] == [{"symbol": "TSLA", "code": 404}]
     assert frames[2]["reason"] == "resync"
     assert [quote["ticker"] for quote in frames[2]["data"]] == ["AAPL"]
+
+
+def test_a_former_symbol_starts_over() -> None:
+    """The client's copy may have that instrument's quote, and not the present one's."""
+    mirror = Mirror(Feed.STOCKS)
+    mirror.load(state_of([stock("META"), stock("AAPL")]))
+    _, frames = opened(mirror, symbols="FB,AAPL", since=f"{wire_epoch()}-1")
+    assert frames[2]["reason"] == "resync"
+    assert [quote["ticker"] for quote in frames[2]["data"]] == ["AAPL", "META"]

@@ -23,7 +23,7 @@ _ALL: Final = 25_000
 _NOON: Final = timedelta(hours=12)
 _DAY: Final = timedelta(days=1)
 #: Days of the RANGE_WINDOWS that one reading has at most, with a reserve; it begins with the oldest.
-_REACH: Final = timedelta(days=16_000)
+_REACH: Final = timedelta(days=15_000)
 
 Name = tuple[Feed, str]
 #: Closes by date, ascending.

@@ -14,6 +14,7 @@ from support.made.market import doviz, pair, stock
         (Feed.STOCKS, "APPL", "Did you mean AAPL?"),
         (Feed.STOCKS, "aapll", "Did you mean AAPL?"),
         (Feed.STOCKS, "BRKB", "Did you mean BRK.B?"),
+        (Feed.STOCKS, "FBX", None),
         (Feed.STOCKS, "BTC/USDT", "BTC/USDT is a pair, in the feed crypto (/api/crypto)."),
         (Feed.STOCKS, "gram-altin", "gram-altin is a metal or currency, in the feed doviz (/api/doviz)."),
         (Feed.CRYPTO, "BTCUSDT", "Did you mean BTC/USDT?"),

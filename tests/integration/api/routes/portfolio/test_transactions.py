@@ -59,7 +59,9 @@ async def service(
 ) -> AsyncIterator[AccountService]:
     dollar, *others = DOVIZ
     mirrors = full_mirrors()
-    mirrors[Feed.STOCKS] = mirror_of(Feed.STOCKS, [stock("AAPL", 120.0), stock("MSFT", 500.0)])
+    mirrors[Feed.STOCKS] = mirror_of(
+        Feed.STOCKS, [stock("AAPL", 120.0), stock("META", 600.0), stock("MSFT", 500.0)]
+    )
     mirrors[Feed.DOVIZ] = mirror_of(Feed.DOVIZ, [replace(dollar, unit="1 USD", price=40.0), *others])
     async with account_service(
         accounts_url, mirrors=mirrors, clock=clock, actions=[provider], stored_bars=stored
@@ -386,3 +388,22 @@ async def test_all_of_it_needs_a_token(service: AccountService) -> None:
     for path in (TRANSACTIONS, POSITIONS, PROPOSALS):
         response = await service.client.get(path)
         assert (response.status_code, response.headers["cache-control"]) == (401, "no-store"), path
+
+
+async def test_shares_of_a_former_symbol_stay_under_it(user: User, provider: Actions) -> None:
+    """They have the present one's price and actions, and can be sold."""
+    provider.given = [
+        replace(action("split", "2026-06-08", old_shares=1.0, new_shares=2.0), symbol="META", id="1")
+    ]
+    await add(user, {**BUY, "ticker": "FB"}, {**SELL, "ticker": "fb"})
+    found = await position(user)
+    assert (found["ticker"], found["shares"], found["price"]) == ("FB", 6, 600)
+    (proposal,) = exactly(await user.get(PROPOSALS))
+    assert (proposal["ticker"], proposal["type"], proposal["held"]) == ("FB", "split", 6)
+
+
+async def test_an_entry_before_all_rates_hides_no_other(user: User, stored: Stored) -> None:
+    await add(user, BUY, {**BUY, "ticker": "MSFT", "date": "1900-01-01"})
+    write_closes(stored, Feed.DOVIZ, "USD", {"2026-03-02": 30.0})
+    known, unknown = exactly(await user.get(f"{POSITIONS}?currency=TRY"))
+    assert (known["converted"]["cost"], unknown["converted"]["cost"]) == (Decimal("902.5") * 30, None)

@@ -98,6 +98,16 @@ async def test_a_pair_is_taken_off_in_any_spelling(user: User, spelling: str) ->
     assert (again.status_code, again.json()["detail"]) == (404, "Watchlist entry not found")
 
 
+async def test_a_former_symbol_is_added_and_taken_off(accounts_url: str) -> None:
+    """What the list has is the present one."""
+    mirrors = {**full_mirrors(), Feed.STOCKS: mirror_of(Feed.STOCKS, [stock("META")])}
+    async with account_service(accounts_url, mirrors=mirrors) as service:
+        user = await service.register()
+        assert (await user.post(WATCHLIST, {"ticker": "FB"})).json()["ticker"] == "META"
+        assert (await user.delete(f"{WATCHLIST}/FB")).status_code == 204
+        assert await listed(user) == []
+
+
 async def test_a_ticker_of_two_kinds_is_taken_off_by_type(accounts_url: str) -> None:
     """A ticker of two kinds needs `type`: USD is a stock and a currency here."""
     mirrors = full_mirrors() | {Feed.STOCKS: mirror_of(Feed.STOCKS, [*STOCKS, stock("USD")])}
