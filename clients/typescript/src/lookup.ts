@@ -69,7 +69,10 @@ export async function unknownSymbols(rest: Rest, names: readonly string[]): Prom
 async function proposal(rest: Rest, name: string): Promise<string | undefined> {
   const { feeds, symbol } = splitName(name);
   try {
-    await rest.call(`GET /api/${feeds[0] as FeedName}/quotes/{symbol}`, { path: { symbol } });
+    const feed = feeds[0] as FeedName;
+    // The list of a whole feed has no former symbols.
+    const quote: Quote = await rest.call(`GET /api/${feed}/quotes/{symbol}`, { path: { symbol } });
+    return `It is ${symbolOf(feed, quote)} now.`;
   } catch (error) {
     if (error instanceof ApiError && error.code === "symbol_not_found") return error.problem.errors?.[0]?.message;
   }

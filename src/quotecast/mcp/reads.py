@@ -30,15 +30,18 @@ async def quotes(asking: Asking, wanted: given.Quotes) -> TextTable:
     Raises ToolRefused with that where all are unknown.
     """
     found = await _quotes(asking, wanted)
-    if found.missing and not found.total:
-        await quote(asking, wanted.feed, wanted.symbols[0])
-        return found
     proposals: dict[str, str] = {}
-    for name in found.missing[:_MOST_PROPOSALS]:
+    for name in found.missing[: _MOST_PROPOSALS if found.total else 1]:
         try:
-            await quote(asking, wanted.feed, name)
+            answer = await quote(asking, wanted.feed, name)
         except ToolRefused as refusal:
+            if not found.total:
+                raise
             proposals |= {name: refusal.proposal} if refusal.proposal else {}
+        else:
+            # The list of a whole feed has no former symbols.
+            present = answer.record.get("ticker")
+            proposals |= {name: f"It is {present} now."} if present else {}
     return replace(found, proposals=proposals) if proposals else found
 
 

@@ -84,6 +84,14 @@ async def test_unknown_symbols_beside_known_ones_say_what_they_may_mean() -> Non
     assert summary(found) == "1 row; unknown: BTCUSDT (Did you mean BTC/USDT?), A, B, C."
 
 
+@pytest.mark.parametrize("others", [["BTC/USDT"], []])
+async def test_a_former_symbol_says_what_it_is_now(others: list[str]) -> None:
+    """The list of all pairs does not have it, its own route does."""
+    service = Service({"BTC/USDT": {"price": 1}, "ticker": "POL/USDT"})
+    found = await service.call("quotes", feed="crypto", symbols=["MATIC/USDT", *others])
+    assert (found.missing, found.proposals) == (["MATIC/USDT"], {"MATIC/USDT": "It is POL/USDT now."})
+
+
 async def test_a_symbol_cannot_leave_its_place_in_a_path() -> None:
     service = Service([])
     await service.call("bars", symbol="../../auth/profile?x#y")

@@ -28,6 +28,12 @@ def proposal_call(name: str) -> Call[Any]:
     return Call("GET", path(f"/api/{feeds[0]}/quotes/{{}}", symbol))
 
 
+def symbol_of(quote: Quote) -> str:
+    """Returns the symbol of a quote."""
+    found: str = quote["symbol"] if quote["type"] == "doviz_quote" else quote["ticker"]
+    return found
+
+
 class Lookup:
     """Finds quotes by name: each name in the first feed that has it, of market, crypto and doviz."""
 

@@ -9,7 +9,7 @@ from quotecast_client.bars import BarWish, bar_calls
 from quotecast_client.calls import Call, Page, path
 from quotecast_client.errors import ApiError, ConnectionFailed, NotFound
 from quotecast_client.names import FEEDS, is_plain, listed, split_name
-from quotecast_client.quotes import ABSENT, FEW, Lookup, Quote, proposal_call
+from quotecast_client.quotes import ABSENT, FEW, Lookup, Quote, proposal_call, symbol_of
 from quotecast_client.rest_types import (
     Article,
     ConversionRate,
@@ -206,7 +206,8 @@ class AsyncMarket:
         found: dict[str, str] = {}
         for name in islice(names, FEW):
             try:
-                await self._http.send(proposal_call(name))
+                quote = await self._http.send(proposal_call(name))
+                found[name] = f"It is {symbol_of(quote)} now."
             except (ApiError, ConnectionFailed) as error:  # noqa: PERF203 - one a name
                 if isinstance(error, NotFound) and error.errors:
                     found[name] = error.errors[0]["message"]
