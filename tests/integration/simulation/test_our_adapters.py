@@ -11,6 +11,7 @@ from fakes.http import running
 from quotecast.errors import NotOffered, SymbolNotFound
 from quotecast.market.bars import Interval, bar_time
 from quotecast.providers.finnhub.client import FinnhubFinancials
+from quotecast.providers.finnhub.rest import FinnhubRest
 from quotecast.providers.kraken.client import KrakenProvider
 from quotecast.providers.kraken.history import KrakenHistory
 from quotecast.simulation.market.financials import SimulatorFinancials
@@ -56,10 +57,15 @@ async def test_bars_of_kraken_are_the_markets(interval: Interval, step: int) -> 
     ]
 
 
+def _finnhub(server: FinnhubServer) -> FinnhubFinancials:
+    rest = FinnhubRest(server.url + VERSION, "any", clock=lambda: START / 1000)
+    return FinnhubFinancials(rest, clock=lambda: START / 1000)
+
+
 async def test_company_data_of_finnhub_is_our_simulators() -> None:
     """Both show the company of the same seed."""
     async with FinnhubServer(Market(SEED), ManualClock(START)) as server:
-        upstream = FinnhubFinancials(url=server.url + VERSION, key="any", clock=lambda: START / 1000)
+        upstream = _finnhub(server)
         ours = SimulatorFinancials(SEED, lambda: START / 1000)
         for name in ("earnings", "recommendations", "revenue_estimates", "eps_estimates", "earnings_quality"):
             assert await getattr(upstream, name)("AAPL") == await getattr(ours, name)("AAPL"), name
@@ -74,6 +80,6 @@ async def test_company_data_of_finnhub_is_our_simulators() -> None:
 
 async def test_free_plan_of_finnhub_is_our_not_offered() -> None:
     async with FinnhubServer(Market(SEED), ManualClock(START), free=True) as server:
-        upstream = FinnhubFinancials(url=server.url + VERSION, key="any", clock=lambda: START / 1000)
+        upstream = _finnhub(server)
         with pytest.raises(NotOffered):
             await upstream.eps_estimates("AAPL")

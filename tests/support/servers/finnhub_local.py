@@ -8,6 +8,7 @@ from typing import Any, Final
 from fakes.finnhub import FakeFinnhub
 from fakes.finnhub_rows import company
 from quotecast.providers.finnhub.client import FinnhubFinancials
+from quotecast.providers.finnhub.rest import FinnhubRest
 from support.stages.caching import Clock
 
 #: Methods of the adapter, and the path that each one calls.
@@ -40,8 +41,8 @@ async def local_finnhub(clock: Clock) -> AsyncIterator[FakeFinnhub]:
 
 
 def provider(fake: FakeFinnhub, **options: Any) -> FinnhubFinancials:
-    given: dict[str, Any] = {"url": fake.base, "key": fake.key, "clock": fake.now}
-    return FinnhubFinancials(**given | options)
+    given: dict[str, Any] = {"url": fake.base, "key": fake.key, "clock": fake.now, **options}
+    return FinnhubFinancials(FinnhubRest(**given), clock=given["clock"])
 
 
 def ask(upstream: FinnhubFinancials, what: str, symbol: str = "AAPL") -> Awaitable[Any]:

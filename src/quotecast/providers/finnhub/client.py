@@ -19,14 +19,12 @@ from quotecast.market.financials import (
     Recommendation,
     RevenueEstimate,
 )
-from quotecast.providers.base import Admission, unlimited
 from quotecast.providers.finnhub import answers, wire
 from quotecast.providers.finnhub.answers import Answer, decode, member
 from quotecast.providers.finnhub.metrics import to_metrics
 from quotecast.providers.finnhub.profiles import UNKNOWN, Profiles, home_symbol
-from quotecast.providers.finnhub.rest import DEADLINE_SECONDS, FinnhubRest
+from quotecast.providers.finnhub.rest import FinnhubRest
 from quotecast.providers.refusals import RefusalCounter
-from quotecast.providers.transport.pace import Pace
 
 QUARTERLY: Final = "quarterly"
 #: A century of quarters.
@@ -43,35 +41,17 @@ T = TypeVar("T")
 
 
 class FinnhubFinancials:
-    """Company data of the Finnhub at `url`, which ends with the version of its interface.
+    """Company data of Finnhub.
 
-    Each call waits for `admitted`, which holds the plan's limit of a minute, and for `pace`, which holds the
-    limit of 30 calls a second. A method takes one call, and a second one after an empty list: the upstream
-    answers so for a fund, which has no earnings, and for an unknown symbol, and only the latter is
-    SymbolNotFound. Once a day a company's amounts take one more call, for the profile with their currency.
-    `clock` is Unix time.
+    A method takes one call, and a second one after an empty list: the upstream answers so for a fund, which
+    has no earnings, and for an unknown symbol, and only the latter is SymbolNotFound. Once a day a company's
+    amounts take one more call, for the profile with their currency. `clock` is Unix time.
     """
 
     name = "finnhub"
 
-    def __init__(
-        self,
-        url: str,
-        key: str,
-        *,
-        admitted: Admission = unlimited,
-        clock: Callable[[], float] = time.time,
-        pace: Pace | None = None,
-        deadline_seconds: float = DEADLINE_SECONDS,
-    ) -> None:
-        self._rest = FinnhubRest(
-            url,
-            key,
-            admitted=admitted,
-            pace=pace,
-            clock=clock,
-            deadline_seconds=deadline_seconds,
-        )
+    def __init__(self, rest: FinnhubRest, *, clock: Callable[[], float] = time.time) -> None:
+        self._rest = rest
         self._profiles = Profiles(lambda symbol: self._rest.get("/stock/profile2", {"symbol": symbol}), clock)
         self._refused = RefusalCounter(self.name)
 

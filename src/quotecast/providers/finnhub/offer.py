@@ -25,12 +25,15 @@ class FinnhubSettings(Struct, frozen=True, kw_only=True):
 
 
 def _financials(settings: FinnhubSettings, budgets: Budgets) -> FinnhubFinancials:
-    return FinnhubFinancials(settings.url, settings.key, admitted=budgets("finnhub", settings.calls))
+    return FinnhubFinancials(_rest(settings, budgets))
 
 
 def _actions(settings: FinnhubSettings, budgets: Budgets) -> FinnhubActions:
-    admitted = budgets("finnhub", settings.calls)
-    return FinnhubActions(FinnhubRest(settings.url, settings.key, admitted=admitted))
+    return FinnhubActions(_rest(settings, budgets))
+
+
+def _rest(settings: FinnhubSettings, budgets: Budgets) -> FinnhubRest:
+    return FinnhubRest(settings.url, settings.key, admitted=budgets("finnhub", settings.calls))
 
 
 def _unlisted(settings: FinnhubSettings, budgets: Budgets) -> Admission:

@@ -26,9 +26,10 @@ _EARLIEST_TIME: Final = 1e9
 
 
 class FinnhubRest:
-    """The interface at `url`; `clock` is Unix time.
+    """The interface at `url`, which ends with its version; `clock` is Unix time.
 
-    Each call waits for `admitted` and for `pace`, and has `deadline_seconds`. After status 429 it makes no
+    Each call waits for `admitted`, which holds the plan's limit of a minute, and for `pace`, which holds the
+    limit of 30 calls a second, and has `deadline_seconds`. After status 429 it makes no
     call until the time that the upstream named, if it named any.
     """
 
