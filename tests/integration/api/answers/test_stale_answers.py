@@ -180,6 +180,7 @@ async def test_openapi_describes_the_header_where_it_is_sent() -> None:
         ),
         *(f"/api/openbb/market/{name}" for name in ("groups", "movers", "heatmap")),
         *(f"/api/openbb/doviz/{name}" for name in ("groups", "banks", "instruments")),
+        "/api/portfolio/allocation",
         "/api/portfolio/holdings",
         "/api/portfolio/positions",
         "/api/prices",
