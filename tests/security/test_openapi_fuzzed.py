@@ -32,7 +32,7 @@ def run_schemathesis(whole: Whole, folder: Path, examples: int, *more: str) -> s
         cwd=folder,  # schemathesis writes its cache into the working directory
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=800,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
