@@ -72,8 +72,8 @@ class Follower:
         self._clock = clock
         self._sleep = sleep
         self._state: Followed | None = None
-        #: Whether the bus has the state.
-        self._is_written = False
+        #: Whether the bus has the state, and whether the origin is known to have a newer one.
+        self._is_written = self._is_behind = False
         #: Set once the bus has the state.
         self.begun = asyncio.Event()
         self._begin_at = self._load_at = self._ask_at = float("-inf")
@@ -121,6 +121,8 @@ class Follower:
     async def _take(self, message: Message | None) -> None:
         if message is None:
             await self._check_line()
+            if self._is_behind:
+                await self._load()
         elif isinstance(message, DocumentChanged):
             self._documents.look()
         else:
@@ -131,10 +133,10 @@ class Follower:
     async def _apply(self, message: Batch | Beat) -> None:
         state = self._state
         if state is None or message.epoch != state.epoch:
-            await self._load()
+            await self._catch_up()
         elif isinstance(message, Beat):
             if not state.has(message):
-                await self._load()
+                await self._catch_up()
                 return
             state.info = message.info
             if self._is_written:
@@ -148,7 +150,7 @@ class Follower:
         except UnreadableState:
             stored = None
         if stored is None:
-            await self._load()
+            await self._catch_up()
         elif self._is_written:
             await self._write(self._bus.publish(self._owner, batch, *stored))
             if self._is_written:
@@ -205,6 +207,14 @@ class Follower:
         self._is_written = False
         self._begin_at = self._clock() + RETRY_SECONDS
 
+    async def _catch_up(self) -> None:
+        """Loads the state that a message is from, now and until there is one that is newer than ours.
+
+        The origin's worker may hear of it later than we do, and no message may follow.
+        """
+        self._is_behind = True
+        await self._load()
+
     async def _load(self) -> None:
         """Takes the origin's state, unless it is no newer. Raises BusError when the line is lost."""
         if self._clock() < self._load_at:
@@ -224,7 +234,7 @@ class Follower:
             self._state.remember(earlier)
             # A change of a document may be among the lost messages.
             self._documents.look()
-        self._is_written = False
+        self._is_written = self._is_behind = False
         self._load_at = float("-inf")
 
     async def _check_line(self) -> None:

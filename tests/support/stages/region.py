@@ -36,6 +36,8 @@ class Origin(MemoryBus):
         self.loads = self.questions = self.lines = self.reports = 0
         #: Loses messages, and keeps answers to itself.
         self.loses = self.is_frozen = self.is_unreadable = False
+        #: What a worker that lags behind the bus answers to a load.
+        self.lagging: Snapshot | None = None
         self.ledger = Ledger(FEED)
         self.info = replace(INFO, always_open=True)
 
@@ -57,7 +59,7 @@ class Origin(MemoryBus):
         self.loads += 1
         if self.is_unreadable:
             raise UnreadableState("of another version")
-        return await super().load(feed, closings_after=closings_after)
+        return self.lagging or await super().load(feed, closings_after=closings_after)
 
     async def report(self, _: Feed) -> None:
         self.reports += 1

@@ -112,6 +112,20 @@ async def test_a_new_epoch_replaces_the_old_one(stage: Stage) -> None:
 
 
 @on_stage
+async def test_a_state_that_the_origin_had_too_late_is_asked_for_again(stage: Stage) -> None:
+    """The worker that answers hears of an epoch later than the region may; no message may follow."""
+    origin = stage.origin
+    origin.lagging = await MemoryBus.load(origin, FEED)
+    await origin.lead("e2", pair("BTC/USDT", 91_000.0))
+    await asyncio.sleep(0.1)
+    assert origin.loads == 2
+    origin.lagging = None
+    await asyncio.sleep(5)
+    await stage.is_equal()
+    assert origin.loads == 3
+
+
+@on_stage
 async def test_a_redis_that_lost_its_data_gets_it_back_without_a_load(stage: Stage) -> None:
     """The next beat or batch shows it; closings come back with their numbers."""
     origin = stage.origin
