@@ -162,11 +162,11 @@ class Mirror:
 
     def renamed(self, named: Iterable[tuple[str, str | None]]) -> dict[str, str]:
         """Returns those names that are former symbols, with the keys that they mean."""
-        spell = canonical_symbol
         return {
             name: key
             for name, key in named
-            if key is not None and key != name and spell(self.feed, key) != spell(self.feed, name)
+            if key not in (None, name)
+            and canonical_symbol(self.feed, key) != canonical_symbol(self.feed, name)
         }
 
     def group(self, text: str) -> str | None:

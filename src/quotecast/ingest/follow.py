@@ -131,6 +131,7 @@ class Follower:
         await self._begin_if_due()
 
     async def _apply(self, message: Batch | Beat) -> None:
+        self._is_behind = False
         state = self._state
         if state is None or message.epoch != state.epoch:
             await self._catch_up()
@@ -208,9 +209,9 @@ class Follower:
         self._begin_at = self._clock() + RETRY_SECONDS
 
     async def _catch_up(self) -> None:
-        """Loads the state that a message is from, now and until there is one that is newer than ours.
+        """Loads the state that the last message is from, and again each second while no other message comes.
 
-        The origin's worker may hear of it later than we do, and no message may follow.
+        The origin's worker may hear of that state later than we do.
         """
         self._is_behind = True
         await self._load()

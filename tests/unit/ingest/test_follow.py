@@ -126,6 +126,20 @@ async def test_a_state_that_the_origin_had_too_late_is_asked_for_again(stage: St
 
 
 @on_stage
+async def test_a_late_message_of_an_old_epoch_asks_once(stage: Stage) -> None:
+    """The next message says that nothing is missing."""
+    origin = stage.origin
+    await origin.lead("e2", pair("BTC/USDT", 91_000.0))
+    await stage.is_equal()
+    loads = origin.loads
+    origin._send(Beat(feed=FEED, epoch="e1", seq=9, info=origin.info))
+    await asyncio.sleep(0.1)
+    await origin.beats()
+    await asyncio.sleep(10)
+    assert origin.loads == loads + 1
+
+
+@on_stage
 async def test_a_redis_that_lost_its_data_gets_it_back_without_a_load(stage: Stage) -> None:
     """The next beat or batch shows it; closings come back with their numbers."""
     origin = stage.origin

@@ -12,24 +12,13 @@ from quotecast.api.reference.field_texts import FIELD_TEXTS
 from quotecast.market.instruments import CATEGORIES
 
 _DATES: Final = (
-    *(
-        "bought_at",
-        "coveredFrom",
-        "coveredTo",
-        "date",
-        "day",
-        "exDate",
-        "payableDate",
-        "period",
-        "recordDate",
-    ),
-    "since",
+    *("bought_at", "coveredFrom", "coveredTo", "date", "day", "exDate", "payableDate", "period"),
+    *("recordDate", "since"),
 )
 _TIMES: Final = (
     *("added_at", "armed_at", "created_at", "expires_at", "happened_at", "last_error_at", "last_sent_at"),
-    "knownAt",
     *("previous_until", "revoked_at", "updated_at"),
-    *("end", "lastUpdate", "nextClose", "nextOpen", "start", "time", "timestamp"),
+    *("end", "knownAt", "lastUpdate", "nextClose", "nextOpen", "start", "time", "timestamp"),
 )
 #: Fields with a standard format, by name.
 _FORMATS: Final = {

@@ -19,6 +19,7 @@ from quotecast.api.reference.openapi import CachedReading, CompanyReading, answe
 from quotecast.api.routes.days import day_of, day_parameter
 from quotecast.api.routes.market.company import UNAVAILABLE, cache_key, read_overview, read_record
 from quotecast.api.routes.market.company_parts import EXAMPLE, HOUR_SECONDS, RECORDS, CompanyRecord, Overview
+from quotecast.asgi import Header
 from quotecast.cache.base import Cached, Policy
 from quotecast.errors import FieldProblem, InvalidValue, Problem, ProviderMissing, SymbolNotFound
 from quotecast.market.codec import encode_json
@@ -103,7 +104,7 @@ async def overview(services: Services, symbol: FromPath[str]) -> Answer:
     """A record that is not available is null and named in `errors`; `Age` is that of the oldest record."""
     ticker = _ticker(services, symbol)
     cached = await read_overview(services, _provider(services), ticker)
-    return _answer(services, cached, symbol=symbol, ticker=ticker)
+    return _answer(services, cached, *_note(services, symbol, ticker))
 
 
 def _route(record: CompanyRecord) -> HTTPRouteHandler:
@@ -127,7 +128,7 @@ async def record_answer(services: Services, record: CompanyRecord, symbol: str) 
     """Returns one record. Raises ProviderMissing, SymbolNotFound, NotOffered or UpstreamError."""
     ticker = _ticker(services, symbol)
     cached = await read_record(services, _provider(services), record, ticker)
-    return _answer(services, cached, symbol=symbol, ticker=ticker)
+    return _answer(services, cached, *_note(services, symbol, ticker))
 
 
 @get(
@@ -174,7 +175,11 @@ def _shift(day: date, days: int) -> date:
     return date.fromordinal(max(1, min(day.toordinal() + days, date.max.toordinal())))
 
 
-def _answer(services: Services, cached: Cached, *, symbol: str = "", ticker: str | None = None) -> Answer:
+def _note(services: Services, symbol: str, ticker: str) -> list[Header]:
+    return renamed_headers(services.mirrors[Feed.STOCKS], [(symbol, ticker)])
+
+
+def _answer(services: Services, cached: Cached, *more: Header) -> Answer:
     document = _document(cached.body)
     # The whole time to live: caches subtract `Age`. A stale answer has none.
     max_age = cached.age_seconds + cached.fresh_seconds if cached.fresh_seconds else 0
@@ -184,7 +189,7 @@ def _answer(services: Services, cached: Cached, *, symbol: str = "", ticker: str
         (b"cache-control", cached_for(max_age)),
         (b"x-cache", cached.status.encode()),
         (b"age", b"%d" % cached.age_seconds),
-        *renamed_headers(services.mirrors[Feed.STOCKS], [(symbol, ticker)]),
+        *more,
     ]
     until = services.monotonic() + HELD_SECONDS
     return Answer(document, headers, tag=document.tag, is_current=lambda: services.monotonic() < until)

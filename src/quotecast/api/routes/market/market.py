@@ -135,9 +135,8 @@ async def quotes(
     # Two names may mean one stock.
     entries = {entry.key: entry for entry in found.values() if entry}
     body = codec.object_json([(key, entry.full_json()) for key, entry in entries.items()])
-    # Most names are keys: one look at all of them takes less than one at each.
-    rest = found.keys() - entries.keys()
-    others = {name: found[name] for name in wanted if name in rest} if rest else {}
+    # Most names are keys, and known.
+    others = {name: found[name] for name in wanted if name not in entries}
     missing = [name for name, entry in others.items() if not entry]
     named = ((name, entry.key) for name, entry in others.items() if entry)
     notes = [*missing_headers(missing), *renamed_headers(mirror, named)]

@@ -1,6 +1,6 @@
 """Corporate actions over HTTP, and the prices and bars that they adjust."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from datetime import date, timedelta
 from typing import Any
 
@@ -14,27 +14,12 @@ from quotecast.api.market.services import Services
 from quotecast.errors import NotOffered, UpstreamError
 from quotecast.market.actions import CorporateAction
 from quotecast.market.feeds import Feed
+from support.made.corporate_actions import Actions
 from support.made.factories import client_of, full_mirrors, services
 from support.made.memory_cache import MemoryCache
 from support.stages.bar_service import FRIDAY, History, bar
 
 ACTIONS = "/api/market/actions"
-
-
-class Actions:
-    """A provider of given actions."""
-
-    def __init__(self, name: str = "test", error: Exception | None = None) -> None:
-        self.name = name
-        self.error = error
-        self.given: list[CorporateAction] = []
-        self.asked: list[tuple[str, date, date]] = []
-
-    async def actions(self, symbol: str, first: date, last: date) -> Sequence[CorporateAction]:
-        self.asked.append((symbol, first, last))
-        if self.error is not None:
-            raise self.error
-        return [each for each in self.given if each.symbol == symbol]
 
 
 def split(symbol: str, day: str, new: float) -> CorporateAction:

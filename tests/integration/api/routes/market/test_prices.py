@@ -1,7 +1,6 @@
 """Prices of any instrument on any day in any currency, over HTTP."""
 
 from collections.abc import AsyncIterator
-from datetime import date
 from decimal import Decimal
 from typing import Any
 
@@ -12,7 +11,6 @@ from msgspec.structs import replace
 
 from quotecast.access.reach import Reach
 from quotecast.api.market.services import Services
-from quotecast.api.prices.day_rates import read_day_rates
 from quotecast.bus.base import FeedInfo
 from quotecast.errors import UpstreamError
 from quotecast.feed.mirror import Mirror
@@ -407,12 +405,3 @@ async def test_tables_and_directives_have_the_same_prices(client: httpx.AsyncCli
     write_closes(stored, Feed.DOVIZ, "USD", {"2026-11-17": 30.0, "2026-11-18": 31.0})
     history = await client.get(f"{PRICES}/USD/history?start=2026-11-17&end=2026-11-18&format=ledger")
     assert history.text == "P 2026-11-17 USD 30.0 TRY\nP 2026-11-18 USD 31.0 TRY\n"
-
-
-async def test_rates_before_a_plans_past_are_unknown(parts: Services, stored: Stored) -> None:
-    """They are no error: what needs no rate of that day goes on."""
-    write_closes(stored, Feed.DOVIZ, "USD", {"2026-03-02": 30.0})
-    day = date(2026, 3, 2)
-    for reach, known in ((None, 30), (Reach("free", 1), None)):
-        rates = await read_day_rates(replace(parts, reach=reach), {"USD"}, "TRY", day, day)
-        assert rates.on("USD", day) == known

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from quotecast.market.actions import CorporateAction
 from quotecast.market.feeds import Feed
+from support.made.corporate_actions import Actions
 from support.made.factories import DOVIZ, full_mirrors, mirror_of
 from support.made.holdings import BOUGHT, HOLDINGS
 from support.made.market import stock
@@ -29,18 +30,6 @@ BUY = {"type": "buy", "ticker": "aapl", "date": "2026-03-02", "shares": 10, "pri
 SELL = {"type": "sell", "ticker": "AAPL", "date": "2026-05-04", "shares": 4, "price": 110, "fee": 1}
 
 RATIO = {"old_shares": 1, "new_shares": 10_001}
-
-
-class Actions:
-    """A provider of given actions."""
-
-    name = "test"
-
-    def __init__(self) -> None:
-        self.given: list[CorporateAction] = []
-
-    async def actions(self, symbol: str, _first: date, _last: date) -> list[CorporateAction]:
-        return [each for each in self.given if each.symbol == symbol]
 
 
 @pytest.fixture
