@@ -120,6 +120,16 @@ export type StockQuote = {
   sector?: string;
   industry?: string;
   timestamp?: string | null;
+  extended?: ExtendedHours;
+};
+
+export type ExtendedHours = {
+  session: "post" | "pre";
+  price: number;
+  change: number;
+  changePercent: number;
+  close: number;
+  timestamp: string;
 };
 
 export type CryptoQuote = {
@@ -248,6 +258,7 @@ export type StockQuotePart = {
   sector?: string;
   industry?: string;
   timestamp?: string | null;
+  extended?: ExtendedHours;
 };
 
 export type CryptoQuotePart = {

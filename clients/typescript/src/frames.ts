@@ -23,7 +23,9 @@ export type QuoteOf = { market: StockQuote; crypto: CryptoQuote; doviz: DovizQuo
 
 type MoveOf = { market: StockMove; crypto: CryptoMove; doviz: DovizMove };
 /** A field of a feed's quotes that moves, and that a client may select. */
-export type MovingField<N extends FeedName> = Exclude<keyof MoveOf[N] & string, "ticker" | "symbol">;
+export type MovingField<N extends FeedName> =
+  | Exclude<keyof MoveOf[N] & string, "ticker" | "symbol">
+  | ("extended" & keyof QuoteOf[N]);
 
 interface OfFeed {
   feed: FeedName;

@@ -312,6 +312,15 @@ export type ExchangeChoice = {
   desc: string;
 };
 
+export type ExtendedHours = {
+  session: "pre" | "post";
+  price: number;
+  change: number;
+  changePercent: number;
+  close: number;
+  timestamp: string;
+};
+
 export type FeedAge = {
   state: "live" | "stale" | "down";
   ageSeconds: number | null;
@@ -757,6 +766,7 @@ export type StockQuote = {
   sector: string;
   industry: string;
   timestamp: string | null;
+  extended?: ExtendedHours;
   type: "stock_quote";
 };
 

@@ -5,13 +5,14 @@ from functools import cache
 from operator import attrgetter
 from typing import Final
 
-from msgspec.structs import FieldInfo, fields
+from msgspec import UNSET
+from msgspec.structs import FieldInfo, fields, replace
 
 from quotecast.market import codec
 from quotecast.market.codec import Notation
 from quotecast.market.feeds import Feed
-from quotecast.market.moves import move_of
-from quotecast.market.quotes import Quote
+from quotecast.market.moves import SELECTABLE, move_of
+from quotecast.market.quotes import Quote, StockQuote
 
 #: Encodes a quote, or its moving fields.
 Encode = Callable[[Quote], bytes]
@@ -37,7 +38,7 @@ class Projection:
 
 def moving_fields(feed: Feed) -> tuple[str, ...]:
     """Returns the names of the fields that a client may select, in the order of the quote."""
-    return tuple(field.encode_name for field in fields(feed.spec.move)[1:])
+    return _names(_moving(feed)[1:])
 
 
 # Unbounded, but small: ten fields have 1,023 selections.
@@ -52,9 +53,13 @@ def projection_of(
 
 
 def _whole(notation: Notation) -> Projection:
-    """Returns the projection to all fields, as objects: it is the same for every feed."""
+    """Returns the projection to the fields that all quotes have, as objects: every feed has the same."""
     encode = codec.encoder_of(notation)
-    return Projection(encode, lambda quote: encode(move_of(quote)), None, ())
+
+    def full(quote: Quote) -> bytes:
+        return encode(replace(quote, extended=UNSET) if _is_extended(quote) else quote)
+
+    return Projection(full, lambda quote: encode(move_of(quote)), None, ())
 
 
 def _objects(feed: Feed, notation: Notation, selected: tuple[str, ...]) -> Projection:
@@ -95,10 +100,18 @@ def _parts(
     feed: Feed, selected: tuple[str, ...] | None
 ) -> tuple[FieldInfo, list[FieldInfo], list[FieldInfo]]:
     """Returns the key, the selected moving fields, and the fields that do not move."""
-    key, *moving = fields(feed.spec.move)
+    key, *moving = _moving(feed)
     names = {field.name for field in (key, *moving)}
-    chosen = [field for field in moving if selected is None or field.encode_name in selected]
+    default = [field.encode_name for field in moving if field.name not in SELECTABLE]
+    wanted = default if selected is None else selected
+    chosen = [field for field in moving if field.encode_name in wanted]
     return key, chosen, [field for field in fields(feed.spec.quote) if field.name not in names]
+
+
+def _moving(feed: Feed) -> list[FieldInfo]:
+    """Returns the key and all fields that a client may select."""
+    selectable = [field for field in fields(feed.spec.quote) if field.name in SELECTABLE]
+    return [*fields(feed.spec.move), *selectable]
 
 
 def _names(chosen: "tuple[FieldInfo, ...] | list[FieldInfo]") -> tuple[str, ...]:
@@ -115,4 +128,14 @@ def _tag(feed: Feed) -> str:
     return str(feed.spec.quote.__struct_config__.tag)
 
 
+def _is_extended(quote: Quote | None) -> bool:
+    return isinstance(quote, StockQuote) and quote.extended is not UNSET
+
+
+def complete_projection(quote: Quote | None) -> Projection:
+    """Returns the projection to all that is known of a quote, as REST answers it."""
+    return _COMPLETE if _is_extended(quote) else WHOLE["json"]
+
+
 WHOLE: Final[dict[Notation, Projection]] = {"json": _whole("json"), "msgpack": _whole("msgpack")}
+_COMPLETE: Final = Projection(codec.encoder_of("json"), WHOLE["json"].moving, None, ())

@@ -5,13 +5,21 @@ from datetime import UTC, datetime
 from typing import Literal
 
 import msgspec
+from msgspec import UNSET
 
 #: The wire format of a quote.
 Notation = Literal["json", "msgpack"]
 
+
+def _null_if_unset(value: object) -> None:
+    """Encodes an unset field that a client selected."""
+    if value is not UNSET:
+        raise NotImplementedError
+
+
 # Decimals, which are amounts of money, become JSON numbers.
-_encoder = msgspec.json.Encoder(decimal_format="number")
-_packer = msgspec.msgpack.Encoder()
+_encoder = msgspec.json.Encoder(decimal_format="number", enc_hook=_null_if_unset)
+_packer = msgspec.msgpack.Encoder(enc_hook=_null_if_unset)
 
 encode_json = _encoder.encode
 

@@ -10,6 +10,9 @@ from msgspec.structs import fields
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import Move, Quote
 
+#: Fields that change from tick to tick too, for clients that select them: quotes have them at times only.
+SELECTABLE: Final = ("extended",)
+
 
 def move_of(quote: Quote) -> Move:
     """Returns all moving fields of a quote, as absolute values."""
@@ -35,7 +38,7 @@ def _names(struct: type[Any]) -> list[str]:
 
 
 def _still_names(quote: type[Any], move: type[Any]) -> list[str]:
-    moving = set(_names(move))
+    moving = {*_names(move), *SELECTABLE}
     return [name for name in _names(quote) if name not in moving]
 
 

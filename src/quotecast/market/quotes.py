@@ -4,7 +4,23 @@ Field names, types and order are the public contract. An unknown number is None;
 Timestamps are ISO 8601 in UTC and end with Z.
 """
 
-from msgspec import Struct
+from typing import Literal
+
+from msgspec import UNSET, Struct, UnsetType
+
+
+class ExtendedHours(Struct, frozen=True, gc=False, kw_only=True, rename="camel"):
+    """The last trade outside the regular session, before it (`pre`) or after it (`post`).
+
+    The change is that from `close`, the last close of a regular session before the trade.
+    """
+
+    session: Literal["pre", "post"]
+    price: float
+    change: float
+    change_percent: float
+    close: float
+    timestamp: str
 
 
 class StockQuote(
@@ -25,6 +41,9 @@ class StockQuote(
     sector: str = "Other"
     industry: str = "Other"
     timestamp: str | None = None
+    #: Unset while the last trade is of a regular session. Feeds have it for clients that select it only, null
+    #: in place of unset.
+    extended: ExtendedHours | UnsetType | None = UNSET
 
     @property
     def key(self) -> str:

@@ -5,6 +5,8 @@ import json
 from typing import Any
 
 import pytest
+from msgspec import UNSET, UnsetType
+from msgspec.structs import replace
 
 from quotecast.bus.base import Batch
 from quotecast.bus.wire import encode_change
@@ -14,8 +16,10 @@ from quotecast.feed.encoding import ENCODINGS, JSON, ROWS, Encoding
 from quotecast.feed.entry import MAX_ENCODED
 from quotecast.feed.mirror import Mark, Mirror
 from quotecast.feed.projection import WHOLE, moving_fields, projection_of
+from quotecast.market.codec import encode_json
 from quotecast.market.feeds import Feed
-from support.clients.merging_client import READERS
+from quotecast.market.quotes import ExtendedHours, StockQuote
+from support.clients.merging_client import READERS, MergingClient
 from support.made.market import EPOCH, state_of, stock
 from support.stages.feed_session import MarketSession, made_mirror, move, opened, parsed
 
@@ -177,3 +181,55 @@ def test_fifty_quotes_as_rows_with_the_price_alone_are_small() -> None:
     assert large is not None
     assert len(small) < 50 * 18
     assert len(small) * 6 < len(large)
+
+
+def change(mirror: Mirror, *, name: str = "", extended: ExtendedHours | UnsetType) -> bool:
+    """Brings a new price of AAPL, and a new name if there is one."""
+    before = mirror.quotes()["AAPL"]
+    assert isinstance(before, StockQuote)
+    quote = replace(before, price=before.price + 1, name=name or before.name, extended=extended)
+    changes = [encode_change(quote, full=bool(name))]
+    return mirror.apply(
+        Batch(feed=Feed.STOCKS, epoch=EPOCH, seq=mirror.mark.seq + 1, changes=changes, removed=())
+    )
+
+
+EXTENDED = ExtendedHours(
+    session="post", price=7.5, change=0.5, change_percent=7.1429, close=7.0, timestamp="2026-11-20T22:00:00Z"
+)
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS, ids=lambda each: each.subprotocol)
+def test_extended_hours_come_to_clients_that_select_them(mirror: Mirror, encoding: Encoding) -> None:
+    """They are null while a stock has none, and change like every field that moves."""
+    session, frames = greeted(mirror, encoding, symbols="AAPL,MSFT", fields="price,extended")
+    client = MergingClient(subprotocol=encoding.subprotocol)
+    for frame in frames:
+        client.merge(frame)
+    assert client.quotes["AAPL"].keys() == STILL | {"price", "extended"}
+    assert client.quotes["AAPL"]["extended"] is None
+    for extended in (EXTENDED, UNSET):
+        assert change(mirror, extended=extended)
+        update = session.advance()
+        assert update
+        client.take(update.payload)
+        seen = client.quotes["AAPL"]["extended"]
+        assert seen == (json.loads(encode_json(EXTENDED)) if extended else None)
+    assert client.quotes["MSFT"]["extended"] is None
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS, ids=lambda each: each.subprotocol)
+def test_other_clients_see_nothing_of_extended_hours(mirror: Mirror, encoding: Encoding) -> None:
+    """Snapshots, changes and whole quotes keep their fields."""
+    session, before = greeted(mirror, encoding, symbols="AAPL")
+    for name in ("", "", "Pear"):
+        assert change(mirror, name=name, extended=EXTENDED)
+        update = session.advance()
+        assert update
+        assert b"extended" not in update.payload
+        assert b"post" not in update.payload
+    _, again = greeted(mirror, encoding, symbols="AAPL")
+    assert again[2].keys() == before[2].keys()
+    first, second = before[2]["data"][0], again[2]["data"][0]
+    assert len(first) == len(second)
+    assert again[2].get("columns") == before[2].get("columns")

@@ -692,6 +692,23 @@ class ExchangeChoice(TypedDict):
     desc: str
 
 
+class ExtendedHours(TypedDict):
+    """Schema ExtendedHours."""
+
+    #: Whether the trade was before the regular session or after it
+    session: Literal["pre", "post"]
+    #: Last price of one unit, in the currency of the instrument
+    price: float
+    #: Price minus `close`, in US dollars
+    change: float
+    #: Change from `close`, in percent
+    changePercent: float
+    #: Last close of a regular session before the trade, in US dollars
+    close: float
+    #: Time of the last trade or price: ISO 8601 in UTC; null if unknown
+    timestamp: str
+
+
 class _FeedAge(TypedDict):
     """Fields that each FeedAge has."""
 
@@ -1840,8 +1857,8 @@ class Sparkline(TypedDict):
     closes: list[float]
 
 
-class StockQuote(TypedDict):
-    """Schema StockQuote."""
+class _StockQuote(TypedDict):
+    """Fields that each StockQuote has."""
 
     #: Symbol that identifies the instrument in requests
     ticker: str
@@ -1871,6 +1888,13 @@ class StockQuote(TypedDict):
     timestamp: Optional[str]
     #: Kind of instrument
     type: Literal["stock_quote"]
+
+
+class StockQuote(_StockQuote, total=False):
+    """Schema StockQuote."""
+
+    #: Last price outside the regular session; absent while the last trade is of a regular session
+    extended: ExtendedHours
 
 
 class Subscription(TypedDict):

@@ -9,6 +9,7 @@ Fields = Iterator[tuple[str, str, Any]]
 _EXAMPLES: Final[Mapping[str, Any]] = {
     "AlertChange.active": False,
     "DovizBar.volume": None,
+    "ExtendedHours.session": "post",
     "FeedAge.problem": "unreadable",
     "NewAlert.type": "stock",
     "NewTransaction.amount": 2.5,

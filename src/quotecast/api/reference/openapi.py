@@ -36,6 +36,7 @@ from quotecast.api.reference.schemas import complete_fields, without_modules
 from quotecast.api.route_table import TAG
 from quotecast.errors import FieldProblem, Problem
 from quotecast.market.feeds import Feed
+from quotecast.market.moves import SELECTABLE
 
 
 def _header(description: str, kind: OpenAPIType = OpenAPIType.STRING) -> OpenAPIHeader:
@@ -302,7 +303,7 @@ def openapi_document(
     document["components"]["schemas"] |= schemas
     for name in document["components"]["schemas"].keys() & _WHOLE_SCHEMAS:
         schema = document["components"]["schemas"][name]
-        schema["required"] = list(schema["properties"])
+        schema["required"] = [field for field in schema["properties"] if field not in SELECTABLE]
     complete_fields(document, schemas)
     complete_parameters(document)
     add_samples(document)

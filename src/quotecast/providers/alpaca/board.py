@@ -6,7 +6,7 @@ from decimal import Decimal
 from functools import partial
 from typing import Final
 
-from msgspec import Raw
+from msgspec import UNSET, Raw
 from msgspec.structs import replace
 
 from quotecast.market.calendars import EXCHANGE
@@ -172,7 +172,7 @@ class Board:
                 self._stocks[ticker], session, received, self._histories.get(ticker)
             )
             if self._may_be_split(quote, session, received):
-                quote = replace(quote, change=None, change_percent=None, previous_close=None)
+                quote = replace(quote, change=None, change_percent=None, previous_close=None, extended=UNSET)
             if quote != self._sent.get(ticker):
                 self._sent[ticker] = quote
                 changed.append(quote)

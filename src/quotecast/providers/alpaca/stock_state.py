@@ -1,17 +1,27 @@
 """A stock's last price and daily bar, and the quote they form."""
 
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from typing import Final
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from quotecast.market.numbers import percent_change, timestamp_of, to_float
-from quotecast.market.quotes import StockQuote
+from quotecast.market.quotes import ExtendedHours, StockQuote
 from quotecast.market.reference import Stock
-from quotecast.market.sessions import NEW_YORK, TradingDay, Unscheduled, trading_days_until
+from quotecast.market.sessions import (
+    NEW_YORK,
+    TradingDay,
+    Unscheduled,
+    actual_session_at,
+    trading_days_until,
+)
 from quotecast.providers.alpaca.daily_history import DailyHistory
 from quotecast.providers.alpaca.day_bar import MINUTE, DayBar, MinuteBar
+
+#: The last minute of a session ends with the first instant of the next one.
+_INSTANT: Final = timedelta(microseconds=1)
 
 
 class TradingSession(Struct, frozen=True):
@@ -20,6 +30,7 @@ class TradingSession(Struct, frozen=True):
     day: TradingDay
     #: Whether the regular session of that day has opened.
     has_opened: bool
+    unscheduled: Unscheduled | None = None
 
 
 def latest_session(moment: datetime, unscheduled: Unscheduled | None = None) -> TradingSession:
@@ -27,13 +38,13 @@ def latest_session(moment: datetime, unscheduled: Unscheduled | None = None) -> 
     days = trading_days_until(moment.astimezone(NEW_YORK).date())
     day = next(day for day in days if day.pre_open <= moment)
     if unscheduled is None or unscheduled.date < day.date:
-        return TradingSession(day, day.open <= moment)
+        return TradingSession(day, day.open <= moment, unscheduled)
     opening, close = unscheduled.open, unscheduled.close
     if opening is None or close is None:
-        return TradingSession(day, has_opened=False)
+        return TradingSession(day, has_opened=False, unscheduled=unscheduled)
     if unscheduled.date > day.date:
         day = TradingDay(unscheduled.date, opening, opening, close, close)
-    return TradingSession(day, day.open <= moment)
+    return TradingSession(day, day.open <= moment, unscheduled)
 
 
 class LastPrice(Struct, frozen=True, gc=False):
@@ -91,6 +102,7 @@ class StockState(Struct, frozen=True, gc=False):
         newest = self.newest(history)
         price = newest.price
         day, previous = self._day_and_previous_close(session, history)
+        timestamp = timestamp_of(newest.time, received)
         return StockQuote(
             ticker=stock.ticker,
             name=stock.name,
@@ -104,7 +116,8 @@ class StockState(Struct, frozen=True, gc=False):
             volume=None if day is None or day.volume is None else str(int(day.volume)),
             sector=stock.sector or "Other",
             industry=stock.industry or "Other",
-            timestamp=timestamp_of(newest.time, received),
+            timestamp=timestamp,
+            extended=_extended_hours(newest, timestamp, session, day, previous),
         )
 
     def _day_and_previous_close(
@@ -129,6 +142,32 @@ class StockState(Struct, frozen=True, gc=False):
         if day is None or quote_date != history.session:
             day = history.day(quote_date)
         return day, history.close_before(quote_date)
+
+
+def _extended_hours(
+    last: LastPrice,
+    timestamp: str,
+    session: TradingSession,
+    day: DayBar | None,
+    previous: Decimal | None,
+) -> ExtendedHours | UnsetType:
+    """Returns the last price beside the regular close before it; unset within a regular session.
+
+    After the close, that is the close of `day`, which the free plan has 16 minutes later.
+    """
+    hours = actual_session_at(last.time - _INSTANT, session.unscheduled)
+    is_of_day = day is not None and day.date == last.time.astimezone(NEW_YORK).date()
+    close = previous if hours == "pre" else day.close if day and is_of_day else None
+    if hours not in ("pre", "post") or close is None:
+        return UNSET
+    return ExtendedHours(
+        session=hours,
+        price=float(last.price),
+        change=float(last.price - close),
+        change_percent=percent_change(last.price, close),
+        close=float(close),
+        timestamp=timestamp,
+    )
 
 
 def to_utc(unix_time: float) -> datetime:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import UNSET
 
 from quotecast.market.quotes import StockQuote
 from quotecast.providers.alpaca import wire
@@ -152,6 +153,57 @@ def test_daily_bar_is_dated_in_new_york_in_summer_too() -> None:
         dailyBar={"t": "2026-07-15T04:00:00Z"}, latestTrade={"t": "2026-07-15T13:31:00Z", "p": 231.4}
     )
     assert quote_after(answer(row), received=at("2026-07-15T09:31:00-04:00")).previous_close == 229.1
+
+
+TRADED_LATE = {"latestTrade": {"t": "2026-11-19T22:30:00Z", "p": 235.0}}
+CLOSED = {"dailyBar": {"t": "2026-11-19T05:00:00Z", "c": 231.3}}
+
+
+@pytest.mark.parametrize(
+    ("now", "row", "extended"),
+    [
+        ("2026-11-19T04:30:00-05:00", YESTERDAYS | TRADED_EARLY, ("pre", 230.0, 0.9, 0.3928, 229.1)),
+        ("2026-11-19T17:31:00-05:00", CLOSED | TRADED_LATE, ("post", 235.0, 3.7, 1.5997, 231.3)),
+        ("2026-11-20T03:00:00-05:00", CLOSED | TRADED_LATE, ("post", 235.0, 3.7, 1.5997, 231.3)),
+    ],
+    ids=["before", "after", "night"],
+)
+def test_trade_outside_the_session_stands_beside_the_close(
+    now: str, row: dict[str, Any], extended: tuple[str, float, float, float, float]
+) -> None:
+    """Its change is from the close of the session before it; the other fields are as ever."""
+    quote = quote_after(answer(snapshot(**row)), received=at(now))
+    assert quote.extended
+    assert (quote.extended.price, quote.extended.timestamp) == (quote.price, quote.timestamp)
+    named = ("session", "price", "change", "change_percent", "close")
+    assert tuple(getattr(quote.extended, name) for name in named) == (
+        extended[0],
+        *map(pytest.approx, extended[1:]),
+    )
+
+
+@pytest.mark.parametrize(
+    ("now", "time"),
+    [
+        ("2026-11-19T12:00:00-05:00", "2026-11-19T16:59:00Z"),
+        ("2026-11-19T17:00:00-05:00", "2026-11-19T21:00:00Z"),
+        ("2026-11-27T14:00:00-05:00", "2026-11-27T18:00:00Z"),
+    ],
+    ids=["within", "at the close", "at the close of a half day"],
+)
+def test_trade_of_the_session_is_no_extended_one(now: str, time: str) -> None:
+    """The last minute of a session ends at its close."""
+    row = snapshot(dailyBar={"t": f"{time[:10]}T05:00:00Z"}, latestTrade={"t": time, "p": 231.4})
+    assert quote_after(answer(row), received=at(now)).extended is UNSET
+
+
+def test_free_plan_has_no_change_after_the_close_until_it_has_the_close() -> None:
+    """Its snapshots are of one exchange; the daily bar of all exchanges comes 16 minutes later."""
+    board = Board([AAPL], consolidated=False)
+    evening = at("2026-11-19T17:31:00-05:00")
+    board.take_daily_history({"AAPL": history_at(evening)}, evening)
+    board.read_messages([answer(snapshot(**CLOSED, **TRADED_LATE))], evening)
+    assert only_quote(board).extended is UNSET
 
 
 def test_opening_that_did_not_take_place_begins_no_day() -> None:

@@ -19,6 +19,7 @@ from quotecast.api.reference import examples
 from quotecast.api.reference.openapi import BarsReading, BatchReading, FeedReading, answered
 from quotecast.feed.entry import QuoteEntry
 from quotecast.feed.mirror import Mirror
+from quotecast.feed.projection import WHOLE
 from quotecast.market.feeds import Feed
 
 #: A JSON array of objects.
@@ -65,7 +66,7 @@ def _all_rows(mirror: Mirror) -> bytes:
 
 
 def _array(entries: Any) -> bytes:
-    return b"[%b]" % b",".join(entry.full_json() for entry in entries)
+    return b"[%b]" % b",".join(entry.full(WHOLE["json"]) for entry in entries)
 
 
 def _grid(feed: Feed, name: str) -> HTTPRouteHandler:
