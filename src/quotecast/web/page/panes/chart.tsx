@@ -12,6 +12,7 @@ import { selected } from "../selection.ts";
 import { type Answer, live, rest, useAnswer } from "../service.ts";
 import { say } from "../words.ts";
 import { ChartBody } from "./chart/body.tsx";
+import { ExtendedChange } from "./chart/extended.tsx";
 import { sessionOf } from "./chart/session.ts";
 import { Segments } from "./chart/toolbar.tsx";
 import type { Candle } from "./chart-bars.ts";
@@ -88,6 +89,7 @@ function Heading({
       <span data-tone={tone(quote?.change)}>
         {difference(quote?.change)} ({percent(quote?.changePercent)})
       </span>
+      {shown.feed === "market" && <ExtendedChange ticker={shown.key} last={quote?.price} />}
       <span class="grow" />
       <button
         type="button"

@@ -1,10 +1,12 @@
 export const english = {
   addIndicator: "Add indicator",
+  afterHours: "After hours",
   alreadyShown: "This chart shows it already.",
   autoScale: "Fit the prices in view",
   chartTools: "Chart tools",
   chartValues: "Values of the lines",
   closePanel: "Close",
+  closedAt: "close {price}",
   compare: "Compare",
   compareHelp:
     "A stock, a pair such as BTC/USDT, or a currency such as USD or gram-altin. All lines start at 0 % on the left.",
@@ -37,6 +39,7 @@ export const english = {
   overlaysHidden: "Lines over the prices are hidden while the scale is in percent.",
   percent: "Percent",
   percentWhileComparing: "The scale is in percent while symbols are compared.",
+  preMarket: "Pre-market",
   savePicture: "Save as PNG",
   scale: "Scale",
   signal: "Signal",
@@ -50,11 +53,13 @@ export const english = {
 
 export const turkish: Record<keyof typeof english, string> = {
   addIndicator: "Gösterge ekle",
+  afterHours: "Kapanış sonrası",
   alreadyShown: "Bu grafikte zaten var.",
   autoScale: "Görünen fiyatları sığdır",
   chartTools: "Grafik araçları",
   chartValues: "Çizgilerin değerleri",
   closePanel: "Kapat",
+  closedAt: "kapanış {price}",
   compare: "Karşılaştır",
   compareHelp:
     "Bir hisse, BTC/USDT gibi bir çift ya da USD veya gram-altin gibi bir kur. Bütün çizgiler solda %0’dan başlar.",
@@ -87,6 +92,7 @@ export const turkish: Record<keyof typeof english, string> = {
   overlaysHidden: "Ölçek yüzdeyken fiyatların üzerindeki çizgiler gizlenir.",
   percent: "Yüzde",
   percentWhileComparing: "Semboller karşılaştırılırken ölçek yüzdedir.",
+  preMarket: "Açılış öncesi",
   savePicture: "PNG olarak kaydet",
   scale: "Ölçek",
   signal: "Sinyal",
