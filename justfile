@@ -126,7 +126,7 @@ package: (environment "build")
 release-check: (environment "test")
     {{ bin }}/pytest -m deploy tests/deploy/test_release.py
 
-# write the tables of docs/configuration.md and docs/errors.md from the code
+# write the tables of docs/configuration.md, docs/errors.md and docs/providers.md from the code
 docs-tables: (environment "test")
     PYTHONPATH=tests {{ bin }}/python -m docs.code_tables
 

@@ -10,6 +10,7 @@ from docs.pages import DOCS
 from quotecast.__main__ import _COMMANDS
 from quotecast.api.reference.error_codes import error_rows
 from quotecast.environment import FILE_SUFFIX
+from quotecast.providers.offers import TERMS
 from quotecast.settings.model import all_variables
 
 
@@ -67,10 +68,22 @@ def _codes() -> Iterator[str]:
     yield from (f"| `{each.code}` | {each.status} | {each.cause} | {each.remedy} |" for each in error_rows())
 
 
+def _terms() -> Iterator[str]:
+    yield from (
+        "| provider | show | store | redistribute | attribution | in a sentence | source, last read |",
+        "|---|---|---|---|---|---|---|",
+    )
+    for name, each in TERMS.items():
+        source = f"[{each.read}]({each.source})" if each.source else ""
+        allowed = f"{each.show} | {each.store} | {each.redistribute}"
+        yield f"| `{name}` | {allowed} | {each.attribution or ''} | {each.summary} | {source} |"
+
+
 #: The tables of each page, by the name in their comment lines.
 TABLES: Final[Mapping[str, Mapping[str, Callable[[], Iterator[str]]]]] = {
     "configuration": {"commands": _commands, "secrets": _secrets, "settings": _settings},
     "errors": {"codes": _codes},
+    "providers": {"terms": _terms},
 }
 
 if __name__ == "__main__":

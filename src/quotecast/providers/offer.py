@@ -1,7 +1,7 @@
 """Offers: the providers that an upstream has, and its settings."""
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 from msgspec import Meta, Struct
 
@@ -36,6 +36,26 @@ Budgets = Callable[[str, int], Admission]
 ExchangeNow = Callable[[], Exchange]
 
 
+#: `agreement`: not without one, or not for commercial purposes.
+Allowed = Literal["yes", "no", "agreement", "unknown"]
+
+
+class Terms(Struct, frozen=True, kw_only=True, rename="camel"):
+    """What a provider's terms allow; `unknown` where no public text that we know of says so."""
+
+    show: Allowed = "unknown"
+    store: Allowed = "unknown"
+    redistribute: Allowed = "unknown"
+    #: Minutes after which quotes may be shown, whatever `show` says.
+    delay_minutes: int | None = None
+    #: The text that the terms want beside the data.
+    attribution: str | None = None
+    source: str | None = None
+    #: Day of the newest reading of the source that we know of.
+    read: str | None = None
+    summary: str
+
+
 class NoSettings(Struct, frozen=True):
     """The settings of a provider without settings."""
 
@@ -63,6 +83,8 @@ class Offer(Struct, frozen=True, kw_only=True):
     simulated: bool = False
     #: Whether ingest follows its feeds as they are, with their numbers, instead of leading them with quotes.
     follows: bool = False
+    #: What the terms allow, by the `provider` that quotes name.
+    terms: Mapping[str, Terms] = {}
 
     quotes: Mapping[Feed, Callable[[Any, Budgets], QuoteProvider]] = {}
     history: Mapping[Feed, Callable[[Any, Budgets, ExchangeNow], HistoryProvider]] = {}

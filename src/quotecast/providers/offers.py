@@ -1,6 +1,8 @@
 """The table of upstreams: those that come with the service, and those that packages add."""
 
 from collections.abc import Mapping
+from contextlib import suppress
+from functools import lru_cache
 from typing import Final
 
 from quotecast.providers import plugins
@@ -10,7 +12,7 @@ from quotecast.providers.coinbase import offer as coinbase
 from quotecast.providers.finnhub import offer as finnhub
 from quotecast.providers.history import offer as history
 from quotecast.providers.kraken import offer as kraken
-from quotecast.providers.offer import Offer
+from quotecast.providers.offer import Offer, Terms
 from quotecast.providers.quotecast import offer as quotecast
 from quotecast.providers.replay import offer as replay
 from quotecast.providers.simulator import offer as simulator
@@ -31,6 +33,11 @@ BUILT_IN: Final[Mapping[str, Offer]] = {
     "quotecast": quotecast.OFFER,
 }
 
+#: What the terms allow, by the `provider` that quotes name; one offer may have several.
+TERMS: Final[Mapping[str, Terms]] = {
+    name: terms for offer in BUILT_IN.values() for name, terms in offer.terms.items()
+}
+
 #: The setting of a group without a provider.
 NONE: Final = "none"
 
@@ -38,6 +45,16 @@ NONE: Final = "none"
 def offer_of(name: str) -> Offer:
     """Returns what a provider offers. Raises PluginBroken for a package that cannot be loaded."""
     return BUILT_IN[name] if name in BUILT_IN else plugins.load(name)
+
+
+@lru_cache(maxsize=64)
+def terms_of(name: str) -> Terms | None:
+    """Returns what the terms of a provider allow; None where its package does not say so."""
+    if name in TERMS:
+        return TERMS[name]
+    with suppress(plugins.PluginBroken):
+        return plugins.load(name).terms.get(name)
+    return None
 
 
 def built_in(group: str) -> list[str]:

@@ -11,8 +11,8 @@ from quotecast.errors import SettingsError
 from quotecast.market.feeds import Feed
 from quotecast.providers import plugins
 from quotecast.providers.base import unlimited
-from quotecast.providers.offer import Budgets, Offer
-from quotecast.providers.offers import offer_of
+from quotecast.providers.offer import Budgets, Offer, Terms
+from quotecast.providers.offers import offer_of, terms_of
 from quotecast.providers.simulator.client import SimulatorProvider
 from quotecast.settings.loading import load
 
@@ -29,7 +29,8 @@ def quotes(settings: AcmeSettings, _budgets: Budgets) -> SimulatorProvider:
 
 
 #: What an entry point of the test names.
-OFFER = Offer(settings=AcmeSettings, keys=("key",), quotes={Feed.DOVIZ: quotes})
+TERMS = Terms(show="no", source="https://acme.example/terms", read="2026-11-20", summary="for you alone")
+OFFER = Offer(settings=AcmeSettings, keys=("key",), terms={"acme": TERMS}, quotes={Feed.DOVIZ: quotes})
 NONSENSE = object()
 
 
@@ -85,6 +86,13 @@ def test_an_offer_makes_providers_from_its_own_settings(tmp_path: Path) -> None:
 def test_a_chosen_package_that_cannot_serve_is_named(environment: dict[str, str], problem: str) -> None:
     with pytest.raises(SettingsError, match=problem):
         load({f"QUOTECAST_{name}": value for name, value in environment.items()})
+
+
+def test_a_package_has_the_terms_that_it_states() -> None:
+    """A broken package and one that is missing have none; neither is an error."""
+    terms_of.cache_clear()
+    assert [terms_of(name) for name in ("acme", "gone", "missing")] == [TERMS, None, None]
+    terms_of.cache_clear()
 
 
 def test_a_misspelled_setting_of_a_package_is_named() -> None:

@@ -18,7 +18,7 @@ from quotecast.providers.alpaca.rest import AlpacaRest
 from quotecast.providers.alpaca.rest_wire import MarketClock
 from quotecast.providers.alpaca.universe import load_stocks
 from quotecast.providers.base import Admission, unlimited
-from quotecast.providers.offer import VARIABLE, Budgets, ExchangeNow, HttpUrl, Offer, WebSocketUrl
+from quotecast.providers.offer import VARIABLE, Budgets, ExchangeNow, HttpUrl, Offer, Terms, WebSocketUrl
 
 #: Seconds for which a response of the clock is reused.
 CACHE_SECONDS: Final = 60.0
@@ -120,6 +120,15 @@ OFFER: Final = Offer(
     settings=AlpacaSettings,
     keys=("key", "secret"),
     live=True,
+    terms={
+        "alpaca": Terms(
+            show="agreement",
+            redistribute="no",
+            source="https://alpaca.markets/support/redistribute-alpaca-api",
+            read="2026-09-28",
+            summary="for the owner of the account; showing it to others needs a contract",
+        ),
+    },
     quotes={Feed.STOCKS: _quotes},
     history={Feed.STOCKS: _history},
     news=_news,

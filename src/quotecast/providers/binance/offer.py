@@ -9,7 +9,7 @@ from quotecast.market.feeds import Feed
 from quotecast.providers.binance.client import BinanceProvider
 from quotecast.providers.binance.history import BinanceHistory
 from quotecast.providers.binance.venues import venue_of
-from quotecast.providers.offer import Budgets, ExchangeNow, HttpUrl, Offer, WebSocketUrl
+from quotecast.providers.offer import Budgets, ExchangeNow, HttpUrl, Offer, Terms, WebSocketUrl
 
 
 class BinanceSettings(Struct, frozen=True, kw_only=True):
@@ -41,6 +41,16 @@ OFFER: Final = Offer(
     settings=BinanceSettings,
     problems=_problems,
     live=True,
+    terms={
+        "binance": Terms(
+            show="agreement",
+            redistribute="agreement",
+            attribution="Binance, CC BY-NC-SA 4.0",
+            source="https://data.binance.vision/terms-of-use.html",
+            read="2026-09-13",
+            summary="CC BY-NC-SA 4.0: commercial use needs an agreement; not served to every country",
+        ),
+    },
     quotes={Feed.CRYPTO: _quotes},
     history={Feed.CRYPTO: _history},
 )

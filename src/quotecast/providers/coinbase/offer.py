@@ -7,7 +7,7 @@ from msgspec import Meta, Struct
 from quotecast.market.feeds import Feed
 from quotecast.providers.coinbase.client import CoinbaseProvider
 from quotecast.providers.coinbase.history import CoinbaseHistory
-from quotecast.providers.offer import Budgets, ExchangeNow, HttpUrl, Offer, WebSocketUrl
+from quotecast.providers.offer import Budgets, ExchangeNow, HttpUrl, Offer, Terms, WebSocketUrl
 
 
 class CoinbaseSettings(Struct, frozen=True, kw_only=True):
@@ -32,5 +32,17 @@ def _history(settings: CoinbaseSettings, _budgets: Budgets, _exchange: ExchangeN
 
 
 OFFER: Final = Offer(
-    settings=CoinbaseSettings, live=True, quotes={Feed.CRYPTO: _quotes}, history={Feed.CRYPTO: _history}
+    settings=CoinbaseSettings,
+    live=True,
+    terms={
+        "coinbase": Terms(
+            show="agreement",
+            redistribute="agreement",
+            source="https://www.coinbase.com/legal/market_data",
+            read="2026-09-21",
+            summary="for personal use and research; showing it to others needs written consent",
+        ),
+    },
+    quotes={Feed.CRYPTO: _quotes},
+    history={Feed.CRYPTO: _history},
 )

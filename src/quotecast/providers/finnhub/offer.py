@@ -8,7 +8,7 @@ from quotecast.providers.base import Admission
 from quotecast.providers.finnhub.client import FinnhubFinancials
 from quotecast.providers.finnhub.corporate_actions import FinnhubActions
 from quotecast.providers.finnhub.rest import FinnhubRest
-from quotecast.providers.offer import Budgets, HttpUrl, Offer
+from quotecast.providers.offer import Budgets, HttpUrl, Offer, Terms
 
 #: One in so many calls of a plan may be about a company that no list names.
 UNLISTED_SHARE: Final = 5
@@ -45,6 +45,15 @@ OFFER: Final = Offer(
     settings=FinnhubSettings,
     keys=("key",),
     live=True,
+    terms={
+        "finnhub": Terms(
+            show="agreement",
+            redistribute="agreement",
+            source="https://finnhub.io/terms-of-service",
+            read="2026-09-14",
+            summary="for personal use while you subscribe; sharing it, or results from it, needs approval",
+        ),
+    },
     financials=_financials,
     unlisted=_unlisted,
     actions=_actions,

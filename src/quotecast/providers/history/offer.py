@@ -12,7 +12,7 @@ from quotecast.history.folder import Folder
 from quotecast.history.moments import parse_moment
 from quotecast.market.feeds import Feed
 from quotecast.providers.history.client import RecordedProvider
-from quotecast.providers.offer import Budgets, Offer
+from quotecast.providers.offer import Budgets, Offer, Terms
 
 
 class HistorySettings(Struct, frozen=True, kw_only=True):
@@ -48,5 +48,6 @@ OFFER: Final = Offer(
     settings=HistorySettings,
     problems=_problems,
     simulated=True,
+    terms={"history": Terms(summary="those of what it recorded")},
     quotes={feed: _quotes(feed) for feed in Feed},
 )

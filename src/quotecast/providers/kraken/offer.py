@@ -7,7 +7,7 @@ from msgspec import Meta, Struct
 from quotecast.market.feeds import Feed
 from quotecast.providers.kraken.client import KrakenProvider
 from quotecast.providers.kraken.history import KrakenHistory
-from quotecast.providers.offer import Budgets, ExchangeNow, HttpUrl, Offer, WebSocketUrl
+from quotecast.providers.offer import Budgets, ExchangeNow, HttpUrl, Offer, Terms, WebSocketUrl
 
 
 class KrakenSettings(Struct, frozen=True, kw_only=True):
@@ -29,5 +29,17 @@ def _history(settings: KrakenSettings, _budgets: Budgets, _exchange: ExchangeNow
 
 
 OFFER: Final = Offer(
-    settings=KrakenSettings, live=True, quotes={Feed.CRYPTO: _quotes}, history={Feed.CRYPTO: _history}
+    settings=KrakenSettings,
+    live=True,
+    terms={
+        "kraken": Terms(
+            show="agreement",
+            redistribute="agreement",
+            source="https://www.kraken.com/legal/global-terms",
+            read="2026-09-24",
+            summary="for your own benefit; passing it on, and commercial use, need permission",
+        ),
+    },
+    quotes={Feed.CRYPTO: _quotes},
+    history={Feed.CRYPTO: _history},
 )

@@ -9,7 +9,7 @@ from msgspec import Meta, Struct
 from quotecast.environment import DEMAND
 from quotecast.market.feeds import Feed
 from quotecast.providers.base import HistoryProvider
-from quotecast.providers.offer import VARIABLE, Budgets, ExchangeNow, Offer
+from quotecast.providers.offer import VARIABLE, Budgets, ExchangeNow, Offer, Terms
 from quotecast.providers.quotecast.financials import OriginFinancials
 from quotecast.providers.quotecast.history import OriginHistory
 from quotecast.providers.quotecast.rest import OriginRest
@@ -56,6 +56,7 @@ OFFER: Final = Offer(
     settings=OriginSettings,
     keys=("origin_secret",),
     follows=True,
+    terms={"quotecast": Terms(summary="those of its vendors")},
     history={feed: _history(feed) for feed in Feed},
     financials=_financials,
 )

@@ -7,7 +7,7 @@ from typing import Annotated, Final, Literal
 from msgspec import Meta, Struct
 
 from quotecast.market.feeds import Feed
-from quotecast.providers.offer import Budgets, Offer
+from quotecast.providers.offer import Budgets, Offer, Terms
 from quotecast.providers.replay.client import ReplayProvider
 
 
@@ -29,5 +29,9 @@ def _quotes(settings: ReplaySettings, _budgets: Budgets) -> ReplayProvider:
 
 
 OFFER: Final = Offer(
-    settings=ReplaySettings, problems=_problems, simulated=True, quotes={Feed.CRYPTO: _quotes}
+    settings=ReplaySettings,
+    problems=_problems,
+    simulated=True,
+    terms={"replay": Terms(summary="those of what it recorded")},
+    quotes={Feed.CRYPTO: _quotes},
 )

@@ -10,7 +10,7 @@ from msgspec import Meta, Struct
 from quotecast.environment import PREFIX
 from quotecast.errors import SettingsError
 from quotecast.market.feeds import Feed
-from quotecast.providers.offer import Budgets, ExchangeNow, Offer
+from quotecast.providers.offer import Budgets, ExchangeNow, Offer, Terms
 from quotecast.providers.simulator.client import SimulatorProvider
 from quotecast.simulation.market.actions import SimulatorActions
 from quotecast.simulation.market.assets import SimulatorAssets
@@ -132,6 +132,7 @@ OFFER: Final = Offer(
     settings=SimulatorSettings,
     problems=_problems,
     simulated=True,
+    terms={"simulator": Terms(show="yes", store="yes", redistribute="yes", summary="made up")},
     quotes={feed: partial(_quotes, feed) for feed in Feed},
     history={feed: partial(_history, feed) for feed in Feed},
     news=_news,

@@ -6,7 +6,7 @@ from msgspec import Meta, Struct
 
 from quotecast.market.feeds import Feed
 from quotecast.providers.base import QuoteProvider
-from quotecast.providers.offer import Budgets, HttpUrl, Offer
+from quotecast.providers.offer import Budgets, HttpUrl, Offer, Terms
 from quotecast.providers.turkey.client import central_bank_provider
 
 
@@ -20,4 +20,17 @@ def _quotes(settings: TcmbSettings, _budgets: Budgets) -> QuoteProvider:
     return central_bank_provider(settings.url)
 
 
-OFFER: Final = Offer(settings=TcmbSettings, quotes={Feed.DOVIZ: _quotes})
+OFFER: Final = Offer(
+    settings=TcmbSettings,
+    terms={
+        "tcmb": Terms(
+            show="yes",
+            redistribute="agreement",
+            attribution="Central Bank of the Republic of Türkiye",
+            source="https://www3.tcmb.gov.tr/yillikrapor/2020/en/m-4-2.html",
+            read="2026-11-28",
+            summary="may be quoted with the source; commercial use needs written permission",
+        ),
+    },
+    quotes={Feed.DOVIZ: _quotes},
+)

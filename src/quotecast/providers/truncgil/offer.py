@@ -6,7 +6,7 @@ from msgspec import Meta, Struct
 
 from quotecast.market.feeds import Feed
 from quotecast.providers.base import QuoteProvider
-from quotecast.providers.offer import VARIABLE, Budgets, HttpUrl, Offer
+from quotecast.providers.offer import VARIABLE, Budgets, HttpUrl, Offer, Terms
 from quotecast.providers.turkey.client import market_provider
 
 
@@ -27,4 +27,20 @@ def _quotes(settings: TruncgilSettings, _budgets: Budgets) -> QuoteProvider:
     return market_provider(settings.url, settings.v5_url, settings.genelpara_url, settings.tcmb_url)
 
 
-OFFER: Final = Offer(settings=TruncgilSettings, live=True, quotes={Feed.DOVIZ: _quotes})
+OFFER: Final = Offer(
+    settings=TruncgilSettings,
+    live=True,
+    terms={
+        "truncgil": Terms(
+            source="https://github.com/truncgil/Finans",
+            read="2026-11-28",
+            summary="a free service of one person: expect outages; we know of no terms",
+        ),
+        "genelpara": Terms(
+            source="https://github.com/berkocan/genelpara-api",
+            read="2026-11-28",
+            summary="free for 1,000 requests a day; we know of no terms",
+        ),
+    },
+    quotes={Feed.DOVIZ: _quotes},
+)
