@@ -332,6 +332,7 @@ export type FeedStatus = {
   lastUpdate: string | null;
   symbols: number;
   provider: string;
+  terms: Terms | null;
   simulated: boolean | null;
   delaySeconds: number | null;
   epoch: string | null;
@@ -585,6 +586,9 @@ export type Price = {
   quotedCurrency: string;
   rates: RateShown[];
   provider: string;
+  show: "yes" | "no" | "agreement" | "unknown" | null;
+  attribution: string | null;
+  terms: Terms | null;
   adjusted: "raw" | "splits" | "all";
   problem: string | null;
 };
@@ -598,6 +602,7 @@ export type PriceHistory = {
   quotedCurrency: string;
   path: PathStep[];
   provider: string;
+  terms: Terms | null;
   adjusted: "raw" | "splits" | "all";
   prices: DayPrice[];
 };
@@ -800,6 +805,17 @@ export type SymbolInfo = {
   data_status: "streaming" | "delayed_streaming";
   delay?: number;
   currency_code: string;
+};
+
+export type Terms = {
+  show: "yes" | "no" | "agreement" | "unknown";
+  store: "yes" | "no" | "agreement" | "unknown";
+  redistribute: "yes" | "no" | "agreement" | "unknown";
+  delayMinutes: number | null;
+  attribution: string | null;
+  source: string | null;
+  read: string | null;
+  summary: string;
 };
 
 export type Ticket = {

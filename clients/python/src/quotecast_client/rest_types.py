@@ -736,6 +736,8 @@ class FeedStatus(TypedDict):
     symbols: int
     #: Name of the provider of the price; `simulator` for invented prices
     provider: str
+    #: What the terms of `provider` allow; null in lists of prices, or if its package does not say so
+    terms: Optional[Terms]
     #: Whether the prices are invented; null before the feed's first data
     simulated: Optional[bool]
     #: Seconds by which the provider delays its prices, 0 for real time; null if unknown
@@ -1445,6 +1447,12 @@ class Price(TypedDict):
     rates: list[RateShown]
     #: Name of the provider of the price; `simulator` for invented prices
     provider: str
+    #: Whether the terms let you show the data to others: `agreement` means only with one
+    show: Optional[Literal["yes", "no", "agreement", "unknown"]]
+    #: Text that the terms want beside the data; null if none
+    attribution: Optional[str]
+    #: What the terms of `provider` allow; null in lists of prices, or if its package does not say so
+    terms: Optional[Terms]
     #: Corporate actions for which the closes are adjusted
     adjusted: Literal["raw", "splits", "all"]
     #: Why the price is not known; null if it is
@@ -1470,6 +1478,8 @@ class PriceHistory(TypedDict):
     path: list[PathStep]
     #: Name of the provider of the price; `simulator` for invented prices
     provider: str
+    #: What the terms of `provider` allow; null in lists of prices, or if its package does not say so
+    terms: Optional[Terms]
     #: Corporate actions for which the closes are adjusted
     adjusted: Literal["raw", "splits", "all"]
     #: Prices by day, the oldest first
@@ -1962,6 +1972,27 @@ class SymbolInfo(_SymbolInfo, total=False):
 
     #: Seconds by which the provider delays its prices; absent for real-time prices
     delay: int
+
+
+class Terms(TypedDict):
+    """Schema Terms."""
+
+    #: Whether the terms let you show the data to others: `agreement` means only with one
+    show: Literal["yes", "no", "agreement", "unknown"]
+    #: Whether the terms let you keep the data: `agreement` means only with one
+    store: Literal["yes", "no", "agreement", "unknown"]
+    #: Whether the terms let you pass the data on: `agreement` means only with one
+    redistribute: Literal["yes", "no", "agreement", "unknown"]
+    #: Minutes after which the terms let everybody see a quote; null if they do not say so
+    delayMinutes: Optional[int]
+    #: Text that the terms want beside the data; null if none
+    attribution: Optional[str]
+    #: Address of the terms; null if there are none
+    source: Optional[str]
+    #: Day of the newest known reading of the source: YYYY-MM-DD; null without a source
+    read: Optional[str]
+    #: The terms in a sentence
+    summary: str
 
 
 class Ticket(TypedDict):

@@ -29,6 +29,8 @@ from quotecast.market.actions import Adjustment
 from quotecast.market.conversion import Rate, factor, round_amount, times
 from quotecast.market.feeds import Kind
 from quotecast.market.worth_history import CARRIED
+from quotecast.providers.offer import Terms
+from quotecast.providers.offers import terms_of
 
 
 class DayPrice(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -64,6 +66,7 @@ class PriceHistory(Struct, frozen=True, kw_only=True, rename="camel"):
     quoted_currency: str
     path: list[PathStep]
     provider: str
+    terms: Terms | None = None
     adjusted: Adjusted = "splits"
     prices: list[DayPrice]
 
@@ -125,6 +128,7 @@ async def price_history(services: Services, instrument: Instrument, wanted: Want
     (series,) = await _read(services, [instrument], wanted)
     if isinstance(series, QuotecastError):
         raise series
+    provider = provider_of(services, instrument)
     # In a thread: 5,000 days with two rates take a tenth of a second.
     days = await asyncio.to_thread(lambda: [*_day_prices(series, wanted.first, wanted.last)])
     return PriceHistory(
@@ -135,7 +139,8 @@ async def price_history(services: Services, instrument: Instrument, wanted: Want
         currency=wanted.currency or instrument.currency,
         quoted_currency=instrument.currency,
         path=[_step(rate) for rate, _ in series.rates],
-        provider=provider_of(services, instrument),
+        provider=provider,
+        terms=terms_of(provider),
         adjusted=wanted.adjusted,
         prices=days,
     )

@@ -22,6 +22,8 @@ from quotecast.errors import InvalidValue, QuotecastError, UpstreamError
 from quotecast.market.conversion import Rate, factor, times
 from quotecast.market.feeds import Feed, Kind
 from quotecast.market.quotes import StockQuote
+from quotecast.providers.offer import Allowed, Terms
+from quotecast.providers.offers import terms_of
 
 #: How the price came about: from the quote of now, or from the close of a day.
 Status = Literal["live", "delayed", "stale", "close"]
@@ -31,7 +33,8 @@ class Price(Struct, frozen=True, kw_only=True, rename="camel"):
     """The price of one `unit` in `currency`; without a price, `problem` has the reason.
 
     `date` is that of the price at its venue, `dateAsked` that of the request. `rates` converted the quoted
-    price; they are of the same day, or of the last day before on which they were quoted.
+    price; they are of the same day, or of the last day before on which they were quoted. `show`,
+    `attribution` and `terms` are those of `provider`; a list of prices has no `terms`.
     """
 
     symbol: str
@@ -49,11 +52,14 @@ class Price(Struct, frozen=True, kw_only=True, rename="camel"):
     quoted_currency: str
     rates: list[RateShown] = []
     provider: str
+    show: Allowed | None = None
+    attribution: str | None = None
+    terms: Terms | None = None
     adjusted: Adjusted = "splits"
     problem: str | None = None
 
 
-class _Terms(Struct, frozen=True):
+class _Shared(Struct, frozen=True):
     """What the prices of one feed in one currency share."""
 
     rates: Sequence[Rate]
@@ -68,18 +74,20 @@ def prices_now(
 ) -> Iterator[Price | InvalidValue]:
     """Yields the current price of each instrument, or why there is none."""
     find = rate_finder(services.mirrors, services.only)
-    found: dict[tuple[Feed, str], _Terms | InvalidValue] = {}
+    found: dict[tuple[Feed, str], _Shared | InvalidValue] = {}
     for instrument in instruments:
         key = instrument.feed, instrument.currency
-        terms = found.get(key)
-        if terms is None:
-            terms = found[key] = _terms(services, find, *key, currency)
-        yield terms if isinstance(terms, InvalidValue) else _price_now(services, instrument, currency, terms)
+        shared = found.get(key)
+        if shared is None:
+            shared = found[key] = _shared(services, find, *key, currency)
+        yield (
+            shared if isinstance(shared, InvalidValue) else _price_now(services, instrument, currency, shared)
+        )
 
 
-def _terms(
+def _shared(
     services: MarketServices, find: RateFinder, feed: Feed, quoted: str, currency: str | None
-) -> _Terms | InvalidValue:
+) -> _Shared | InvalidValue:
     try:
         rates = rates_for(find, quoted, currency)
     except InvalidValue as error:
@@ -87,7 +95,7 @@ def _terms(
     info = services.mirrors[feed].info
     delay = info.delay_seconds if info else 0.0
     status = _status(services, {feed, *(RATE_FEEDS if rates else ())}, delay)
-    return _Terms(rates, factor(rates), [*map(rate_shown, rates)], status, delay)
+    return _Shared(rates, factor(rates), [*map(rate_shown, rates)], status, delay)
 
 
 def unpriced(
@@ -133,24 +141,28 @@ def provider_of(services: MarketServices, instrument: Instrument) -> str:
 
 
 def _price_now(
-    services: MarketServices, instrument: Instrument, currency: str | None, terms: _Terms
+    services: MarketServices, instrument: Instrument, currency: str | None, shared: _Shared
 ) -> Price:
     quote, quoted = instrument.quote, instrument.price_at(instrument.quote.price)
+    provider = provider_of(services, instrument)
+    terms = terms_of(provider)
     return Price(
         symbol=instrument.symbol,
         type=instrument.feed.spec.kind,
         name=quote.name,
         unit=instrument.unit,
-        price=times(quoted, terms.factor) if terms.rates else quoted,
+        price=times(quoted, shared.factor) if shared.rates else quoted,
         currency=currency or instrument.currency,
         day=venue_date(instrument.feed, quote.timestamp),
         timestamp=quote.timestamp,
-        status=terms.status,
-        delay_seconds=terms.delay,
+        status=shared.status,
+        delay_seconds=shared.delay,
         quoted_price=quoted,
         quoted_currency=instrument.currency,
-        rates=terms.shown,
-        provider=provider_of(services, instrument),
+        rates=shared.shown,
+        provider=provider,
+        show=terms.show if terms else None,
+        attribution=terms.attribution if terms else None,
     )
 
 

@@ -23,13 +23,17 @@ _EXAMPLES: Final[Mapping[str, Any]] = {
     "ProfileChange.end_sessions": True,
     "Scope.addresses": ["203.0.113.0/24"],
     "SymbolInfo.delay": 900,
+    "Terms.source": "https://quotes.example.com/terms",
     "UnknownQuote.v": {},
     "CorporateAction.amount": 0.27,
     "CorporateAction.currency": "USD",
+    "attribution": "Example Exchange",
     "dateAsked": "2026-04-01",
+    "delayMinutes": 15,
     "homeSymbol": "BABA",
     "newSymbol": "META",
     "note": "Take profit",
+    "read": "2026-09-28",
     "since": "2026-11-02",
 }
 #: Values that say little as an example.

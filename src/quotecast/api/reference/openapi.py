@@ -273,6 +273,7 @@ _WHOLE_SCHEMAS: Final = [
     "Price",
     "PriceHistory",
     "CorporateAction",
+    "Terms",
 ]
 
 _NOT_MODIFIED: Final = ResponseSpec(data_container=None, description="The client's copy is current")

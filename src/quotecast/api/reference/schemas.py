@@ -13,7 +13,7 @@ from quotecast.market.instruments import CATEGORIES
 
 _DATES: Final = (
     *("bought_at", "coveredFrom", "coveredTo", "date", "day", "exDate", "payableDate", "period"),
-    *("recordDate", "since"),
+    *("read", "recordDate", "since"),
 )
 _TIMES: Final = (
     *("added_at", "armed_at", "created_at", "expires_at", "happened_at", "last_error_at", "last_sent_at"),

@@ -7,6 +7,7 @@ from typing import Annotated, Final, Literal
 
 from litestar import Router, get
 from litestar.params import PathParameter, QueryParameter
+from msgspec.structs import replace
 
 from quotecast.api.answers.answers import Answer
 from quotecast.api.answers.csv import CSV, CsvTable
@@ -48,6 +49,7 @@ from quotecast.api.routes.market.day_answers import Day, answer_of_day, asked_da
 from quotecast.errors import InvalidValue, QuotecastError, SymbolNotFound
 from quotecast.market.codec import encode_json
 from quotecast.market.feeds import Feed, Kind
+from quotecast.providers.offers import terms_of
 
 GROUP: Final = "prices"
 #: Days of one history.
@@ -144,6 +146,7 @@ _PRICE: Final = Price(
     quoted_currency="USD",
     rates=[SHOWN_RATE],
     provider="simulator",
+    show="yes",
 )
 _HISTORY: Final = PriceHistory(
     symbol="AAPL",
@@ -154,6 +157,7 @@ _HISTORY: Final = PriceHistory(
     quoted_currency="USD",
     path=[PathStep(source="USD", target="TRY", symbol="USD", provider="simulator")],
     provider="simulator",
+    terms=terms_of("simulator"),
     prices=[
         DayPrice(
             day=date(2026, 3, 31),
@@ -170,8 +174,8 @@ def _rows(prices: Mapping[str, Mapping[str, object]]) -> Iterable[Mapping[str, o
     return prices.values()
 
 
-#: Without the rates, of which a price may have several.
-_COLUMNS: Final = tuple(name for name in columns(Price) if name != "rates")
+#: Without the rates, of which a price may have several, and the object of the terms.
+_COLUMNS: Final = tuple(name for name in columns(Price) if name not in ("rates", "terms"))
 _TABLE: Final = CsvTable(_COLUMNS, _rows)
 _ROW: Final = CsvTable(_COLUMNS, lambda price: [price])
 _HISTORY_TABLE: Final = CsvTable(columns(DayPrice), lambda history: history["prices"])
@@ -240,7 +244,7 @@ async def prices(
     operation_id="getPrice",
     summary="Price of one instrument, on any day, in any currency",
     operation_class=SymbolReading,
-    responses=answered(Price, _PRICE, "The price", 404, 422, 429, 503),
+    responses=answered(Price, replace(_PRICE, terms=terms_of("simulator")), "The price", 404, 422, 429, 503),
     opt={"symbols": "list"},
 )
 @repeatable
@@ -264,7 +268,8 @@ async def price(
     if isinstance(found, QuotecastError):
         raise found
     notes = renamed_headers(services.mirrors[instrument.feed], [(symbol, instrument.symbol)])
-    answer = answer_of_day(services, encode_json(found), _feeds_behind([instrument], code), asked, *notes)
+    body = encode_json(replace(found, terms=terms_of(found.provider)))
+    answer = answer_of_day(services, body, _feeds_behind([instrument], code), asked, *notes)
     return _formatted(answer, form, _ROW)
 
 

@@ -12,15 +12,18 @@ from quotecast.feed.mirror import FeedState, Mirror
 from quotecast.market.codec import iso_utc
 from quotecast.market.feeds import Feed
 from quotecast.market.sessions import Session, actual_session_at, next_close, next_open, session_at
+from quotecast.providers.offer import Terms
+from quotecast.providers.offers import terms_of
 
 
 class FeedStatus(Struct, frozen=True, rename="camel"):
-    """One feed: its freshness, its provider, and its position (epoch and seq)."""
+    """One feed: its freshness, its provider with its terms, and its position (epoch and seq)."""
 
     state: FeedState
     last_update: str | None
     symbols: int
     provider: str
+    terms: Terms | None
     simulated: bool | None
     delay_seconds: float | None
     epoch: str | None
@@ -64,11 +67,13 @@ def market_status(services: MarketServices) -> MarketStatus:
 
 def _feed_status(services: MarketServices, mirror: Mirror) -> FeedStatus:
     info = mirror.info
+    provider = info.provider if info else services.providers[mirror.feed]
     return FeedStatus(
         state=mirror.state(services.monotonic()),
         last_update=info.last_update if info else None,
         symbols=len(mirror),
-        provider=info.provider if info else services.providers[mirror.feed],
+        provider=provider,
+        terms=terms_of(provider),
         simulated=info.simulated if info else None,
         delay_seconds=info.delay_seconds if info else None,
         epoch=mirror.mark.epoch or None,
@@ -115,6 +120,7 @@ EXAMPLE: Final = MarketStatus(
             last_update="2026-11-20T15:30:00.000Z",
             symbols=symbols,
             provider="simulator",
+            terms=terms_of("simulator"),
             simulated=True,
             delay_seconds=0.0,
             epoch="06a1f3c2b7",

@@ -103,6 +103,9 @@ async def test_a_price_names_its_currency_time_and_source(client: httpx.AsyncCli
         "quotedCurrency": "USD",
         "rates": [],
         "provider": "test",
+        "show": None,
+        "attribution": None,
+        "terms": None,
         "adjusted": "splits",
         "problem": None,
     }
@@ -405,3 +408,24 @@ async def test_tables_and_directives_have_the_same_prices(client: httpx.AsyncCli
     write_closes(stored, Feed.DOVIZ, "USD", {"2026-11-17": 30.0, "2026-11-18": 31.0})
     history = await client.get(f"{PRICES}/USD/history?start=2026-11-17&end=2026-11-18&format=ledger")
     assert history.text == "P 2026-11-17 USD 30.0 TRY\nP 2026-11-18 USD 31.0 TRY\n"
+
+
+async def test_prices_say_what_the_terms_of_their_provider_allow(parts: Services, stored: Stored) -> None:
+    """Lists are short; one symbol and its history have the terms with source and day."""
+    rates = [replace(lira("USD", 40.0), provider="tcmb"), replace(lira("EUR", 50.0), provider="genelpara")]
+    feeds = {**parts.mirrors, Feed.DOVIZ: mirror_of(Feed.DOVIZ, rates)}
+    write_closes(stored, Feed.DOVIZ, "USD", {"2026-11-18": 31.0})
+    async with client_of(replace(parts, mirrors=feeds)) as client:
+        prices = await answer(client, f"{PRICES}?symbols=USD,EUR,BTC-USDT")
+        terms = (await answer(client, f"{PRICES}/USD"))["terms"]
+        history = await answer(client, f"{PRICES}/USD/history?start=2026-11-18&end=2026-11-18")
+        table = (await client.get(f"{PRICES}/USD?format=csv")).text
+    assert [(each["show"], each["attribution"], each["terms"]) for each in prices.values()] == [
+        ("yes", "Central Bank of the Republic of Türkiye", None),
+        ("unknown", None, None),
+        (None, None, None),
+    ]
+    assert (terms["redistribute"], terms["read"]) == ("agreement", "2026-11-28")
+    assert history["terms"] == terms
+    assert "Central Bank" in table
+    assert terms["source"] not in table

@@ -4,12 +4,14 @@ import asyncio
 from typing import Any
 
 import pytest
+from msgspec import to_builtins
 
 from quotecast.api.market.services import Services
 from quotecast.api.routes.market import health
 from quotecast.bus.base import FeedInfo
 from quotecast.feed.mirror import Mirror
 from quotecast.market.feeds import Feed
+from quotecast.providers.offers import TERMS
 from support.made.factories import (
     MONOTONIC,
     NOW,
@@ -37,7 +39,7 @@ def one_stale() -> dict[Feed, Mirror]:
 
 
 async def test_status_tells_of_every_feed() -> None:
-    """The status names position, provider and delay of each feed."""
+    """The status names position, provider, terms and delay of each feed."""
     info = FeedInfo(
         provider="coinbase", delay_seconds=900.0, simulated=True, last_update="2026-11-20T15:29:59.100Z"
     )
@@ -53,11 +55,28 @@ async def test_status_tells_of_every_feed() -> None:
         "lastUpdate": "2026-11-20T15:29:59.100Z",
         "symbols": 2,
         "provider": "coinbase",
+        "terms": {
+            "show": "agreement",
+            "store": "unknown",
+            "redistribute": "agreement",
+            "delayMinutes": None,
+            "attribution": None,
+            "source": "https://www.coinbase.com/legal/market_data",
+            "read": "2026-09-21",
+            "summary": "for personal use and research; showing it to others needs written consent",
+        },
         "simulated": True,
         "delaySeconds": 900.0,
         "epoch": wire_epoch(feed=Feed.CRYPTO),
         "seq": 7,
     }
+
+
+async def test_a_provider_without_stated_terms_has_null() -> None:
+    """A feed may come from a package that says nothing of its terms."""
+    mirrors = full_mirrors() | {Feed.CRYPTO: mirror_of(Feed.CRYPTO, PAIRS, info=FeedInfo(provider="acme"))}
+    _, status = await answer_of(services(mirrors))
+    assert status["feeds"]["crypto"]["terms"] is None
 
 
 @pytest.mark.parametrize(
@@ -88,6 +107,7 @@ async def test_a_feed_without_data_is_named_by_its_setting() -> None:
         "lastUpdate": None,
         "symbols": 0,
         "provider": "simulator",
+        "terms": to_builtins(TERMS["simulator"]),
         "simulated": None,
         "delaySeconds": None,
         "epoch": None,
