@@ -10,10 +10,11 @@ from argparse import Namespace
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
+from itertools import product
 from pathlib import Path
 from typing import Final, Literal
 
-from quotecast.access.plans import read_plans
+from quotecast.access.plans import ANONYMOUS, UNLIMITED, Plan, PlanFileError, read_plans
 from quotecast.alerts.push import Vapid
 from quotecast.bus.base import Snapshot
 from quotecast.bus.remote import RemoteBus
@@ -26,9 +27,12 @@ from quotecast.ingest import sources
 from quotecast.local import console, folder, live, ports, postgres, probes, valkey
 from quotecast.market.feeds import Feed
 from quotecast.observe.logs import configure_logs
+from quotecast.providers.offer import FINANCIALS, GROUPS, Terms
+from quotecast.providers.offers import terms_of
 from quotecast.settings import mcp
 from quotecast.settings.loading import load
 from quotecast.settings.model import Settings, variable_names
+from quotecast.settings.plans import plans_of
 
 #: The pooler may choose other sessions in each round.
 ROUNDS: Final = 3
@@ -89,6 +93,8 @@ def examine(settings: Settings, *, as_json: bool = False) -> int:
     ]
     if settings.origin:
         checks.append(_check(tell, "origin", lambda: _origin(settings)))
+    for line in breaches(settings):
+        tell("note", "terms", line)
     for line in _production_problems(os.environ):
         tell("note", "", f"production would refuse {line}")
     return 0 if all(checks) else 1
@@ -196,6 +202,33 @@ def _plans(settings: Settings) -> str:
         return "no file; the limits of the settings bound everybody"
     names = ", ".join(read_plans(Path(settings.plans)))
     return f"{settings.plans} has {names or 'no plan'}"
+
+
+def breaches(settings: Settings) -> Iterator[str]:
+    """Yields a sentence for each plan and provider whose terms forbid what the plan shows.
+
+    A service in development without a file of plans is for its operator alone.
+    """
+    if settings.mode == "development" and not settings.plans:
+        return
+    with contextlib.suppress(PlanFileError):
+        plans = {ANONYMOUS: UNLIMITED, **plans_of(settings)}
+        for group, (name, plan) in product(GROUPS, plans.items()):
+            for provider in settings.providers_of(group):
+                terms = terms_of(provider)
+                if terms and terms.show in {"no", "agreement"} and _shows(plan, group, terms, settings):
+                    yield (
+                        f"plan {name} shows others {group} of {provider}, whose terms say: {terms.summary} "
+                        f"({terms.source})"
+                    )
+
+
+def _shows(plan: Plan, group: str, terms: Terms, settings: Settings) -> bool:
+    """Returns whether a plan shows a group of data earlier than the terms let everybody see it."""
+    if group == FINANCIALS:
+        return FINANCIALS in plan.doors
+    late = terms.delay_minutes is not None and settings.delay_seconds >= 60 * terms.delay_minutes
+    return plan.has_feed(Feed(group)) and not (plan.is_delayed and late)
 
 
 def _version(command: list[str]) -> str:

@@ -10,10 +10,13 @@ from pathlib import Path
 
 import pytest
 import structlog
+from msgspec.structs import replace
 
 from quotecast.commands import doctor
 from quotecast.errors import SettingsError
 from quotecast.local import folder
+from quotecast.providers.offer import Terms
+from quotecast.providers.offers import TERMS
 from quotecast.settings.loading import load
 from quotecast.settings.model import Settings, variable_names
 from support.servers.reserved import port_number, reserve_port
@@ -169,3 +172,55 @@ def test_file_of_plans_is_named(tmp_path: Path, free_port: int, capsys: pytest.C
     with pytest.raises(SettingsError) as refused:
         load({"QUOTECAST_PLANS": str(path)})
     assert str(refused.value) == f"QUOTECAST_PLANS: {problem}"
+
+
+def test_plans_that_show_what_the_terms_forbid_are_noted(
+    tmp_path: Path, free_port: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The note names plan, group, provider and source; a plan without the feed is in order."""
+    path = tmp_path / "plans.toml"
+    path.write_text(
+        '[plans.anonymous]\nfeeds = ["doviz"]\ndoors = ["sse"]\n[plans.partner]\nfreshness = "delayed"\n',
+        "utf-8",
+    )
+    settings = Settings(
+        data_dir=tmp_path,
+        port=free_port,
+        plans=str(path),
+        delay_seconds=900,
+        stocks="alpaca",
+        doviz="truncgil",
+    )
+    assert doctor.examine(settings) == 0
+    notes = [line for line in capsys.readouterr().out.splitlines() if "terms: " in line]
+    terms = TERMS["alpaca"]
+    said = f"whose terms say: {terms.summary} ({terms.source})"
+    assert notes == [f"note    terms: plan partner shows others stocks of alpaca, {said}"]
+
+
+def test_requests_without_a_key_are_a_plan_in_production() -> None:
+    """Nothing bounds them without a file; in development they are the operator's own."""
+    chosen = Settings(mode="production", crypto=("binance", "kraken"), financials="finnhub")
+    noted = [line.partition(",")[0] for line in doctor.breaches(chosen)]
+    assert noted == [
+        "plan anonymous shows others crypto of binance",
+        "plan anonymous shows others crypto of kraken",
+        "plan anonymous shows others financials of finnhub",
+    ]
+    assert not [*doctor.breaches(replace(chosen, mode="development"))]
+    assert not [*doctor.breaches(Settings(mode="production"))]
+
+
+def test_a_delay_that_the_terms_allow_is_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A shorter delay, or none, is not."""
+    terms = Terms(show="no", delay_minutes=15, summary="late for all")
+    monkeypatch.setattr(doctor, "terms_of", {"alpaca": terms, "simulator": None}.__getitem__)
+    path = tmp_path / "plans.toml"
+    path.write_text('[plans.anonymous]\nfreshness = "delayed"\n[plans.live]\n', "utf-8")
+
+    def noted(delay_seconds: int) -> list[str]:
+        settings = Settings(stocks="alpaca", plans=str(path), delay_seconds=delay_seconds)
+        return [line.split()[1] for line in doctor.breaches(settings)]
+
+    assert noted(900) == ["live"]
+    assert noted(899) == ["anonymous", "live"]
