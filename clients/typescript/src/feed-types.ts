@@ -120,7 +120,7 @@ export type StockQuote = {
   sector?: string;
   industry?: string;
   timestamp?: string | null;
-  extended?: ExtendedHours;
+  extended?: ExtendedHours | null;
 };
 
 export type ExtendedHours = {
@@ -258,7 +258,7 @@ export type StockQuotePart = {
   sector?: string;
   industry?: string;
   timestamp?: string | null;
-  extended?: ExtendedHours;
+  extended?: ExtendedHours | null;
 };
 
 export type CryptoQuotePart = {

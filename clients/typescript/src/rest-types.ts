@@ -771,7 +771,7 @@ export type StockQuote = {
   sector: string;
   industry: string;
   timestamp: string | null;
-  extended?: ExtendedHours;
+  extended?: ExtendedHours | null;
   type: "stock_quote";
 };
 
@@ -1042,7 +1042,7 @@ export interface Operations {
   "GET /api/market/quotes": { answer: Record<string, StockQuote>; query?: { symbols?: string; limit?: number; after?: string; at?: string; format?: "json" | "csv"; }; };
   "GET /api/market/quotes/{symbol}": { answer: StockQuote; path: { symbol: string; }; query?: { format?: "json" | "csv"; }; };
   "GET /api/market/bars": { answer: Record<string, Bar[]>; query: { symbols: string; range?: "1D" | "5D" | "1M" | "3M" | "6M" | "YTD" | "1Y" | "5Y"; interval?: "1m" | "5m" | "15m" | "1h" | "4h" | "D" | "W" | "M"; timeframe?: "1m" | "5m" | "15m" | "1h" | "4h" | "D" | "W" | "M"; start?: string; end?: string; limit?: number; order?: "asc" | "desc"; page?: string; source?: "own"; format?: "json" | "csv"; }; };
-  "GET /api/market/bars/{symbol}": { answer: Bar[]; path: { symbol: string; }; query?: { range?: "1D" | "5D" | "1M" | "3M" | "6M" | "YTD" | "1Y" | "5Y"; interval?: "1m" | "5m" | "15m" | "1h" | "4h" | "D" | "W" | "M"; timeframe?: "1m" | "5m" | "15m" | "1h" | "4h" | "D" | "W" | "M"; start?: string; end?: string; limit?: number; order?: "asc" | "desc"; page?: string; source?: "own"; session?: "regular" | "extended"; adjustment?: "raw" | "splits" | "all"; format?: "json" | "csv"; }; };
+  "GET /api/market/bars/{symbol}": { answer: Bar[]; path: { symbol: string; }; query?: { range?: "1D" | "5D" | "1M" | "3M" | "6M" | "YTD" | "1Y" | "5Y"; interval?: "1m" | "5m" | "15m" | "1h" | "4h" | "D" | "W" | "M"; timeframe?: "1m" | "5m" | "15m" | "1h" | "4h" | "D" | "W" | "M"; start?: string; end?: string; limit?: number; order?: "asc" | "desc"; page?: string; source?: "own"; session?: "regular" | "extended"; adjustment?: "raw" | "splits" | "all"; as_of?: string; format?: "json" | "csv"; }; };
   "GET /api/market/sparklines": { answer: Record<string, Sparkline>; query: { symbols: string; }; };
   "GET /api/market/actions": { answer: CorporateAction[]; query: { symbols: string; start?: string; end?: string; as_of?: string; format?: "json" | "csv"; }; };
   "GET /api/market/heatmap": { answer: Heatmap; };
@@ -1053,13 +1053,13 @@ export interface Operations {
   "GET /api/crypto/quotes": { answer: Record<string, CryptoQuote>; query?: { limit?: number; after?: string; at?: string; format?: "json" | "csv"; }; };
   "GET /api/crypto/quotes/{symbol}": { answer: CryptoQuote; path: { symbol: string; }; query?: { format?: "json" | "csv"; }; };
   "GET /api/crypto/bars": { answer: Record<string, Bar[]>; query: { symbols: string; timeframe?: "1m" | "5m" | "15m" | "30m" | "1h" | "4h" | "D" | "W" | "M"; interval?: "1m" | "5m" | "15m" | "30m" | "1h" | "4h" | "D" | "W" | "M"; start?: string; end?: string; limit?: number; order?: "asc" | "desc"; page?: string; source?: "own"; format?: "json" | "csv"; }; };
-  "GET /api/crypto/bars/{symbol}": { answer: Bar[]; path: { symbol: string; }; query?: { timeframe?: "1m" | "5m" | "15m" | "30m" | "1h" | "4h" | "D" | "W" | "M"; interval?: "1m" | "5m" | "15m" | "30m" | "1h" | "4h" | "D" | "W" | "M"; start?: string; end?: string; limit?: number; order?: "asc" | "desc"; page?: string; source?: "own"; format?: "json" | "csv"; }; };
+  "GET /api/crypto/bars/{symbol}": { answer: Bar[]; path: { symbol: string; }; query?: { timeframe?: "1m" | "5m" | "15m" | "30m" | "1h" | "4h" | "D" | "W" | "M"; interval?: "1m" | "5m" | "15m" | "30m" | "1h" | "4h" | "D" | "W" | "M"; start?: string; end?: string; limit?: number; order?: "asc" | "desc"; page?: string; source?: "own"; as_of?: string; format?: "json" | "csv"; }; };
   "GET /api/crypto/sparklines": { answer: Record<string, Sparkline>; query: { symbols: string; }; };
   "GET /api/crypto/symbols": { answer: CryptoSymbol[]; };
   "GET /api/doviz/quotes": { answer: Record<string, DovizQuote>; query?: { category?: "gold" | "silver" | "precious_metals" | "currency" | "index"; limit?: number; after?: string; at?: string; format?: "json" | "csv"; }; };
   "GET /api/doviz/quotes/{symbol}": { answer: DovizQuote; path: { symbol: string; }; query?: { format?: "json" | "csv"; }; };
   "GET /api/doviz/bars": { answer: Record<string, DovizBar[]>; query: { symbols: string; timeframe?: "1m" | "5m" | "15m" | "30m" | "1h" | "4h" | "D" | "W" | "M"; interval?: "1m" | "5m" | "15m" | "30m" | "1h" | "4h" | "D" | "W" | "M"; start?: string; end?: string; limit?: number; order?: "asc" | "desc"; page?: string; source?: "own"; format?: "json" | "csv"; }; };
-  "GET /api/doviz/bars/{symbol}": { answer: DovizBar[]; path: { symbol: string; }; query?: { timeframe?: "1m" | "5m" | "15m" | "30m" | "1h" | "4h" | "D" | "W" | "M"; interval?: "1m" | "5m" | "15m" | "30m" | "1h" | "4h" | "D" | "W" | "M"; start?: string; end?: string; limit?: number; order?: "asc" | "desc"; page?: string; source?: "own"; format?: "json" | "csv"; }; };
+  "GET /api/doviz/bars/{symbol}": { answer: DovizBar[]; path: { symbol: string; }; query?: { timeframe?: "1m" | "5m" | "15m" | "30m" | "1h" | "4h" | "D" | "W" | "M"; interval?: "1m" | "5m" | "15m" | "30m" | "1h" | "4h" | "D" | "W" | "M"; start?: string; end?: string; limit?: number; order?: "asc" | "desc"; page?: string; source?: "own"; as_of?: string; format?: "json" | "csv"; }; };
   "GET /api/doviz/sparklines": { answer: Record<string, Sparkline>; query: { symbols: string; }; };
   "GET /api/doviz/symbols": { answer: Record<string, DovizSymbol[]>; };
   "GET /api/financials/earnings-calendar": { answer: EarningsCalendar; query?: { from?: string; to?: string; }; };
@@ -1071,10 +1071,10 @@ export interface Operations {
   "GET /api/financials/company/{symbol}/eps-estimates": { answer: EstimatesOfEpsEstimate; path: { symbol: string; }; };
   "GET /api/financials/company/{symbol}/earnings-quality": { answer: EarningsQuality; path: { symbol: string; }; };
   "GET /api/search": { answer: SearchResult[]; query: { q: string; limit?: number; }; };
-  "GET /api/prices": { answer: Record<string, Price>; query: { symbols: string; currency?: string; date?: string; type?: "stock" | "crypto" | "doviz"; unit?: "ounce" | "gram" | "kilogram"; fineness?: string; adjusted?: "raw" | "splits" | "all"; format?: "json" | "csv" | "beancount" | "ledger"; }; };
-  "GET /api/prices/{symbol}": { answer: Price; path: { symbol: string; }; query?: { currency?: string; date?: string; type?: "stock" | "crypto" | "doviz"; unit?: "ounce" | "gram" | "kilogram"; fineness?: string; adjusted?: "raw" | "splits" | "all"; format?: "json" | "csv" | "beancount" | "ledger"; }; };
-  "GET /api/prices/{symbol}/history": { answer: PriceHistory; path: { symbol: string; }; query?: { currency?: string; start?: string; end?: string; type?: "stock" | "crypto" | "doviz"; unit?: "ounce" | "gram" | "kilogram"; fineness?: string; adjusted?: "raw" | "splits" | "all"; format?: "json" | "csv" | "beancount" | "ledger"; }; };
-  "GET /api/rates": { answer: ConversionRate; query: { from: string; to: string; date?: string; }; };
+  "GET /api/prices": { answer: Record<string, Price>; query: { symbols: string; currency?: string; date?: string; type?: "stock" | "crypto" | "doviz"; unit?: "ounce" | "gram" | "kilogram"; fineness?: string; adjusted?: "raw" | "splits" | "all"; as_of?: string; format?: "json" | "csv" | "beancount" | "ledger"; }; };
+  "GET /api/prices/{symbol}": { answer: Price; path: { symbol: string; }; query?: { currency?: string; date?: string; type?: "stock" | "crypto" | "doviz"; unit?: "ounce" | "gram" | "kilogram"; fineness?: string; adjusted?: "raw" | "splits" | "all"; as_of?: string; format?: "json" | "csv" | "beancount" | "ledger"; }; };
+  "GET /api/prices/{symbol}/history": { answer: PriceHistory; path: { symbol: string; }; query?: { currency?: string; start?: string; end?: string; type?: "stock" | "crypto" | "doviz"; unit?: "ounce" | "gram" | "kilogram"; fineness?: string; adjusted?: "raw" | "splits" | "all"; as_of?: string; format?: "json" | "csv" | "beancount" | "ledger"; }; };
+  "GET /api/rates": { answer: ConversionRate; query: { from: string; to: string; date?: string; as_of?: string; }; };
   "GET /widgets.json": { answer: Record<string, unknown>; };
   "GET /apps.json": { answer: (Record<string, unknown>)[]; };
   "GET /api/openbb/market/grid": { answer: (Record<string, unknown>)[]; query: { symbol: string; }; };
@@ -1120,7 +1120,7 @@ export interface Operations {
   "POST /api/portfolio/holdings": { answer: HoldingShown; body: NewHolding; key?: string; };
   "PATCH /api/portfolio/holdings/{holding_id}": { answer: HoldingShown; path: { holding_id: string; }; body: HoldingChange; };
   "DELETE /api/portfolio/holdings/{holding_id}": { answer: null; path: { holding_id: string; }; };
-  "GET /api/portfolio/value": { answer: PortfolioValue; query?: { range?: "1M" | "3M" | "6M" | "YTD" | "1Y" | "5Y"; currency?: string; }; };
+  "GET /api/portfolio/value": { answer: PortfolioValue; query?: { range?: "1M" | "3M" | "6M" | "YTD" | "1Y" | "5Y"; currency?: string; as_of?: string; }; };
   "GET /api/portfolio/export": { answer: string; };
   "POST /api/portfolio/import": { answer: Imported; query?: { dry_run?: boolean; }; csv: string; key?: string; };
   "GET /api/portfolio/transactions": { answer: TransactionShown[]; query?: { format?: "json" | "csv"; }; };

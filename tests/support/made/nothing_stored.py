@@ -1,4 +1,4 @@
-"""A database without bars and corporate actions."""
+"""A database without bars, corporate actions and known days."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -15,6 +15,16 @@ class NothingStored:
     ) -> Mapping[str, Sequence[OwnBar]]:
         """Returns nothing."""
         return {}
+
+
+class NoDaysKnown:
+    """What a service knows of past days that stores none."""
+
+    async def record(self, *_said: object) -> None:
+        """Forgets what a provider says."""
+
+    async def read(self, _series: object, _at: datetime) -> None:
+        """Knows no days."""
 
 
 class NothingKnown:

@@ -230,6 +230,22 @@ def test_a_former_symbol_gets_the_present_ones_quote(asking: Asking) -> None:
     assert len(service.requests) == 2
 
 
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda client, moment: client.prices("AAPL", as_of=moment),
+        lambda client, moment: client.price_history("AAPL", as_of=moment),
+        lambda client, moment: client.rate("EUR", "TRY", as_of=moment),
+        lambda client, moment: client.bars("market:AAPL", "D", as_of=moment),
+        lambda client, moment: client.portfolio.value(as_of=moment),
+    ],
+)
+def test_what_was_known_is_asked_for(asking: Asking, ask: Callable[[Any, datetime], Any]) -> None:
+    moment = datetime(2026, 11, 20, 14, 31, tzinfo=UTC)
+    _, service = asking([ok({})], lambda client: ask(client, moment))
+    assert service.requests[0].url.params["as_of"] == "2026-11-20T14:31:00Z"
+
+
 def test_actions_are_asked_for_as_of_a_moment(asking: Asking) -> None:
     moment = datetime(2026, 11, 20, 14, 31, tzinfo=UTC)
     found, service = asking([ok([])], lambda c: c.actions(["AAPL", "KO"], "2026-01-01", as_of=moment))

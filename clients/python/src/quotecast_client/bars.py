@@ -23,6 +23,7 @@ class BarWish(NamedTuple):
     order: Order | None
     source: Source | None
     session: Hours | None
+    as_of: Moment | None = None
 
 
 def bar_calls(name: str, wish: BarWish) -> list[Call[list[AnyBar]]]:
@@ -36,6 +37,7 @@ def bar_calls(name: str, wish: BarWish) -> list[Call[list[AnyBar]]]:
             "limit": wish.limit,
             "order": wish.order,
             "source": wish.source,
+            "as_of": wish.as_of,
         }
         if feed == "market":
             query.update({"interval": wish.interval, "range": wish.span, "session": wish.session})

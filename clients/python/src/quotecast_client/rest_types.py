@@ -705,7 +705,7 @@ class ExtendedHours(TypedDict):
     changePercent: float
     #: Last close of a regular session before the trade, in US dollars
     close: float
-    #: Time of the last trade or price: ISO 8601 in UTC; null if unknown
+    #: Time of the trade: ISO 8601 in UTC
     timestamp: str
 
 
@@ -1903,8 +1903,8 @@ class _StockQuote(TypedDict):
 class StockQuote(_StockQuote, total=False):
     """Schema StockQuote."""
 
-    #: Last price outside the regular session; absent while the last trade is of a regular session
-    extended: ExtendedHours
+    #: The last trade if it was outside the regular session; else absent, and null in feeds
+    extended: Optional[ExtendedHours]
 
 
 class Subscription(TypedDict):

@@ -24,7 +24,7 @@ from quotecast.api.bars.pages import RANGE_WINDOWS, read_page
 from quotecast.api.bars.parameters import Paging, StockQuery
 from quotecast.api.bars.queries import MAX_BARS, BarQuery, check_span, token_of
 from quotecast.api.bars.reading import WITHOUT_BARS, FoundPage, own_page, read_bars
-from quotecast.api.bars.sources import PAST_SECONDS, TICK, Upstream, history_of, policy_of
+from quotecast.api.bars.sources import PAST_SECONDS, TICK, Upstream, history_of, note_days, policy_of
 from quotecast.api.market.services import Services
 from quotecast.asgi import Header
 from quotecast.cache.base import Cached
@@ -75,7 +75,7 @@ class HistorySpan(Struct, frozen=True):
 async def stock_bars(services: Services, symbol: str, wanted: StockQuery) -> Answer:
     """Returns the bars of a range, or a page of bars."""
     market = market_of(services, Feed.STOCKS, symbol)
-    extends = wanted.extended and not wanted.own_only
+    extends = wanted.extended and not wanted.own_only and services.as_of is None
     if extends and (extended := extend_hours(services, market, wanted.query.interval)):
         return await _extended_answer(services, extended, wanted)
     query = wanted.query_for(market.calendar, market.moment)
@@ -160,8 +160,8 @@ def next_page(rest: BarQuery | None) -> list[Header]:
 
 async def _whole_answer(services: Services, market: Market, span: HistorySpan, query: BarQuery) -> Answer:
     """Returns a whole history; `query` asks for the same of our own bars."""
-    if market.reach is not None:
-        # All clients share a whole history; a plan's part of the past is a page.
+    if market.reach is not None or services.as_of is not None:
+        # All clients share a whole history; a plan's part of the past, and what was known once, are pages.
         return _answer_of(
             services, market, await read_bars(services, market, query, own_only=False, most=RANGE_WINDOWS)
         )
@@ -208,6 +208,7 @@ async def _read(services: Services, market: Market, span: HistorySpan) -> tuple[
     async def fetch() -> bytes:
         end = market.moment + TICK
         bars = await history.bars(market.symbol, span.interval, span.start, end)
+        note_days(services, market, span.interval, bars)
         if bars and (own := await own_bars_of_day(services, market, span.interval, since=bars[0])):
             bars = overlaid(bars, own)
         return await asyncio.to_thread(lambda: series.encode(series.series_of(bars)))

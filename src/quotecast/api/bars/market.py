@@ -66,7 +66,7 @@ def market_of(services: Services, feed: Feed, symbol: str) -> Market:
         price=quote.price,
         traded=traded,
         # Simulated and recorded feeds have a time of their own: the timestamp of the quote.
-        moment=traded if info is not None and info.simulated else now,
+        moment=traded if info is not None and info.simulated and services.as_of is None else now,
         calendar=calendar,
         revision=entry.revision,
         reach=services.reach,

@@ -5,6 +5,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from quotecast.api.bars.as_of import EndedDays, KnownDays
 from quotecast.api.bars.live_day import LiveDay
 from quotecast.api.bars.market import Market
 from quotecast.api.bars.own_bars import OwnAfterPast, OwnBars
@@ -36,24 +37,34 @@ async def read_bars(
 
     Raises InvalidValue for a bad span, and the upstream's error if there are no own bars either.
     """
-    offered = services.history.get(market.feed, {})
-    # An origin has older bars of currencies than a region that began later.
-    if own_only or (market.feed is Feed.DOVIZ and ORIGIN not in offered):
-        source: Source = OwnBars(services, market)
-        if not own_only and market.provider in offered:
-            source = OwnAfterPast(OwnBars(services, market), Upstream(services, market))
-        return FoundPage(await _read(source, market, query, most), OWN)
+    own = _own(services, market, own_only=own_only)
+    if services.as_of is not None:
+        source: Source = KnownDays(services, market) if own is None else EndedDays(own, market)
+        return FoundPage(await _read(source, market, query, most), source.name)
+    if own is not None:
+        return FoundPage(await _read(own, market, query, most), OWN)
     try:
         day = LiveDay(services, market, Upstream(services, market))
         found = FoundPage(await _read(day, market, query, most), day.name)
     except WITHOUT_BARS:
-        own = await own_page(services, market, query, most)
-        if own is None:
+        ours = await own_page(services, market, query, most)
+        if ours is None:
             raise
-        return own
+        return ours
     if found.page.history or (found.page.rest is not None and query.order == "asc"):
         return found
     return await own_page(services, market, query, most) or found
+
+
+def _own(services: Services, market: Market, *, own_only: bool) -> Source | None:
+    """Returns the source of own bars, where those are wanted or nobody else has bars."""
+    offered = services.history.get(market.feed, {})
+    # An origin has older bars of currencies than a region that began later.
+    if not own_only and (market.feed is not Feed.DOVIZ or ORIGIN in offered):
+        return None
+    if not own_only and market.provider in offered:
+        return OwnAfterPast(OwnBars(services, market), Upstream(services, market))
+    return OwnBars(services, market)
 
 
 async def own_page(services: Services, market: Market, query: BarQuery, most: int) -> FoundPage | None:

@@ -9,11 +9,13 @@ import msgspec
 from msgspec import Struct
 
 from quotecast.api.bars.market import RESTING_SECONDS, Market, tail_with_price
+from quotecast.api.market.background import in_background
 from quotecast.api.market.services import Services
 from quotecast.cache.base import Cache, Cached, Policy
 from quotecast.errors import ProviderMissing
+from quotecast.history.known_bars import Series
 from quotecast.market.bar_windows import BarWindow
-from quotecast.market.bars import Bar, Interval, opening_of_bar
+from quotecast.market.bars import Bar, Interval, bar_time, opening_of_bar
 from quotecast.market.calendars import Exchange
 from quotecast.market.codec import encode_json
 from quotecast.market.feeds import Feed
@@ -89,7 +91,7 @@ class Upstream:
     def __init__(self, services: Services, market: Market) -> None:
         self._history = history_of(services, market)
         self._is_extended = isinstance(market.calendar, Exchange) and market.calendar.is_extended
-        self._cache = services.cache
+        self._services = services
         self._admitted = services.past_reads(market.provider)
         self._market = market
         self.name = OWN if market.feed is Feed.DOVIZ else market.provider
@@ -102,12 +104,14 @@ class Upstream:
         async def fetch() -> Sequence[Bar]:
             if past:
                 await self._admitted()
-            return await self._read(market.symbol, interval, max(window.start, EPOCH), end)
+            bars = await self._read(market.symbol, interval, max(window.start, EPOCH), end)
+            note_days(self._services, market, interval, bars)
+            return bars
 
         hours = ":extended" if self._is_extended else ""
         key = window_key(market.provider, f"{market.symbol}:{interval}{hours}", window, market)
         policy = PAST_POLICY if past else policy_of(market, interval)
-        cached, bars = await read_window(self._cache, key, policy, fetch)
+        cached, bars = await read_window(self._services.cache, key, policy, fetch)
         history = bool(bars)
         opened = opening_of_bar(market.calendar, interval, market.traded)
         if opened and window.start <= opened < window.end:
@@ -120,6 +124,20 @@ class Upstream:
         if self._is_extended and isinstance(history, ExtendedHistoryProvider):
             return await history.extended_bars(symbol, interval, start, end)
         return await history.bars(symbol, interval, start, end)
+
+
+def known_series(market: Market) -> Series:
+    """Returns whose days those of an instrument are."""
+    return Series(market.provider, market.feed, market.symbol)
+
+
+def note_days(services: Services, market: Market, interval: Interval, bars: Sequence[Bar]) -> None:
+    """Keeps the ended ones of the days that an upstream has just answered, with the present time."""
+    today = bar_time(next(market.calendar.until(market.moment)).midnight)
+    ended = [bar for bar in bars if bar.time < today] if interval == "D" else []
+    if ended:
+        now = datetime.fromtimestamp(services.clock(), UTC)
+        in_background(services.known_bars.record(known_series(market), ended, now))
 
 
 def history_of(services: Services, market: Market) -> HistoryProvider:

@@ -23,6 +23,7 @@ from quotecast.errors import NoData, ProviderMissing
 from quotecast.feed.documents import Copy, Documents
 from quotecast.feed.mirror import FeedState, Mirror
 from quotecast.history.known_actions import KnownActions
+from quotecast.history.known_bars import KnownBars
 from quotecast.market.feeds import Feed
 from quotecast.market.movers import Floors
 from quotecast.providers.base import ActionsProvider, Admission, FinancialsProvider, HistoryProvider
@@ -83,9 +84,12 @@ class MarketServices(Struct, frozen=True, kw_only=True):
     #: Seconds by which the view is late.
     delay_seconds: int = 0
 
+    #: The Unix time whose knowledge the view shows; None for all that is known.
+    as_of: float | None = None
+
     def now(self) -> float:
         """Returns the Unix time of the market that the view shows."""
-        return self.clock() - self.delay_seconds
+        return self.clock() - self.delay_seconds if self.as_of is None else self.as_of
 
     def configured(self) -> list[Feed]:
         """Returns the feeds that have a provider."""
@@ -107,8 +111,9 @@ class Services(MarketServices, frozen=True, kw_only=True):
     past_reads: Callable[[str], Admission]
     #: Final bars made from our own quotes.
     stored_bars: BarStore
-    #: What providers said about corporate actions, and when.
+    #: What providers said about corporate actions and about days, and when.
     known_actions: KnownActions
+    known_bars: KnownBars
     #: Answers of upstreams to requests.
     cache: Cache
     accounts: Accounts

@@ -1,6 +1,5 @@
 """Corporate actions through the cache, and the adjustment of prices that follows from them."""
 
-import asyncio
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
@@ -9,6 +8,7 @@ from typing import Final, Literal
 import msgspec
 
 from quotecast.api.bars.market import Market
+from quotecast.api.market.background import in_background
 from quotecast.api.market.services import Services
 from quotecast.api.prices.closes import Closes, today_of
 from quotecast.cache.base import Cached, Policy
@@ -32,8 +32,6 @@ ANNOUNCED: Final = timedelta(days=365)
 _NOTHING: Final = Adjustment()
 
 _decode: Final = msgspec.json.Decoder(list[CorporateAction]).decode
-#: What is being stored: the event loop itself keeps no task.
-_records: Final[set[asyncio.Task[None]]] = set()
 
 
 async def read_actions(services: Services, symbol: str) -> tuple[Cached, list[CorporateAction]]:
@@ -60,10 +58,7 @@ async def _fetch(services: Services, provider: ActionsProvider, symbol: str) -> 
     last = datetime.fromtimestamp(services.clock(), UTC).date() + ANNOUNCED
     found = await provider.actions(symbol, EARLIEST, last)
     now = datetime.fromtimestamp(services.clock(), UTC)
-    # In a task: no request waits for PostgreSQL.
-    task = asyncio.create_task(services.known_actions.record(provider.name, symbol, found, now))
-    _records.add(task)
-    task.add_done_callback(_records.discard)
+    in_background(services.known_actions.record(provider.name, symbol, found, now))
     return encode_json(found)
 
 
@@ -93,6 +88,9 @@ async def adjustment_of(services: Services, market: Market, closes: Closes, adju
     """
     if market.feed is not Feed.STOCKS or adjusted == "splits":
         return _NOTHING
-    _, actions = await read_actions(services, market.symbol)
+    if services.as_of is None:
+        _, actions = await read_actions(services, market.symbol)
+    else:
+        actions = await actions_known_at(services, [market.symbol], market.moment)
     today = today_of(market)
     return without_splits(actions, today) if adjusted == "raw" else with_dividends(actions, closes, today)

@@ -10,7 +10,7 @@ from quotecast.api.bars.pages import RANGE_WINDOWS
 from quotecast.api.bars.queries import BarQuery
 from quotecast.api.bars.reading import WITHOUT_BARS, read_bars
 from quotecast.api.market.services import Services
-from quotecast.errors import QuotecastError
+from quotecast.errors import InvalidValue, QuotecastError
 from quotecast.market.bars import Bar
 from quotecast.market.feeds import Feed
 from quotecast.market.worth_history import CARRIED
@@ -59,7 +59,7 @@ async def read_closes(
             query = BarQuery("D", start, end, _ALL)
             try:
                 found = await read_bars(services, market, query, own_only=False, most=RANGE_WINDOWS)
-            except WITHOUT_BARS as error:
+            except (*WITHOUT_BARS, InvalidValue) as error:
                 return error
             return {_date(bar): bar.close for bar in found.page.bars}
 

@@ -106,7 +106,10 @@ async def prices_on(
     day = wanted.last
     found: list[Price | QuotecastError] = [*prices_now(services, instruments, wanted.currency)]
     markets = [market_of(services, each.feed, each.quote.key) for each in instruments]
-    past = [place for place, market in enumerate(markets) if day < today_of(market)]
+    # What was known is closes only.
+    past = [
+        place for place, market in enumerate(markets) if services.as_of is not None or day < today_of(market)
+    ]
     series = await _read(services, [instruments[place] for place in past], wanted)
     for place, each in zip(past, series, strict=True):
         price = found[place]
@@ -155,7 +158,7 @@ async def rates_on(services: Services, source: str, target: str, day: date | Non
     if day is None or not rates:
         return rates
     markets = [rate_market(services, rate) for rate in rates]
-    if all(day >= today_of(each) for each in markets):
+    if services.as_of is None and all(day >= today_of(each) for each in markets):
         return rates
     found = await read_closes(services, {name_of(each): each for each in markets}, day - CARRIED, day)
     past: list[Rate] = []

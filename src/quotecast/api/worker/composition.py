@@ -43,6 +43,7 @@ from quotecast.feed.documents import Documents
 from quotecast.feed.hub import Hub
 from quotecast.feed.mirror import Mirror
 from quotecast.history.known_actions import KnownActions
+from quotecast.history.known_bars import KnownBars
 from quotecast.history.opening import open_store
 from quotecast.history.reader import StoredBars
 from quotecast.history.segments import Store
@@ -117,6 +118,7 @@ async def open_services(
             past_reads=lambda upstream: budget(window.check, f"{upstream}'s past bars", PAST_READS),
             stored_bars=StoredBars(accounts.database),
             known_actions=KnownActions(accounts.database),
+            known_bars=KnownBars(accounts.database),
             cache=cache,
             accounts=accounts,
             alerts=make_alerts(settings),

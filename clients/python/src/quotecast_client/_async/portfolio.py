@@ -113,9 +113,11 @@ class AsyncPortfolio:
         """Returns the splits and dividends that the ledger lacks."""
         return await self._http.send(Call[list[ProposedTransaction]]("GET", "/api/portfolio/proposals"))
 
-    async def value(self, span: ValueSpan | None = None, currency: str | None = None) -> PortfolioValue:
-        """Returns the value of each day of a range such as `1Y`."""
-        query = {"range": span, "currency": currency}
+    async def value(
+        self, span: ValueSpan | None = None, currency: str | None = None, as_of: Moment | None = None
+    ) -> PortfolioValue:
+        """Returns the value of each day of a range such as `1Y`; with `as_of` as it was known then."""
+        query = {"range": span, "currency": currency, "as_of": as_of}
         return await self._http.send(Call[PortfolioValue]("GET", "/api/portfolio/value", query))
 
     async def export_csv(self) -> str:

@@ -77,14 +77,15 @@ class Market:
         order: Order | None = None,
         source: Source | None = None,
         session: Hours | None = None,
+        as_of: Moment | None = None,
     ) -> list[AnyBar]:
         """Returns one page of bars of a symbol of any feed, the oldest first.
 
         `interval` is `1m` to `M`; `span` is the `range` of stocks, such as `5D`; `start` and `end` are
         moments. `source="own"` asks for bars of the service's own quotes, `session="extended"` for stocks
-        also outside their hours.
+        also outside their hours, and `as_of` for days as the service knew them at that moment.
         """
-        wish = BarWish(interval, span, start, end, limit, order, source, session)
+        wish = BarWish(interval, span, start, end, limit, order, source, session, as_of)
         _, page = self._first_bars(name, wish)
         return page.data
 
@@ -108,14 +109,18 @@ class Market:
                 yield bar
 
     def prices(
-        self, symbols: str | Iterable[str], currency: str | None = None, date: Moment | None = None
+        self,
+        symbols: str | Iterable[str],
+        currency: str | None = None,
+        date: Moment | None = None,
+        as_of: Moment | None = None,
     ) -> dict[str, Price]:
         """Returns prices by symbol, of now or of a day, in their own currencies or in one.
 
         Symbols are of any feed, or metals such as `XAU`; unknown ones are left out. A price that is not known
-        is None, and `problem` has the reason.
+        is None, and `problem` has the reason. With `as_of` they are closes as the service knew them then.
         """
-        query = {"symbols": listed(symbols), "currency": currency, "date": date}
+        query = {"symbols": listed(symbols), "currency": currency, "date": date, "as_of": as_of}
         return self._http.send(Call[dict[str, Price]]("GET", "/api/prices", query))
 
     def price_history(
@@ -124,14 +129,23 @@ class Market:
         currency: str | None = None,
         start: Moment | None = None,
         end: Moment | None = None,
+        as_of: Moment | None = None,
     ) -> PriceHistory:
-        """Returns prices by day, the oldest first: of the last year, or from day `start` to day `end`."""
-        query = {"currency": currency, "start": start, "end": end}
+        """Returns prices by day, the oldest first: of the last year, or from day `start` to day `end`.
+
+        With `as_of` they are closes as the service knew them then.
+        """
+        query = {"currency": currency, "start": start, "end": end, "as_of": as_of}
         return self._http.send(Call[PriceHistory]("GET", path("/api/prices/{}/history", symbol), query))
 
-    def rate(self, source: str, target: str, date: Moment | None = None) -> ConversionRate:
-        """Returns the price of one unit of a currency, metal or coin in another, of now or of a day."""
-        query = {"from": source, "to": target, "date": date}
+    def rate(
+        self, source: str, target: str, date: Moment | None = None, as_of: Moment | None = None
+    ) -> ConversionRate:
+        """Returns the price of one unit of a currency, metal or coin in another, of now or of a day.
+
+        With `as_of` it is of closes as the service knew them then.
+        """
+        query = {"from": source, "to": target, "date": date, "as_of": as_of}
         return self._http.send(Call[ConversionRate]("GET", "/api/rates", query))
 
     def actions(

@@ -112,9 +112,11 @@ class Portfolio:
         """Returns the splits and dividends that the ledger lacks."""
         return self._http.send(Call[list[ProposedTransaction]]("GET", "/api/portfolio/proposals"))
 
-    def value(self, span: ValueSpan | None = None, currency: str | None = None) -> PortfolioValue:
-        """Returns the value of each day of a range such as `1Y`."""
-        query = {"range": span, "currency": currency}
+    def value(
+        self, span: ValueSpan | None = None, currency: str | None = None, as_of: Moment | None = None
+    ) -> PortfolioValue:
+        """Returns the value of each day of a range such as `1Y`; with `as_of` as it was known then."""
+        query = {"range": span, "currency": currency, "as_of": as_of}
         return self._http.send(Call[PortfolioValue]("GET", "/api/portfolio/value", query))
 
     def export_csv(self) -> str:

@@ -23,11 +23,11 @@ from quotecast.api.market.services import Services, require_mirror
 from quotecast.api.prices.actions import AT_ONCE, Adjusted, actions_known_at, adjustment_of, read_actions
 from quotecast.api.prices.closes import Closes, name_of, read_closes, today_of
 from quotecast.api.reference.openapi import ActionsReading, answered
+from quotecast.api.routes.as_of import AsOf, view_as_of
 from quotecast.api.routes.days import day_of, day_parameter
 from quotecast.asgi import Header
 from quotecast.cache.base import Cached
 from quotecast.errors import InvalidValue, QuotecastError
-from quotecast.history.moments import parse_moment
 from quotecast.market.actions import Adjustment, CorporateAction
 from quotecast.market.bars import Bar
 from quotecast.market.codec import encode_json
@@ -40,16 +40,6 @@ EARLIEST: Final = date(1900, 1, 1)
 
 First = Annotated[str | None, day_parameter("start", "First ex-day; a year ago by default", "2020-08-01")]
 Last = Annotated[str | None, day_parameter("end", "Last ex-day; all announced ones by default", "2026-11-20")]
-AsOf = Annotated[
-    str | None,
-    QueryParameter(
-        description=(
-            "Answers the actions as the service knew them at this moment: ISO 8601 with a time zone, or Unix "
-            "seconds"
-        ),
-        schema_extra={"examples": ["2026-11-20T14:31:00Z"]},
-    ),
-]
 BarAdjustment = Annotated[
     Adjusted,
     QueryParameter(
@@ -103,6 +93,7 @@ async def actions(
     With `as_of` the answer has the actions as the service knew them then, from its first reading of each
     stock on. `knownAt` is when it first read an action in that form.
     """
+    services = view_as_of(services, as_of)
     names = named_symbols(symbols, MAX_BATCH)
     mirror = require_mirror(services, Feed.STOCKS)
     known = mirror.keys_named(names)
@@ -114,12 +105,12 @@ async def actions(
     if services.reach is not None:
         first = max(first, datetime.fromtimestamp(services.reach.start(services.now()), UTC).date())
     stocks = [*dict.fromkeys(filter(None, known.values()))]
-    if as_of is None:
+    if services.as_of is None:
         read = await _read_all(services, stocks)
         found = [each for _, rows in read for each in rows]
         cache = _cache_headers([cached for cached, _ in read])
     else:
-        found = await actions_known_at(services, stocks, _past_moment(services, as_of))
+        found = await actions_known_at(services, stocks, datetime.fromtimestamp(services.as_of, UTC))
         cache = [(b"cache-control", cached_for(MAX_AGE))]
     listed = [each for each in found if first <= each.ex_day and (last is None or each.ex_day <= last)]
     listed.sort(key=lambda each: (each.ex_day, each.symbol, each.id))
@@ -199,10 +190,3 @@ def _cache_headers(cached: Sequence[Cached]) -> list[Header]:
         (b"x-cache", status.encode()),
         (b"age", b"%d" % max((each.age_seconds for each in cached), default=0)),
     ]
-
-
-def _past_moment(services: Services, text: str) -> datetime:
-    moment = parse_moment("as_of", text)
-    if not 0 <= moment <= services.clock():
-        raise InvalidValue("as_of", "Must be a moment from 1970 to now")
-    return datetime.fromtimestamp(moment, UTC)

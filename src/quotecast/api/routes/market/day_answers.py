@@ -30,9 +30,12 @@ def now_of(services: Services) -> datetime:
 
 
 def asked_day(services: Services, text: str | None, field: str = "date") -> date | None:
-    """Returns a day of the past. Raises InvalidValue, and PastOutOfPlan for one before the client's past."""
+    """Returns a day of the past, by default that of the view's past moment; None for the present.
+
+    Raises InvalidValue, and PastOutOfPlan for a day before the client's past.
+    """
     if text is None:
-        return None
+        return None if services.as_of is None else now_of(services).date()
     day = past_day(field, text, now_of(services), EARLIEST)
     if services.reach is not None:
         midnight = datetime.combine(day, time(), UTC)

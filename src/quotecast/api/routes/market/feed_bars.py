@@ -37,6 +37,7 @@ from quotecast.api.market.selection import renamed_headers, symbol_of_path
 from quotecast.api.market.services import Services
 from quotecast.api.reference.examples import SPARKLINE, plain
 from quotecast.api.reference.openapi import BarsReading, BatchBarsReading, SparklinesReading, answered
+from quotecast.api.routes.as_of import AsOf, view_as_of
 from quotecast.market.bars import Interval
 from quotecast.market.feeds import Feed
 
@@ -105,8 +106,10 @@ def _bars_handler(words: FeedBars) -> HTTPRouteHandler:
         order: Ordered = None,
         page: PageToken = None,
         source: Source = None,
+        as_of: AsOf = None,
         form: Format = "json",
     ) -> Answer:
+        services = view_as_of(services, as_of)
         paging = Paging(start, end, limit, order, page, source)
         ticker = symbol_of_path(symbol)
         answer = await words.read(services, ticker, timeframe_of(timeframe, interval), paging)

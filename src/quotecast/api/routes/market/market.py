@@ -68,6 +68,7 @@ from quotecast.api.reference.openapi import (
     SymbolReading,
     answered,
 )
+from quotecast.api.routes.as_of import AsOf, view_as_of
 from quotecast.api.routes.market.actions import BarAdjustment, actions, adjusted_bars
 from quotecast.api.routes.market.assets import assets
 from quotecast.api.routes.market.news import news
@@ -183,6 +184,7 @@ async def bars(
     source: Source = None,
     session: Session = None,
     adjustment: BarAdjustment = "splits",
+    as_of: AsOf = None,
     form: Format = "json",
 ) -> Answer:
     """`1D` is the latest session and `5D` the last five; longer ranges begin with a session.
@@ -198,8 +200,10 @@ async def bars(
     `session=extended` adds the hours from 4:00 to 9:30 and from 16:00 to 20:00 to bars of at most 15 minutes,
     if the upstream has them: `X-Session` says so.
 
-    Bars are adjusted for splits; `adjustment` asks for others, by the stock's corporate actions.
+    Bars are adjusted for splits; `adjustment` asks for others, by the stock's corporate actions. With `as_of`
+    the answer has the days as the service had read them by then.
     """
+    services = view_as_of(services, as_of)
     paging = Paging(start, end, limit, order, page, source)
     query = StockQuery.of(span, one_length(interval, timeframe), paging, session)
     ticker = symbol_of_path(symbol)

@@ -44,6 +44,7 @@ from quotecast.api.prices.prices import Price, prices_now, unpriced
 from quotecast.api.prices.rates import RATE_FEEDS, RateShown, currency_of
 from quotecast.api.reference.openapi import BatchReading, SymbolReading, answered
 from quotecast.api.route_table import EVERY
+from quotecast.api.routes.as_of import AsOf, view_as_of
 from quotecast.api.routes.days import day_parameter
 from quotecast.api.routes.market.day_answers import Day, answer_of_day, asked_day, now_of
 from quotecast.errors import InvalidValue, QuotecastError, SymbolNotFound
@@ -200,6 +201,7 @@ async def prices(
     unit: MetalUnit = "ounce",
     fineness: Fineness = None,
     adjusted: Adjustment = "splits",
+    as_of: AsOf = None,
     form: Format = "json",
 ) -> Answer:
     """Prices are quotes, or with `date` closes, times rates of the same day.
@@ -208,6 +210,7 @@ async def prices(
     symbols; `X-Missing-Count` counts them and `X-Missing-Symbols` names them. A price that is not known is
     null, and `problem` has the reason; if no price is known, the answer is an error.
     """
+    services = view_as_of(services, as_of)
     names = selection_of(symbols)
     if names == "all":
         raise InvalidValue("symbols", f"Name at most {MAX_SYMBOLS} symbols")
@@ -258,9 +261,11 @@ async def price(
     unit: MetalUnit = "ounce",
     fineness: Fineness = None,
     adjusted: Adjustment = "splits",
+    as_of: AsOf = None,
     form: Format = "json",
 ) -> Answer:
     """See the prices of several instruments; a price that is not known is an error."""
+    services = view_as_of(services, as_of)
     asked = asked_day(services, day)
     code = None if currency is None else currency_of(services, "currency", currency)
     instrument = _instrument(services, symbol, kind, Measure(unit, fineness_of(fineness)))
@@ -293,12 +298,14 @@ async def history(
     unit: MetalUnit = "ounce",
     fineness: Fineness = None,
     adjusted: Adjustment = "splits",
+    as_of: AsOf = None,
     form: Format = "json",
 ) -> Answer:
     """Closes times the closes of the rates on the same day, or on the last day before it that has one.
 
     Days without a close are left out; the last price may be of a day in progress.
     """
+    services = view_as_of(services, as_of)
     last = asked_day(services, end, "end") or now_of(services).date()
     first = last - timedelta(days=DEFAULT_DAYS) if start is None else asked_day(services, start, "start")
     if first is None or first > last:

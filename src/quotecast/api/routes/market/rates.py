@@ -14,6 +14,7 @@ from quotecast.api.prices.history import rates_on
 from quotecast.api.prices.rates import RATE_FEEDS, RateShown, currency_of, rate_shown
 from quotecast.api.reference.openapi import FeedReading, answered
 from quotecast.api.route_table import EVERY
+from quotecast.api.routes.as_of import AsOf, view_as_of
 from quotecast.api.routes.market.day_answers import Day, answer_of_day, asked_day
 from quotecast.api.routes.market.prices import GROUP, SHOWN_RATE
 from quotecast.market.codec import encode_json
@@ -58,11 +59,14 @@ _CONVERSION: Final = ConversionRate(
     opt={"symbols": "list"},
 )
 @repeatable
-async def rate(services: Services, *, source: From, target: To, day: Day = None) -> Answer:
+async def rate(
+    services: Services, *, source: From, target: To, day: Day = None, as_of: AsOf = None
+) -> Answer:
     """The shortest chain of quotes from one currency to the other: direct, inverse, or through others.
 
     Currencies are codes of ISO 4217, also those of metals (an ounce of `XAU`), and coins.
     """
+    services = view_as_of(services, as_of)
     asked = asked_day(services, day)
     base, quoted = currency_of(services, "from", source), currency_of(services, "to", target)
     rates = await rates_on(services, base, quoted, asked)

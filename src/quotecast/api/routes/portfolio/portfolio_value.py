@@ -14,6 +14,7 @@ from quotecast.api.answers.answers import JSON, Answer, SharedBody
 from quotecast.api.gate.identity import with_account
 from quotecast.api.market.services import HttpRequest, services_of
 from quotecast.api.reference.account_operations import SECURED, AccountOperation, outcomes
+from quotecast.api.routes.as_of import AsOf, view_as_of
 from quotecast.api.routes.portfolio.holding_values import currency_code
 from quotecast.api.routes.portfolio.worth_history import Missing, worth_history
 from quotecast.cache.base import Policy
@@ -70,16 +71,24 @@ _SHOWN: Final = PortfolioValue(
     security=SECURED,
     responses=outcomes(200, PortfolioValue, _SHOWN, "Ascending by date", 422),
 )
-async def value(request: HttpRequest, span: Span = "3M", currency: Currency = "USD") -> Answer:
+async def value(
+    request: HttpRequest, span: Span = "3M", currency: Currency = "USD", as_of: AsOf = None
+) -> Answer:
     """Holdings and transactions count from their days on; a split of the ledger counts for all shares before.
 
     Closes are those of the daily bars that the service answers. Rates are closes of its doviz and crypto bars
     on the same day. A close stands for the ten days after it at most.
+
+    With `as_of` the range ends then, and the values are of the entries that you had made and of the closes
+    that the service had read. An entry that you delete is gone from all answers.
     """
-    code, services = currency_code("currency", currency), services_of(request)
+    code, services = currency_code("currency", currency), view_as_of(services_of(request), as_of)
 
     async def read(account: Account) -> tuple[str, list[Held]]:
-        return account.user.id, await asyncio.to_thread(held_shares, await stored.ledger(account))
+        entries = await stored.ledger(account)
+        if services.as_of is not None:
+            entries = [each for each in entries if each.created_at.timestamp() <= services.as_of]
+        return account.user.id, await asyncio.to_thread(held_shares, entries)
 
     user_id, owned = await with_account(request, read)
 
@@ -88,7 +97,8 @@ async def value(request: HttpRequest, span: Span = "3M", currency: Currency = "U
         points = [ValuePoint(*each) for each in zip(found.days, found.values, strict=True)]
         return encode_json(PortfolioValue(currency=code, range=span, points=points, missing=[*found.missing]))
 
-    cached = await services.cache.read(_key(user_id, owned, span, code), _POLICY, fetch)
+    key = f"{_key(user_id, owned, span, code)}:{services.as_of or ''}"
+    cached = await services.cache.read(key, _POLICY, fetch)
     return Answer(SharedBody(cached.body), [(b"content-type", JSON)], tag=None)
 
 

@@ -13,6 +13,8 @@ from msgspec.structs import replace
 
 from quotecast.api.routes.portfolio import worth_history
 from quotecast.errors import UpstreamError
+from quotecast.history.known_bars import KnownBars, Series
+from quotecast.market.bars import Bar
 from quotecast.market.feeds import Feed
 from quotecast.market.worth_history import value_history
 from support.made.factories import DOVIZ, full_mirrors, mirror_of
@@ -308,3 +310,28 @@ async def test_returns_without_a_close_or_a_rate_are_null(user: User, stored: St
 async def test_an_empty_portfolio_has_no_returns(user: User) -> None:
     found = await returns(user)
     assert (found["gain"], found["time_weighted_return"], found["start"]) == (None, None, "2026-11-20")
+
+
+class _Known(KnownBars):
+    """Has read one close, and an hour later its correction."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._corrected = datetime.fromtimestamp(clock.now, UTC) + timedelta(hours=1)
+
+    async def read(self, _series: Series, at: datetime) -> list[Bar]:
+        return [daily_bar(datetime(2026, 11, 19, 5, tzinfo=UTC), 10.0 if at < self._corrected else 11.0)]
+
+
+async def test_a_value_is_of_what_was_known(accounts_url: str, clock: Clock) -> None:
+    """Entries that had been made count, at the closes that had been read; later ones change nothing."""
+    async with account_service(accounts_url, clock=clock, known_bars=_Known(clock)) as service:
+        user = await service.register()
+        began = clock.now
+        await hold(user, "AAPL", 2, "2026-11-19")
+        clock.now += 7200
+        await trade(user, "buy", "2026-11-19", shares=1, price=10)
+        for hours, value in ((0, 20.0), (1, 22.0), (2, 33.0)):
+            answer = await values(user, f"?as_of={began + hours * 3600:.0f}")
+            assert by_day(answer) == {"2026-11-19": value, "2026-11-20": value}
+        refused = await user.get(f"{VALUE}?as_of={clock.now + 60:.0f}")
+        assert (refused.status_code, refused.json()["errors"][0]["field"]) == (422, "as_of")

@@ -1,0 +1,211 @@
+"""Prices, rates and bars as they were known at a moment, over a real PostgreSQL."""
+
+from collections.abc import AsyncIterator, Sequence
+from datetime import UTC, date, datetime
+from typing import Any
+
+import httpx
+import pytest
+from msgspec.structs import replace
+
+from quotecast.access.reach import Reach
+from quotecast.api.market.services import Services
+from quotecast.database.database import Database
+from quotecast.history.known_actions import KnownActions
+from quotecast.history.known_bars import KnownBars, Series
+from quotecast.market.actions import CorporateAction
+from quotecast.market.bars import Bar
+from quotecast.market.feeds import Feed
+from support.made.factories import NOW, client_of, doviz, full_mirrors, mirror_of, services
+from support.made.market import stock
+from support.oracles.transactions import open_database
+from support.stages.bar_service import History, Stored, write_closes
+from support.stages.known_days import APPLE, DAY, FIRST, HOUR, days, days_read
+
+
+@pytest.fixture
+async def database(own_accounts_url: str) -> AsyncIterator[Database]:
+    async with open_database(own_accounts_url) as database:
+        yield database
+
+
+@pytest.fixture
+async def known(database: Database) -> KnownBars:
+    return await days_read(database)
+
+
+class Heard(KnownBars):
+    """Remembers what is recorded, as soon as it is asked to."""
+
+    def __init__(self) -> None:
+        self.said: list[tuple[Series, list[float], datetime]] = []
+
+    async def record(self, series: Series, bars: Sequence[Bar], now: datetime) -> None:
+        self.said.append((series, [each.close for each in bars], now))
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/api/market/bars/AAPL?interval=D&range=1M",
+        "/api/market/bars/AAPL?interval=D&start=2026-11-16",
+        "/api/prices/AAPL?date=2026-11-18",
+    ],
+)
+async def test_every_reading_of_days_is_kept_but_the_day_in_progress(path: str) -> None:
+    heard, history = Heard(), History(*days(1, 2, 3, 4, 5))
+    parts = services(full_mirrors(), known_bars=heard, history={Feed.STOCKS: {"test": history}})
+    async with client_of(parts) as client:
+        assert (await client.get(path)).status_code == 200
+    now = datetime.fromtimestamp(NOW, UTC)
+    assert heard.said
+    assert {(series, *closes) for series, closes, _ in heard.said} == {(APPLE, 1, 2, 3, 4)}
+    assert {at for _, _, at in heard.said} == {now}
+
+
+async def test_minutes_are_not_kept() -> None:
+    heard, history = Heard(), History(*days(1))
+    parts = services(full_mirrors(), known_bars=heard, history={Feed.STOCKS: {"test": history}})
+    async with client_of(parts) as client:
+        await client.get("/api/market/bars/AAPL?interval=5m")
+    assert heard.said == []
+
+
+@pytest.fixture
+def stored() -> Stored:
+    stored = Stored()
+    write_closes(stored, Feed.DOVIZ, "USD", {"2026-11-17": 40.0, "2026-11-18": 41.0, "2026-11-19": 42.0})
+    return stored
+
+
+@pytest.fixture
+def parts(known: KnownBars, database: Database, stored: Stored) -> Services:
+    dollar = replace(doviz("USD", "currency"), unit="1 USD", price=50.0)
+    mirrors = full_mirrors() | {
+        Feed.STOCKS: mirror_of(Feed.STOCKS, [stock("AAPL", 300.0), stock("MSFT", 500.0)]),
+        Feed.DOVIZ: mirror_of(Feed.DOVIZ, [dollar]),
+    }
+
+    class Provider:
+        name = "test"
+
+    return services(
+        mirrors,
+        known_bars=known,
+        known_actions=KnownActions(database),
+        actions=[Provider()],
+        stored_bars=stored,
+        history={Feed.STOCKS: {"test": History()}},
+        # A week after the first reading.
+        clock=(FIRST + 7 * DAY).timestamp,
+    )
+
+
+@pytest.fixture
+async def client(parts: Services) -> AsyncIterator[httpx.AsyncClient]:
+    async with client_of(parts) as client:
+        yield client
+
+
+async def answer(client: httpx.AsyncClient, path: str) -> Any:
+    response = await client.get(path)
+    assert response.status_code == 200, response.text
+    return response.json()
+
+
+def as_of(hours: float) -> str:
+    return f"as_of={(FIRST + hours * HOUR).isoformat().replace('+00:00', 'Z')}"
+
+
+async def test_a_price_is_the_close_that_was_known(client: httpx.AsyncClient) -> None:
+    """Never the present quote; without a date it is the last close that was known."""
+    for hours, close in ((0, 2), (2, 2.5)):
+        found = await answer(client, f"/api/prices/AAPL?date=2026-11-17&{as_of(hours)}")
+        assert (found["price"], found["date"], found["status"]) == (close, "2026-11-17", "close")
+    for hours, day, close in ((0, "2026-11-18", 3), (3, "2026-11-19", 4)):
+        found = await answer(client, f"/api/prices/AAPL?{as_of(hours)}")
+        assert (found["price"], found["date"], found["dateAsked"]) == (
+            close,
+            day,
+            "2026-11-19" if hours < 2 else "2026-11-20",
+        )
+
+
+async def test_rates_are_closes_of_days_that_had_ended(client: httpx.AsyncClient) -> None:
+    """Own bars never change. Istanbul's day ends three hours before that of UTC."""
+    found = await answer(client, f"/api/prices/AAPL?date=2026-11-17&currency=TRY&{as_of(0)}")
+    assert (found["price"], found["rates"][0]["date"]) == (80.0, "2026-11-17")
+    for hours, rate in ((-2, 41.0), (0, 42.0)):
+        assert (await answer(client, f"/api/rates?from=USD&to=TRY&{as_of(hours)}"))["rate"] == rate
+
+
+async def test_bars_and_histories_are_what_was_known(client: httpx.AsyncClient) -> None:
+    for hours, expected in ((0, [1, 2, 3]), (2, [1, 2.5, 3]), (3, [1, 2.5, 3, 4])):
+        bars = await answer(client, f"{BARS}?interval=D&range=1M&{as_of(hours)}")
+        assert [each["close"] for each in bars] == expected
+        history = await answer(client, f"/api/prices/AAPL/history?{as_of(hours)}")
+        assert [each["price"] for each in history["prices"]] == expected
+    own = await answer(client, f"/api/doviz/bars/USD?interval=D&{as_of(-2)}")
+    assert [each["close"] for each in own] == [40.0, 41.0]
+
+
+async def test_prices_are_adjusted_by_the_actions_that_were_known(
+    parts: Services, client: httpx.AsyncClient
+) -> None:
+    split = CorporateAction(
+        id="1",
+        type="split",
+        symbol="AAPL",
+        ex_day=date(2026, 11, 18),
+        old_shares=1.0,
+        new_shares=2.0,
+        provider="test",
+    )
+    for hours, said in ((0, [split]), (2, [])):
+        await parts.known_actions.record("test", "AAPL", said, FIRST + hours * HOUR)
+    path = "/api/prices/AAPL?date=2026-11-17&adjusted=raw"
+    assert (await answer(client, f"{path}&{as_of(0)}"))["price"] == 4
+    assert (await answer(client, f"{path}&{as_of(2)}"))["price"] == 2.5
+    bars = await answer(client, f"{BARS}?interval=D&range=1M&adjustment=raw&{as_of(0)}")
+    assert [each["close"] for each in bars] == [2, 4, 3]
+
+
+UNREAD = "Must not be before the days of {} were first read"
+BARS = "/api/market/bars/AAPL"
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        (f"/api/prices/MSFT?{as_of(0)}", UNREAD.format("MSFT")),
+        (f"/api/prices/AAPL?{as_of(-1)}", UNREAD.format("AAPL")),
+        (f"{BARS}?interval=D&range=1M&{as_of(-1)}", UNREAD.format("AAPL")),
+        (f"{BARS}?interval=5m&{as_of(0)}", "Must be with bars of days: interval=D"),
+        (f"{BARS}?interval=5m&session=extended&{as_of(0)}", "Must be with bars of days: interval=D"),
+        (f"/api/doviz/bars/USD?interval=5m&{as_of(0)}", "Must be with bars of days: interval=D"),
+        ("/api/prices/AAPL?as_of=2126-01-01T00:00:00Z", "Must be a moment from 1970 to now"),
+    ],
+)
+async def test_what_was_not_known_is_an_error(client: httpx.AsyncClient, path: str, message: str) -> None:
+    response = await client.get(path)
+    assert response.status_code == 422
+    assert response.json()["errors"] == [{"field": "as_of", "message": message}]
+
+
+async def test_of_several_prices_the_unknown_one_has_the_reason(client: httpx.AsyncClient) -> None:
+    found = await answer(client, f"/api/prices?symbols=AAPL,MSFT&{as_of(0)}")
+    assert (found["AAPL"]["price"], found["MSFT"]["price"]) == (3, None)
+    assert "were first read" in found["MSFT"]["problem"]
+
+
+async def test_a_plan_s_past_counts_from_the_present(parts: Services) -> None:
+    """Otherwise each question about a moment would open the days before it."""
+    async with client_of(replace(parts, reach=Reach("free", 8))) as client:
+        assert (await answer(client, f"/api/prices/AAPL?date=2026-11-18&{as_of(0)}"))["price"] == 3
+        bars = await answer(client, f"{BARS}?interval=D&limit=10&{as_of(0)}")
+        assert [each["close"] for each in bars] == [3]
+        codes = [
+            (await client.get(f"/api/prices/AAPL?{query}")).json()["code"]
+            for query in (f"date=2026-11-17&{as_of(0)}", "as_of=2026-11-17T20:00:00Z")
+        ]
+    assert codes == ["plan_history"] * 2
