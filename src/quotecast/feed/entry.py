@@ -4,12 +4,13 @@ from typing import Final
 
 from quotecast.bus.wire import decode_progress
 from quotecast.feed.bar_styles import BarStyle
-from quotecast.feed.projection import WHOLE, Encode, Projection, complete_projection
+from quotecast.feed.projection import WHOLE, Encode, Projection, is_extended
+from quotecast.market.codec import encode_json
 from quotecast.market.own_bars import Progress
 from quotecast.market.quotes import Quote
 
 #: Projections in which a quote stays encoded: it bounds the memory that clients' selections cost. Those of
-#: all fields, of which there are five, are never dropped.
+#: all fields, of which there are four, are never dropped.
 MAX_ENCODED: Final = 16
 
 
@@ -17,14 +18,14 @@ class QuoteEntry:
     """The last state of one symbol; a removed symbol stays as a tombstone without a quote."""
 
     __slots__ = (
-        "_bars", "_complete", "encoded_bars", "full_revision", "full_seq", "key", "moving", "quote",
+        "_answer", "_bars", "encoded_bars", "full_revision", "full_seq", "key", "moving", "quote",
         "revision", "seq", "whole",
     )  # fmt: skip
 
     def __init__(self, key: str) -> None:
         self.key = key
         self.quote: Quote | None = None
-        self._complete = WHOLE["json"]
+        self._answer: bytes | None = None
         self._bars: Progress | bytes | None = None
         #: Revision (mirror) and seq (bus) of the last change, and of the last change of a non-moving field.
         self.revision = 0
@@ -40,7 +41,7 @@ class QuoteEntry:
     def change(self, quote: Quote | None, revision: int, seq: int, *, full: bool) -> None:
         """Stores a newer state and drops the encoded quotes."""
         self.quote = quote
-        self._complete = complete_projection(quote)
+        self._answer = None
         self.revision = revision
         self.seq = seq
         if full:
@@ -63,8 +64,11 @@ class QuoteEntry:
             self.encoded_bars.clear()
 
     def full_json(self) -> bytes:
-        """Returns the whole quote as REST answers it."""
-        return self.full(self._complete)
+        """Returns all that is known of the quote, as REST answers it. Raises KeyError for a tombstone."""
+        if self._answer is None:
+            quote = self.quote
+            self._answer = encode_json(quote) if is_extended(quote) else self.full(WHOLE["json"])
+        return self._answer
 
     def full(self, projection: Projection) -> bytes:
         """Returns the quote, encoded once per change. Raises KeyError for a tombstone."""

@@ -57,13 +57,13 @@ def _whole(notation: Notation) -> Projection:
     encode = codec.encoder_of(notation)
 
     def full(quote: Quote) -> bytes:
-        return encode(replace(quote, extended=UNSET) if _is_extended(quote) else quote)
+        return encode(replace(quote, extended=UNSET) if is_extended(quote) else quote)
 
     return Projection(full, lambda quote: encode(move_of(quote)), None, ())
 
 
 def _objects(feed: Feed, notation: Notation, selected: tuple[str, ...]) -> Projection:
-    encode = codec.encoder_of(notation)
+    encode = _encoder_of(notation, selected)
     key, chosen, still = _parts(feed, selected)
     kept = {field.name for field in (key, *chosen, *still)}
     whole = [field for field in fields(feed.spec.quote) if field.name in kept]
@@ -81,7 +81,7 @@ def _objects(feed: Feed, notation: Notation, selected: tuple[str, ...]) -> Proje
 
 
 def _rows(feed: Feed, notation: Notation, selected: tuple[str, ...] | None) -> Projection:
-    encode = codec.encoder_of(notation)
+    encode = _encoder_of(notation, selected)
     key, chosen, still = _parts(feed, selected)
     moving_values, still_values = _values((key, *chosen)), _values(still)
     tag = _tag(feed)
@@ -94,6 +94,11 @@ def _rows(feed: Feed, notation: Notation, selected: tuple[str, ...] | None) -> P
 
     columns = (*_names((key, *chosen)), "type", *_names(still))
     return Projection(full, moving, selected, columns)
+
+
+def _encoder_of(notation: Notation, selected: tuple[str, ...] | None) -> Callable[[object], bytes]:
+    may_lack = selected is not None and not {*SELECTABLE}.isdisjoint(selected)
+    return codec.encoder_with_nulls(notation) if may_lack else codec.encoder_of(notation)
 
 
 def _parts(
@@ -128,14 +133,9 @@ def _tag(feed: Feed) -> str:
     return str(feed.spec.quote.__struct_config__.tag)
 
 
-def _is_extended(quote: Quote | None) -> bool:
+def is_extended(quote: Quote | None) -> bool:
+    """Returns whether a quote has a trade outside the regular session, which only some clients get."""
     return isinstance(quote, StockQuote) and quote.extended is not UNSET
 
 
-def complete_projection(quote: Quote | None) -> Projection:
-    """Returns the projection to all that is known of a quote, as REST answers it."""
-    return _COMPLETE if _is_extended(quote) else WHOLE["json"]
-
-
 WHOLE: Final[dict[Notation, Projection]] = {"json": _whole("json"), "msgpack": _whole("msgpack")}
-_COMPLETE: Final = Projection(codec.encoder_of("json"), WHOLE["json"].moving, None, ())

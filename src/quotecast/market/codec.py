@@ -11,15 +11,9 @@ from msgspec import UNSET
 Notation = Literal["json", "msgpack"]
 
 
-def _null_if_unset(value: object) -> None:
-    """Encodes an unset field that a client selected."""
-    if value is not UNSET:
-        raise NotImplementedError
-
-
 # Decimals, which are amounts of money, become JSON numbers.
-_encoder = msgspec.json.Encoder(decimal_format="number", enc_hook=_null_if_unset)
-_packer = msgspec.msgpack.Encoder(enc_hook=_null_if_unset)
+_encoder = msgspec.json.Encoder(decimal_format="number")
+_packer = msgspec.msgpack.Encoder()
 
 encode_json = _encoder.encode
 
@@ -27,6 +21,18 @@ encode_json = _encoder.encode
 def encoder_of(notation: Notation) -> Callable[[object], bytes]:
     """Returns the function that encodes quotes, with the field names of the API."""
     return _encoder.encode if notation == "json" else _packer.encode
+
+
+def encoder_with_nulls(notation: Notation) -> Callable[[object], bytes]:
+    """Returns a function, slower by half, that encodes unset values as null."""
+    if notation == "json":
+        return msgspec.json.Encoder(enc_hook=_null_if_unset).encode
+    return msgspec.msgpack.Encoder(enc_hook=_null_if_unset).encode
+
+
+def _null_if_unset(value: object) -> None:
+    if value is not UNSET:
+        raise NotImplementedError
 
 
 def object_json(items: Iterable[tuple[str, bytes]]) -> bytes:
