@@ -148,8 +148,10 @@ def _batch_handler(words: FeedBars, omits: str) -> HTTPRouteHandler:
         order: Ordered = None,
         page: PageToken = None,
         source: Source = None,
+        as_of: AsOf = None,
         form: Format = "json",
     ) -> Answer:
+        services = view_as_of(services, as_of)
         names = named_symbols(symbols, MAX_BATCH)
         paging = batch_paging(names, Paging(start, end, limit, order, page, source))
         query, own_only = paging.query(timeframe_of(timeframe, interval)), paging.own_only()

@@ -237,12 +237,14 @@ async def batch(
     order: Ordered = None,
     page: PageToken = None,
     source: Source = None,
+    as_of: AsOf = None,
     form: Format = "json",
 ) -> Answer:
     """Takes the parameters of the bars of one stock. All tickers of a page end at the same time.
 
     Omits unknown tickers; `X-Missing-Count` counts them and `X-Missing-Symbols` names them.
     """
+    services = view_as_of(services, as_of)
     names = named_symbols(symbols, MAX_BATCH)
     paging = batch_paging(names, Paging(start, end, limit, order, page, source))
     if span is None and limit is None and start is None:

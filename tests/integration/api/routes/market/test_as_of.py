@@ -145,6 +145,8 @@ async def test_bars_and_histories_are_what_was_known(client: httpx.AsyncClient) 
         assert [each["close"] for each in bars] == expected
         history = await answer(client, f"/api/prices/AAPL/history?{as_of(hours)}")
         assert [each["price"] for each in history["prices"]] == expected
+        several = await answer(client, f"/api/market/bars?symbols=AAPL&interval=D&limit=10&{as_of(hours)}")
+        assert [each["close"] for each in several["AAPL"]] == expected
     own = await answer(client, f"/api/doviz/bars/USD?interval=D&{as_of(-2)}")
     assert [each["close"] for each in own] == [40.0, 41.0]
 
