@@ -5,11 +5,11 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any, Final
 
-from quotecast.history import reader, recall, storage
+from quotecast.history import feed_days, reader, recall, storage
 from quotecast.history.partitions import TABLES
 from quotecast.market.own_bars import LIVE_INTERVALS
 from world.postgres_data import SHAPES, STATEMENTS, PostgresError, Statement, Tables, reads, writes
-from world.postgres_types import FLOAT8, INT4, INT8, TEXT, TEXTS, TIME
+from world.postgres_types import DATE, FLOAT8, INT4, INT8, TEXT, TEXTS, TIME
 
 _BEGINNING: Final = datetime.fromtimestamp(0, UTC)
 _COLUMNS: Final = {
@@ -63,6 +63,18 @@ def _make_temporary(_: Tables) -> list[Any]:
 def _copy_bars(tables: Tables, rows: list[tuple[Any, ...]]) -> list[Any]:
     tables.arriving |= dict(enumerate(rows, len(tables.arriving)))
     return rows
+
+
+@writes(feed_days._WRITE, TEXT, DATE, TEXT, TEXT)
+def _write_day(tables: Tables, feed: str, day: Any, process: str, figures: str) -> list[Any]:
+    tables.feed_days[feed, day, process] = figures
+    return [feed]
+
+
+@writes(feed_days._DELETE, INT4, tag="DELETE ")
+def _delete_days(tables: Tables, days: int) -> list[Any]:
+    first = tables.now.date() - timedelta(days=days)
+    return [tables.feed_days.pop(key) for key in [*tables.feed_days] if key[1] < first]
 
 
 @reads(recall._SYMBOLS, TEXT, TIME, TIME, symbol=TEXT)

@@ -87,6 +87,8 @@ class Tables:
         #: Bars by interval, feed, symbol and opening.
         self.bars: dict[tuple[str, str, str, datetime], tuple[Any, ...]] = {}
         self.partitions: dict[str, str] = {}
+        #: Figures by feed, day and process.
+        self.feed_days: dict[tuple[str, Any, str], str] = {}
         #: The temporary table of arriving bars.
         self.arriving: dict[int, tuple[Any, ...]] = {}
 

@@ -7,8 +7,10 @@ Redis holds what PostgreSQL has not taken yet, and quotes never wait for either.
 
 import asyncio
 import contextlib
+import secrets
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from datetime import date
 from functools import partial
 from typing import Final
 
@@ -18,10 +20,11 @@ from quotecast.backoff import Backoff
 from quotecast.bus.base import BusWriter
 from quotecast.database.database import Database
 from quotecast.errors import BusError, DatabaseAway
-from quotecast.history import storage
+from quotecast.history import feed_days, storage
 from quotecast.history.recall import Recalled, recall
 from quotecast.history.statistics import BarStatistics
 from quotecast.market.calendars import Calendar
+from quotecast.market.feed_days import DayFigures
 from quotecast.market.feeds import Feed
 from quotecast.market.own_bars import LiveInterval, series_name
 from quotecast.observe.outages import OutageLog
@@ -36,12 +39,18 @@ DEADLINE_SECONDS: Final = 5.0
 RETRY_SECONDS: Final = 5.0
 #: Seconds between two looks for partitions past retention.
 RETENTION_SECONDS: Final = 600.0
+#: Seconds between two writes of the day's figures, and for the last one of a term.
+FIGURES_SECONDS: Final = 60.0
+LAST_SECONDS: Final = 0.5
 
 log = structlog.get_logger()
 
 
 class BarWriter:
-    """The writer of one feed; `days` is the retention by interval, `clock` gives monotonic seconds."""
+    """The writer of one feed; `days` is the retention by interval, `clock` gives monotonic seconds.
+
+    `figures` are those of the feed's days: it writes them too, and forgets the days that are over.
+    """
 
     def __init__(
         self,
@@ -52,6 +61,7 @@ class BarWriter:
         *,
         market: str = "",
         statistics: BarStatistics | None = None,
+        figures: dict[date, DayFigures] | None = None,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
@@ -65,7 +75,9 @@ class BarWriter:
         self._sleep = sleep
         self._backoff = Backoff(last=RETRY_SECONDS)
         self._outage = OutageLog(clock)
-        self._drop_at = clock()
+        self._drop_at = self._figures_at = clock()
+        self._figures = {} if figures is None else figures
+        self._process = secrets.token_hex(8)
         #: Unix time up to which PostgreSQL has all closings; None until it says so.
         self._through: int | None = None
 
@@ -88,6 +100,8 @@ class BarWriter:
         """Writes the oldest closings that PostgreSQL lacks. Returns the seconds until the next step."""
         try:
             is_behind = await self._write_next()
+            if self._clock() >= self._figures_at:
+                await self.write_figures()
             await self._drop_expired()
         except Exception as error:  # noqa: BLE001 - a bug here must not end the feed's quotes
             return await self._note_failure(error)
@@ -113,6 +127,22 @@ class BarWriter:
         self._statistics.note_written(through)
         await self._bus.trim_closings(self._feed, through)
         return through != closings[-1].through or len(closings) == CLOSINGS
+
+    async def write_figures(self) -> None:
+        """Writes the figures of the days; bars do not wait for a database that does not take them."""
+        self._figures_at = self._clock() + FIGURES_SECONDS
+        days = dict(self._figures)
+        if not days:
+            return
+        try:
+            work = partial(feed_days.write, series=self._series, process=self._process, days=days)
+            await self._database.session(work)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the next write has the same figures
+            log.warning("figures of the day not written", feed=self._feed, error=str(error))
+            return
+        # A minute of yesterday may still become final.
+        for day in sorted(days)[:-2]:
+            del self._figures[day]
 
     async def _note_failure(self, error: Exception) -> float:
         """Counts what waits in Redis. Returns the seconds until the next try."""
@@ -140,6 +170,7 @@ class BarWriter:
             for name in await self._database.session(partial(storage.expired_partitions, days=self._days)):
                 await self._database.session(partial(storage.drop_partition, name=name))
                 log.info("dropped bars past retention", partition=name)
+            await self._database.session(feed_days.delete_expired)
         except DatabaseAway:
             log.info("bars past retention are not dropped yet")
 
@@ -164,3 +195,7 @@ async def write_bars(writer: BarWriter | None, begun: asyncio.Event) -> AsyncIte
     finally:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
+        # A frozen database must not delay the next leader; the write itself goes on.
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(LAST_SECONDS):
+                await writer.write_figures()

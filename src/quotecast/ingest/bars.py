@@ -36,7 +36,10 @@ async def bar_writers(
         days = retention_days(settings)
 
         def make(feed: Feed, market: str) -> BarWriter:
-            return BarWriter(feed, bus, database, days, market=market, statistics=statistics[feed].stored)
+            of_feed = statistics[feed]
+            return BarWriter(
+                feed, bus, database, days, market=market, statistics=of_feed.stored, figures=of_feed.days
+            )
 
         yield make
 

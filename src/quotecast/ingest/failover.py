@@ -2,7 +2,8 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, Sequence
+from collections import Counter
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Final
 
 import structlog
@@ -11,7 +12,7 @@ from quotecast.ingest.supervise import pump
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import Quote
 from quotecast.market.sessions import Unscheduled
-from quotecast.providers.base import QuoteProvider, Resumable, Update
+from quotecast.providers.base import QuoteProvider, Resumable, Update, refusals_of
 
 #: Seconds of silence of the active upstream before failover tries the next one.
 PATIENCE_SECONDS: Final = 20.0
@@ -106,6 +107,10 @@ class Failover:
     def always_open(self) -> bool:
         """Returns whether the venue of the active upstream never closes."""
         return self._active.always_open
+
+    def statistics(self) -> Mapping[str, int]:
+        """See CountsRefusals: of all upstreams together."""
+        return sum((Counter(refusals_of(each)) for each in self._providers), Counter())
 
     def resume(self, unscheduled: Unscheduled | None) -> None:
         """See Resumable: it concerns the upstream that feeds it now."""

@@ -75,6 +75,10 @@ class Ledger:
         """Returns whether there are changes for a batch."""
         return bool(self._waiting or self._closings)
 
+    def quote_of(self, key: str) -> Quote | None:
+        """Returns a symbol's newest quote."""
+        return self._newest.get(key)
+
     def close_bars(self, now: float) -> None:
         """Makes the bars final that end by the feed's time `now`, Unix time that never falls."""
         if closings := self.bars.close(int(now)):

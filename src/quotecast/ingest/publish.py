@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 from functools import partial
 from typing import Final, TypeVar
 
@@ -19,6 +19,7 @@ from quotecast.errors import BusError, UnreadableState
 from quotecast.history.recall import Recalled
 from quotecast.history.statistics import BarStatistics
 from quotecast.ingest import lease
+from quotecast.ingest.feed_day import DayCounter
 from quotecast.ingest.lease import LeaseLostError
 from quotecast.ingest.ledger import Ledger, new_epoch
 from quotecast.ingest.sinks import Sink
@@ -26,11 +27,12 @@ from quotecast.ingest.supervise import pump
 from quotecast.market.calendars import Calendar
 from quotecast.market.codec import iso_utc
 from quotecast.market.crossings import NO_CROSSING, Crossing
+from quotecast.market.feed_days import DayFigures
 from quotecast.market.feeds import Feed, calendar_of
 from quotecast.market.own_bars import Closing
 from quotecast.market.sessions import Unscheduled
 from quotecast.observe.outages import OutageLog
-from quotecast.providers.base import QuoteProvider, Resumable, Update
+from quotecast.providers.base import QuoteProvider, Resumable, Update, refusals_of
 
 FIRST_SECONDS: Final = 0.002
 BEAT_SECONDS: Final = 1.0
@@ -70,6 +72,8 @@ class IngestStatistics:
     stored: BarStatistics = field(default_factory=BarStatistics)
     #: The alerts that wait for them, and their events.
     alerts: AlertStatistics = field(default_factory=AlertStatistics)
+    #: The figures of days that are in progress, or not yet in PostgreSQL.
+    days: dict[date, DayFigures] = field(default_factory=dict)
 
     def set_standing(self, standing: lease.Standing) -> None:
         """Sets this ingest's role in the feed."""
@@ -107,6 +111,7 @@ class FeedPublisher:
         self._followed_to = 0.0
         self._time = FeedTime(provider, clock)
         self._statistics = statistics or IngestStatistics()
+        self._days = DayCounter(self._feed, self._statistics.days, refusals_of(provider))
         self._spacing = Spacing(spacing_seconds)
         self._last_update: str | None = None
         self._unscheduled: Unscheduled | None = None
@@ -195,7 +200,10 @@ class FeedPublisher:
             self._ledger.crossings.levels = self._alerts.levels.of(self._feed)
             self._ledger.crossings.follow(self._alerts.levels.written[self._feed])
         found = self._ledger.crossings.found
-        self._ledger.take(update, self._time.now(), provider=self._provider.name, heard_at=self._heard_at)
+        now = self._time.now()
+        self._days.turn(now)
+        self._days.sample(update.quotes, self._ledger.quote_of, self._heard_at)
+        self._ledger.take(update, now, provider=self._provider.name, heard_at=self._heard_at)
         self._statistics.crossings += self._ledger.crossings.found - found
         self._statistics.late = self._ledger.bars.late
         if self._ledger.waiting:
@@ -245,6 +253,7 @@ class FeedPublisher:
                     len(bars) for each in batch.closings for bars in each.bars.values()
                 )
                 self._statistics.seq = batch.seq
+                self._days.add(batch)
                 for sink in self._sinks:
                     sink.add(batch, self._state)
                 return
@@ -274,6 +283,13 @@ class FeedPublisher:
             self._ledger.epoch = ""
             self._wake.set()
             return
+        self._days.turn(self._time.now())
+        self._days.beat(
+            asyncio.get_running_loop().time(),
+            is_overdue=beat.info.overdue,
+            corrections=self._ledger.bars.corrections,
+            refused=refusals_of(self._provider),
+        )
         for sink in self._sinks:
             sink.beat(beat, self._state)
 

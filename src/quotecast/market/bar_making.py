@@ -133,6 +133,8 @@ class BarMaker:
         self.through = 0
         #: Updates that came too late for any bar.
         self.late = 0
+        #: Those of them that came after their minute was final, and were no symbol's first.
+        self.corrections = 0
         #: The bars that open from this time on have every update; 0 before the first update.
         self.whole_from = 0
         self._making: dict[str, _Making] = {}
@@ -173,6 +175,7 @@ class BarMaker:
         # A recording that starts over is before what is closed already.
         if present < self.through or present - stated > LATEST_SECONDS:
             self.late += 1
+            self.corrections += before is not None and before.timestamp != quote.timestamp
             return
         making = self._making.get(quote.key)
         if making is None:
@@ -188,6 +191,7 @@ class BarMaker:
         opened, present = each.bar.opened, now - now % MINUTE
         if opened + MINUTE <= self.through:
             self.late += 1
+            self.corrections += 1
         elif opened <= present and slot_of(self._calendar, opened) is not None:
             self._making.setdefault(each.key, _Making()).replace(each.bar, final=each.final)
 

@@ -1,6 +1,6 @@
 """The protocols of providers: quotes, bars, company data, news and the list of stocks."""
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from datetime import date, datetime
 from typing import Protocol, runtime_checkable
 
@@ -99,6 +99,20 @@ class Resumable(Protocol):
     def resume(self, unscheduled: Unscheduled | None) -> None:
         """Takes the last leader's `unscheduled`; call it before `updates`."""
         ...
+
+
+@runtime_checkable
+class CountsRefusals(Protocol):
+    """A quote provider that counts what its checks refuse."""
+
+    def statistics(self) -> Mapping[str, int]:
+        """Returns how many messages, rows and values it refused since the start, by reason."""
+        ...
+
+
+def refusals_of(provider: object) -> Mapping[str, int]:
+    """Returns a provider's refusals by reason; empty for one that does not count them."""
+    return provider.statistics() if isinstance(provider, CountsRefusals) else {}
 
 
 class HistoryProvider(Protocol):

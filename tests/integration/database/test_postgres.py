@@ -19,6 +19,7 @@ MIGRATIONS = [
     "2026-11-26T20:00:00:000000",
     "2026-11-28T08:00:00:000000",
     "2026-11-28T12:00:00:000000",
+    "2026-11-28T16:00:00:000000",
     "2026-11-28T18:00:00:000000",
 ]
 USER = {
@@ -111,7 +112,8 @@ async def test_in_production_what_is_lost_has_to_be_named(
 ) -> None:
     """The database stays unchanged; the error names the loss, without partitions, and the command for it."""
     await migrations.apply(database_url)
-    assert await undone(database_url, "--losing", "known_bars") == (0, f"undone: {MIGRATIONS[3]}\n")
+    assert await undone(database_url, "--losing", "known_bars") == (0, f"undone: {MIGRATIONS[4]}\n")
+    assert await undone(database_url, "--losing", "feed_days") == (0, f"undone: {MIGRATIONS[3]}\n")
     assert await undone(database_url, "--losing", "corporate_actions") == (0, f"undone: {MIGRATIONS[2]}\n")
     assert await undone(database_url, "--losing", "transactions") == (0, f"undone: {MIGRATIONS[1]}\n")
     made = await tables(connection)

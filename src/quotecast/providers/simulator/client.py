@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from itertools import cycle, islice
@@ -84,6 +84,10 @@ class SimulatorProvider:
         self._removals = Removals(feed, self._schedule, stocks)
         self._exchange = SpecialExchange(() if self.always_open else self._schedule.special_days())
         self._unscheduled_at = lru_cache(1)(self._exchange.unscheduled_at)
+
+    def statistics(self) -> Mapping[str, int]:
+        """See CountsRefusals."""
+        return self._checks.statistics()
 
     async def updates(self) -> AsyncGenerator[Update, None]:
         """Yields all quotes, then the changed ones; an empty update after a second without changes.

@@ -115,7 +115,7 @@ async def test_end_of_the_rate_window_is_waited_for(fake: FakeAlpaca, reset: int
     assert (await failure(fake, "news")).retry_after == wait
 
 
-async def test_calls_beyond_the_plan_are_refused_by_the_upstream(fake: FakeAlpaca) -> None:
+async def test_calls_beyond_the_plan_are_refusals_of_the_upstream(fake: FakeAlpaca) -> None:
     """A call beyond the plan's rate raises an error with the retry delay."""
     fake.calls_per_minute = 2
     upstreams = Upstreams(fake)

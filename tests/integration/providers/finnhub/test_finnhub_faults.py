@@ -166,7 +166,7 @@ async def test_refusal_that_names_no_time_does_not_shorten_another(fake: FakeFin
 
 
 @pytest.mark.parametrize("limit", ["per_minute", "per_second"])
-async def test_calls_beyond_the_plan_are_refused_by_the_upstream(fake: FakeFinnhub, limit: str) -> None:
+async def test_calls_beyond_the_plan_are_refusals_of_the_upstream(fake: FakeFinnhub, limit: str) -> None:
     """And ours say when to come again."""
     setattr(fake.limits, limit, 2)
     upstream = provider(fake)

@@ -1,0 +1,128 @@
+"""The figures of feeds' days on a real PostgreSQL."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from quotecast.bus.memory import MemoryBus
+from quotecast.bus.redis import RedisBus
+from quotecast.database.database import Database
+from quotecast.history import feed_days
+from quotecast.history.feed_days import FeedDays, MinuteCounts
+from quotecast.history.writer import FIGURES_SECONDS, write_bars
+from quotecast.market.feed_days import DayFigures
+from quotecast.market.feeds import Feed
+from support.made.closings import FIRST, made_closing, made_closings, put, write_all, writer_of
+from support.oracles.transactions import open_database, query_server
+
+DAY = date(2026, 11, 20)
+
+
+def no_bus() -> Any:
+    """Returns a bus without closings."""
+    return MemoryBus(lambda: 0.0)
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+async def database(own_accounts_url: str) -> AsyncIterator[Database]:
+    async with open_database(own_accounts_url) as database:
+        yield database
+
+
+async def figures(database: Database, series: str = "stocks") -> dict[date, DayFigures]:
+    found = await FeedDays(database, 30).read([series], date.min, date.max)
+    return {day: each.figures for (_, day), each in found.items()}
+
+
+async def test_rows_of_two_ingests_add_up_and_a_repeated_write_changes_nothing(database: Database) -> None:
+    """A takeover neither loses nor doubles what was counted."""
+    clock, bus = Clock(), no_bus()
+    one = DayFigures(updates=5, minutes=3, led_seconds=60.5, stale_seconds=2.0, refused={"absurd": 1})
+    other = DayFigures(updates=7, corrections=2, led_seconds=30.0, refused={"absurd": 2, "halted": 1})
+    one.add_age(10.0)
+    other.add_age(4000.0)
+    first = writer_of(bus, database, figures={DAY: one}, clock=clock)
+    second = writer_of(bus, database, figures={DAY: other}, clock=clock)
+    for writer in (first, second, first):
+        await writer.write_figures()
+    one.updates += 10
+    await first.write_figures()
+    both = (await figures(database))[DAY]
+    assert (both.updates, both.minutes, both.corrections) == (22, 3, 2)
+    assert (both.led_seconds, both.stale_seconds) == (90.5, 2.0)
+    assert both.refused == {"absurd": 3, "halted": 1}
+    assert sum(both.ages) == 2
+    assert await figures(database, "stocks.simulator") == {}
+
+
+async def test_a_writer_writes_once_a_minute_and_forgets_days_that_are_over(database: Database) -> None:
+    clock, days = Clock(), {DAY: DayFigures(updates=1)}
+    writer = writer_of(no_bus(), database, figures=days, clock=clock)
+    await writer.step()
+    days[DAY].updates = 2
+    clock.now = FIGURES_SECONDS - 1
+    await writer.step()
+    assert (await figures(database))[DAY].updates == 1
+    for number in (1, 2):
+        days[DAY + timedelta(days=number)] = DayFigures()
+    clock.now = FIGURES_SECONDS
+    await writer.step()
+    assert [each.updates for each in (await figures(database)).values()] == [2, 0, 0]
+    assert [*days] == [DAY + timedelta(days=1), DAY + timedelta(days=2)]
+
+
+async def test_the_end_of_a_term_writes_what_was_counted_since(database: Database) -> None:
+    """A leader that stops in time loses nothing."""
+    days = {DAY: DayFigures(updates=1)}
+    writer = writer_of(no_bus(), database, figures=days)
+    async with write_bars(writer, asyncio.Event()):
+        await writer.step()
+        days[DAY].updates = 9
+    assert (await figures(database))[DAY].updates == 9
+
+
+async def test_a_database_that_is_away_loses_no_figures() -> None:
+    days = {DAY: DayFigures(updates=1)}
+    async with open_database("postgresql://nobody@127.0.0.1:1/none") as away:
+        await writer_of(no_bus(), away, figures=days).write_figures()
+    assert days[DAY].updates == 1
+
+
+async def test_rows_are_deleted_after_a_year(database: Database) -> None:
+    """By the sweep that drops bars."""
+    today = datetime.now(UTC).date()
+    days = {today - timedelta(days=ago): DayFigures(updates=ago) for ago in (1, feed_days.KEEP_DAYS + 2)}
+    writer = writer_of(no_bus(), database, figures=days)
+    await writer.step()
+    assert [each.updates for each in (await figures(database)).values()] == [1]
+
+
+async def test_minutes_of_a_feed_are_counted_by_symbol(
+    database: Database, own_accounts_url: str, redis_url: str
+) -> None:
+    bus = RedisBus(redis_url, "test")
+    closings = [*made_closings(10), made_closing(FIRST + 600, ["AAPL"])]
+    await put(bus, closings, Feed.STOCKS)
+    await write_all(writer_of(bus, database))
+    await bus.close()
+    start = datetime.fromtimestamp(FIRST - 60, UTC)
+    store = FeedDays(database, 30)
+    end = start + timedelta(hours=1)
+    assert await store.count_minutes("stocks", start, end, None) == MinuteCounts(
+        3, 10, {"MSFT": 10, "ÅÄ/X": 10, "AAPL": 11}
+    )
+    assert await store.count_minutes("stocks", start, end, ["AAPL"]) == MinuteCounts(1, 11, {"AAPL": 11})
+    half = start + timedelta(minutes=5)
+    assert (await store.count_minutes("stocks", start, half, None)).median == 5
+    assert await store.count_minutes("stocks.simulator", start, end, None) == MinuteCounts(0, 0, {})
+    assert await query_server(own_accounts_url, "SELECT count(*) FROM feed_days") == [(0,)]

@@ -1,0 +1,114 @@
+"""What an ingest counts of a feed's days while it leads."""
+
+from datetime import UTC, date, datetime
+from typing import Any
+
+from msgspec.structs import replace
+
+from quotecast.bus.base import Batch
+from quotecast.bus.memory import MemoryBus
+from quotecast.ingest.failover import Failover
+from quotecast.ingest.feed_day import SAMPLED, DayCounter
+from quotecast.ingest.publish import FeedPublisher, IngestStatistics
+from quotecast.market.codec import iso_utc
+from quotecast.market.feed_days import DayFigures
+from quotecast.market.feeds import Feed
+from quotecast.market.own_bars import Closing, OwnBar
+from support.made.market import pair
+from support.stages.following import ScriptedProvider, running, until
+
+FRIDAY = date(2026, 11, 20)
+#: 15:00 of that Friday in UTC.
+NOON = datetime(2026, 11, 20, 15, tzinfo=UTC).timestamp()
+NOTHING: dict[str, int] = {}
+
+
+def counter(feed: Feed = Feed.CRYPTO, now: float = NOON) -> tuple[DayCounter, dict[date, DayFigures]]:
+    days: dict[date, DayFigures] = {}
+    made = DayCounter(feed, days, {"absurd": 5})
+    made.turn(now)
+    return made, days
+
+
+def test_the_day_is_the_date_at_the_venue() -> None:
+    """Half past three in UTC is the evening before in New York, and morning in Istanbul."""
+    night = datetime(2026, 11, 21, 3, 30, tzinfo=UTC).timestamp()
+    found = {feed: [*counter(feed, night)[1]] for feed in Feed}
+    assert found == {
+        Feed.STOCKS: [FRIDAY],
+        Feed.CRYPTO: [date(2026, 11, 21)],
+        Feed.DOVIZ: [date(2026, 11, 21)],
+    }
+
+
+def test_a_bar_counts_in_the_day_of_its_minute() -> None:
+    """The last minute of a day becomes final in the next one."""
+    made, days = counter(now=NOON + 9 * 3600 + 3)
+    closing = Closing(int(NOON + 9 * 3600), {"1m": {"BTC/USDT": OwnBar(0, 1, 1, 1, 1, None, 1)}}, {})
+    made.add(
+        Batch(
+            feed=Feed.CRYPTO, epoch="e", seq=2, changes=[], removed=["A", "B"], closings=[closing], sent_at=0
+        )
+    )
+    assert {day: (each.updates, each.minutes) for day, each in days.items()} == {
+        FRIDAY: (0, 1),
+        date(2026, 11, 21): (2, 0),
+    }
+
+
+def test_only_a_new_timestamp_has_an_age_and_one_quote_in_sixteen_is_read() -> None:
+    """Whatever the sizes of updates are."""
+    made, days = counter()
+    known: dict[str, Any] = {"BTC/USDT": replace(pair(), timestamp=iso_utc(NOON - 5))}
+    quotes = [replace(pair(), timestamp=iso_utc(NOON - 2))] * 3
+    for _ in range(SAMPLED * 4):
+        made.sample(quotes, known.get, NOON)
+    assert sum(days[FRIDAY].ages) == 3 * 4
+    assert 2000 <= (days[FRIDAY].age(0.5) or 0) <= 2200
+    known["BTC/USDT"] = quotes[0]
+    made.sample(quotes * SAMPLED, known.get, NOON)
+    made.sample([replace(pair("ETH/USDT"), timestamp=iso_utc(NOON))] * SAMPLED, known.get, NOON)
+    assert sum(days[FRIDAY].ages) == 3 * 4
+
+
+def test_stale_seconds_are_those_of_a_silent_upstream_and_of_a_bus_that_takes_no_beat() -> None:
+    """Workers call the feed stale three seconds after its last message."""
+    made, days = counter()
+    for now, is_overdue in ((10.0, False), (11.0, False), (12.0, True), (13.0, True), (23.0, False)):
+        made.beat(now, is_overdue=is_overdue, corrections=0, refused=NOTHING)
+    assert (days[FRIDAY].led_seconds, days[FRIDAY].stale_seconds) == (13.0, 2.0 + 7.0)
+
+
+def test_counts_of_others_are_taken_as_rises() -> None:
+    """Refusals of an earlier term are in its own figures; a provider that starts over loses none."""
+    made, days = counter()
+    for number, refused in enumerate(
+        ({"absurd": 5}, {"absurd": 7}, {"absurd": 1}, {"absurd": 2, "halted": 1})
+    ):
+        made.beat(float(number), is_overdue=False, corrections=number, refused=refused)
+    assert (days[FRIDAY].refused, days[FRIDAY].corrections) == ({"absurd": 3, "halted": 1}, 3)
+
+
+async def test_a_publisher_counts_its_terms_in_one_day() -> None:
+    class Crypto(ScriptedProvider):
+        feed = Feed.CRYPTO
+
+    provider, statistics, bus = Crypto(), IngestStatistics(), MemoryBus(lambda: 0.0)
+    await bus.hold(Feed.CRYPTO, "me", 600_000)
+    for term in (1, 2):
+        async with running(
+            FeedPublisher(provider, bus, "me", clock=lambda: NOON, statistics=statistics).run()
+        ):
+            provider.send(replace(pair(price=100.0 + term), timestamp=iso_utc(NOON - term)))
+            await until(lambda: statistics.epochs == term)  # noqa: B023 - awaited in the loop
+            provider.send(replace(pair(price=200.0 + term), timestamp=iso_utc(NOON - term)))
+            await until(lambda: FRIDAY in statistics.days and statistics.days[FRIDAY].updates == term)  # noqa: B023
+    assert [*statistics.days] == [FRIDAY]
+
+
+def test_a_failover_has_the_refusals_of_all_its_upstreams() -> None:
+    class Counting(ScriptedProvider):
+        def statistics(self) -> dict[str, int]:
+            return {"absurd": 2}
+
+    assert Failover([Counting(), Counting(), ScriptedProvider()]).statistics() == {"absurd": 4}
