@@ -34,7 +34,7 @@ from quotecast.market.quotes import DovizQuote, Quote
 from quotecast.providers.base import unlimited
 from support.clients.plain_http import NO_TLS
 from support.made.market import INFO, pair, stock
-from support.made.nothing_stored import NoDaysKnown, NothingKnown, NothingStored
+from support.made.nothing_stored import NoDays, NoDaysKnown, NothingKnown, NothingStored
 
 EPOCH = "0000000000aa00000001"
 #: A Friday, 10:30 in New York.
@@ -138,6 +138,7 @@ def services(mirrors: dict[Feed, Mirror], **other: Any) -> Services:
         "stored_bars": NothingStored(),
         "known_actions": NothingKnown(),
         "known_bars": NoDaysKnown(),
+        "feed_days": NoDays(),
         "cache": KeepsNothing(),
         "accounts": NO_ACCOUNTS,
         "alerts": alert_parts(),

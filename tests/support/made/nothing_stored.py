@@ -1,8 +1,9 @@
-"""A database without bars, corporate actions and known days."""
+"""A database without bars, corporate actions and days."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import date, datetime
 
+from quotecast.history.feed_days import MinuteCounts, StoredDay
 from quotecast.history.known_actions import ActionsAt
 from quotecast.market.own_bars import LiveInterval, OwnBar
 
@@ -36,3 +37,17 @@ class NothingKnown:
     async def read(self, _provider: str, symbols: Sequence[str], _at: datetime) -> ActionsAt:
         """Knows no actions."""
         return ActionsAt([], symbols)
+
+
+class NoDays:
+    """The figures of days of a service that stores none."""
+
+    minute_days = 30
+
+    async def read(self, *_asked: object) -> Mapping[tuple[str, date], StoredDay]:
+        """Knows no days."""
+        return {}
+
+    async def count_minutes(self, *_asked: object) -> MinuteCounts:
+        """Counts nothing."""
+        return MinuteCounts(0, 0, {})

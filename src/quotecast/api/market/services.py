@@ -22,6 +22,7 @@ from quotecast.database.database import Database
 from quotecast.errors import NoData, ProviderMissing
 from quotecast.feed.documents import Copy, Documents
 from quotecast.feed.mirror import FeedState, Mirror
+from quotecast.history.feed_days import FeedDays
 from quotecast.history.known_actions import KnownActions
 from quotecast.history.known_bars import KnownBars
 from quotecast.market.feeds import Feed
@@ -114,6 +115,8 @@ class Services(MarketServices, frozen=True, kw_only=True):
     #: What providers said about corporate actions and about days, and when.
     known_actions: KnownActions
     known_bars: KnownBars
+    #: The figures of the feeds' days.
+    feed_days: FeedDays
     #: Answers of upstreams to requests.
     cache: Cache
     accounts: Accounts

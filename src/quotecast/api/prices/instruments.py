@@ -95,7 +95,7 @@ def find_instrument(
         return None
     feed, entry = found
     quote = entry.quote
-    if quote is None or not _is_allowed(services, feed, entry):
+    if quote is None or not is_allowed(services, feed, entry):
         return None
     return Instrument(entry.key, feed, quote, feed.spec.currency(quote), _unit_of(quote))
 
@@ -104,14 +104,14 @@ def _metal(services: MarketServices, code: str, measure: Measure) -> Instrument 
     mirror = services.mirrors[Feed.DOVIZ]
     for symbol, metal in METAL_QUOTES.items():
         entry = mirror.find(symbol) if metal.code == code else None
-        if entry is not None and entry.quote and _is_allowed(services, Feed.DOVIZ, entry):
+        if entry is not None and entry.quote and is_allowed(services, Feed.DOVIZ, entry):
             units = GRAMS[measure.unit] * measure.fineness / metal.grams
             currency = Feed.DOVIZ.spec.currency(entry.quote)
             return Instrument(code, Feed.DOVIZ, entry.quote, currency, str(measure), units)
     return None
 
 
-def _is_allowed(services: MarketServices, feed: Feed, entry: QuoteEntry) -> bool:
+def is_allowed(services: MarketServices, feed: Feed, entry: QuoteEntry) -> bool:
     """Returns whether the client may have the entry: keys for some symbols have no others."""
     return not services.only or entry.key in services.mirrors[feed].scope_of(services.only)
 

@@ -2,7 +2,10 @@
 
 from typing import Final
 
+from quotecast.api.reference.quality_texts import QUALITY_TEXTS
+
 FIELD_TEXTS: Final = {
+    **QUALITY_TEXTS,
     "abroad": "Whether the company has a foreign listing, whose currency the figures are in",
     "action": "Corporate action that proposes the transaction",
     "active": "Whether the alert waits for a crossing; false after a pause or its only event",

@@ -42,6 +42,7 @@ from quotecast.feed.bus_listener import BusListener
 from quotecast.feed.documents import Documents
 from quotecast.feed.hub import Hub
 from quotecast.feed.mirror import Mirror
+from quotecast.history.feed_days import FeedDays
 from quotecast.history.known_actions import KnownActions
 from quotecast.history.known_bars import KnownBars
 from quotecast.history.opening import open_store
@@ -119,6 +120,7 @@ async def open_services(
             stored_bars=StoredBars(accounts.database),
             known_actions=KnownActions(accounts.database),
             known_bars=KnownBars(accounts.database),
+            feed_days=FeedDays(accounts.database, settings.bars_1m_days),
             cache=cache,
             accounts=accounts,
             alerts=make_alerts(settings),

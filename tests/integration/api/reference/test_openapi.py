@@ -60,6 +60,7 @@ ADDED = {
     "/api/prices/{symbol}": "prices",
     "/api/prices/{symbol}/history": "prices",
     "/api/rates": "prices",
+    "/api/quality": "prices",
     "/widgets.json": None,
     "/apps.json": None,
     **{
@@ -86,6 +87,7 @@ OF_ONE_SYMBOL = {
     *(f"/api/openbb/{feed.spec.name}/bars" for feed in Feed),
     *(path for path, group in ADDED.items() if path.startswith("/api/openbb/") and group == "financials"),
     "/api/openbb/doviz/banks",
+    "/api/quality",
     "/api/udf/symbols",
     "/api/udf/history",
     "/api/udf/marks",
