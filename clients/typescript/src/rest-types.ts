@@ -327,6 +327,25 @@ export type FeedAge = {
   problem?: "unreadable";
 };
 
+export type FeedDay = {
+  covered: number;
+  updates: number;
+  ageP50Ms: number | null;
+  ageP90Ms: number | null;
+  ageP99Ms: number | null;
+  staleSeconds: number;
+  ledSeconds: number;
+  refused: Record<string, number>;
+  corrections: number;
+  writtenAt: string;
+};
+
+export type FeedMinutes = {
+  symbols: number;
+  medianCovered: number;
+  fewestCovered: Record<string, number>;
+};
+
 export type FeedStatus = {
   state: "live" | "stale" | "down";
   lastUpdate: string | null;
@@ -352,6 +371,12 @@ export type FoundSymbol = {
   exchange: string;
   ticker: string;
   type: string;
+};
+
+export type Gap = {
+  from: string;
+  to: string;
+  minutes: number;
 };
 
 export type Health = {
@@ -637,6 +662,17 @@ export type Push = {
   subscriptions: Subscription[];
 };
 
+export type Quality = {
+  feed: string;
+  date: string;
+  opensAt: string | null;
+  until: string | null;
+  minutes: number;
+  symbol: SymbolMinutes | null;
+  symbols: FeedMinutes | null;
+  figures: FeedDay | null;
+};
+
 export type QualityScore = {
   period: string;
   growth: number | null;
@@ -805,6 +841,13 @@ export type SymbolInfo = {
   data_status: "streaming" | "delayed_streaming";
   delay?: number;
   currency_code: string;
+};
+
+export type SymbolMinutes = {
+  symbol: string;
+  covered: number;
+  gapCount: number;
+  gaps: Gap[];
 };
 
 export type Terms = {
@@ -1074,6 +1117,7 @@ export interface Operations {
   "GET /api/prices": { answer: Record<string, Price>; query: { symbols: string; currency?: string; date?: string; type?: "stock" | "crypto" | "doviz"; unit?: "ounce" | "gram" | "kilogram"; fineness?: string; adjusted?: "raw" | "splits" | "all"; as_of?: string; format?: "json" | "csv" | "beancount" | "ledger"; }; };
   "GET /api/prices/{symbol}": { answer: Price; path: { symbol: string; }; query?: { currency?: string; date?: string; type?: "stock" | "crypto" | "doviz"; unit?: "ounce" | "gram" | "kilogram"; fineness?: string; adjusted?: "raw" | "splits" | "all"; as_of?: string; format?: "json" | "csv" | "beancount" | "ledger"; }; };
   "GET /api/prices/{symbol}/history": { answer: PriceHistory; path: { symbol: string; }; query?: { currency?: string; start?: string; end?: string; type?: "stock" | "crypto" | "doviz"; unit?: "ounce" | "gram" | "kilogram"; fineness?: string; adjusted?: "raw" | "splits" | "all"; as_of?: string; format?: "json" | "csv" | "beancount" | "ledger"; }; };
+  "GET /api/quality": { answer: Quality; query: { feed: "market" | "stocks" | "crypto" | "doviz"; symbol?: string; date?: string; }; };
   "GET /api/rates": { answer: ConversionRate; query: { from: string; to: string; date?: string; as_of?: string; }; };
   "GET /widgets.json": { answer: Record<string, unknown>; };
   "GET /apps.json": { answer: (Record<string, unknown>)[]; };

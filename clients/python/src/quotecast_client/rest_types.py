@@ -725,6 +725,42 @@ class FeedAge(_FeedAge, total=False):
     problem: Literal["unreadable"]
 
 
+class FeedDay(TypedDict):
+    """Schema FeedDay."""
+
+    #: Minutes with a bar of any symbol, up to `writtenAt`
+    covered: int
+    #: Published changes of quotes, with removals
+    updates: int
+    #: Age that half of the quotes did not exceed when they came, in milliseconds, at most a tenth too high
+    ageP50Ms: Optional[float]
+    #: Age that 90 % of the quotes did not exceed, in milliseconds; null without ages
+    ageP90Ms: Optional[float]
+    #: Age that 99 % of the quotes did not exceed, in milliseconds; null without ages
+    ageP99Ms: Optional[float]
+    #: Seconds of `ledSeconds` in which clients saw the feed as stale
+    staleSeconds: float
+    #: Seconds of the day in which an ingest led the feed
+    ledSeconds: float
+    #: Messages, rows and values that the checks of upstream data refused, by reason
+    refused: dict[str, int]
+    #: Updates and bars of the venue that came after their minute was final; the bar stays
+    corrections: int
+    #: Time at which the figures were last written: ISO 8601 in UTC
+    writtenAt: str
+
+
+class FeedMinutes(TypedDict):
+    """Schema FeedMinutes."""
+
+    #: Number of symbols with a bar on the day
+    symbols: int
+    #: Median of the minutes with a bar, over the symbols with any
+    medianCovered: int
+    #: Minutes with a bar of the 20 symbols that have the fewest, by symbol
+    fewestCovered: dict[str, int]
+
+
 class FeedStatus(TypedDict):
     """Schema FeedStatus."""
 
@@ -779,6 +815,9 @@ class FoundSymbol(TypedDict):
     ticker: str
     #: Kind of instrument
     type: str
+
+
+Gap = TypedDict("Gap", {"from": "str", "to": "str", "minutes": "int"}, total=True)
 
 
 class Health(TypedDict):
@@ -1605,6 +1644,27 @@ class Push(TypedDict):
     subscriptions: list[Subscription]
 
 
+class Quality(TypedDict):
+    """Schema Quality."""
+
+    #: Feed of the figures: market, crypto or doviz
+    feed: str
+    #: Date at the venue: YYYY-MM-DD
+    date: str
+    #: Begin of the session: ISO 8601 in UTC; null before it, and on a date without one
+    opensAt: Optional[str]
+    #: Close of the session, or the end of its last minute whose bars are stored: ISO 8601 in UTC
+    until: Optional[str]
+    #: Minutes of the session up to `until`
+    minutes: int
+    #: Minutes of the asked symbol; null without one, and after the days of one-minute bars
+    symbol: Optional[SymbolMinutes]
+    #: Minutes over all symbols; null with `symbol`, and after the days of one-minute bars
+    symbols: Optional[FeedMinutes]
+    #: Figures of the whole feed; null without any
+    figures: Optional[FeedDay]
+
+
 class QualityScore(TypedDict):
     """Schema QualityScore."""
 
@@ -1972,6 +2032,19 @@ class SymbolInfo(_SymbolInfo, total=False):
 
     #: Seconds by which the provider delays its prices; absent for real-time prices
     delay: int
+
+
+class SymbolMinutes(TypedDict):
+    """Schema SymbolMinutes."""
+
+    #: Symbol as the feed spells it
+    symbol: str
+    #: Minutes with a bar of the symbol
+    covered: int
+    #: Number of all gaps, of which `gaps` has the first 100
+    gapCount: int
+    #: Minutes in a row without a bar, the oldest first
+    gaps: list[Gap]
 
 
 class Terms(TypedDict):

@@ -21,6 +21,7 @@ from quotecast_client.rest_types import (
     Overview,
     Price,
     PriceHistory,
+    Quality,
     SearchResult,
 )
 
@@ -161,6 +162,14 @@ class AsyncMarket:
         """
         query = {"symbols": listed(symbols), "start": start, "end": end, "as_of": as_of}
         return await self._http.send(Call[list[CorporateAction]]("GET", "/api/market/actions", query))
+
+    async def quality(self, feed: str, symbol: str | None = None, date: Moment | None = None) -> Quality:
+        """Returns the quality of a feed's data on one day: today, or a date at the venue.
+
+        With a symbol it has that symbol's gaps, else the symbols with the fewest minutes.
+        """
+        query = {"feed": feed, "symbol": symbol, "date": date}
+        return await self._http.send(Call[Quality]("GET", "/api/quality", query))
 
     async def movers(self) -> Movers:
         """Returns the stocks that rose and fell most today."""

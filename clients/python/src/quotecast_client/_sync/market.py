@@ -22,6 +22,7 @@ from quotecast_client.rest_types import (
     Overview,
     Price,
     PriceHistory,
+    Quality,
     SearchResult,
 )
 
@@ -162,6 +163,14 @@ class Market:
         """
         query = {"symbols": listed(symbols), "start": start, "end": end, "as_of": as_of}
         return self._http.send(Call[list[CorporateAction]]("GET", "/api/market/actions", query))
+
+    def quality(self, feed: str, symbol: str | None = None, date: Moment | None = None) -> Quality:
+        """Returns the quality of a feed's data on one day: today, or a date at the venue.
+
+        With a symbol it has that symbol's gaps, else the symbols with the fewest minutes.
+        """
+        query = {"feed": feed, "symbol": symbol, "date": date}
+        return self._http.send(Call[Quality]("GET", "/api/quality", query))
 
     def movers(self) -> Movers:
         """Returns the stocks that rose and fell most today."""
