@@ -21,6 +21,7 @@ ROUTES: Final = [
     ("POST", "/logout"),
     ("GET", "/overview"),
     ("GET", "/usage"),
+    ("GET", "/quality"),
     ("GET", "/actions"),
     ("GET", "/users"),
     ("POST", f"/users/{USER_ID}/disable"),

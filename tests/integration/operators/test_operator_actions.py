@@ -1,12 +1,14 @@
 """What operators see and change, and its rows in the log, over a real PostgreSQL."""
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any
 
 import asyncpg
 import pytest
 
 from quotecast.access.plans import Plan
+from quotecast.history.feed_days import FeedDays, StoredDay
+from quotecast.market.feed_days import DayFigures
 from quotecast.operators.reports.model import KeyReport
 from quotecast.operators.tokens import IDLE_SECONDS
 from support.made.factories import NOW
@@ -225,9 +227,53 @@ async def test_answers_are_never_stored(accounts_url: str) -> None:
     async with operations(accounts_url) as service:
         await service.operator()
         session = await service.signed_in()
-        for path in ("/session", "/overview", "/users", "/keys", "/actions", "/usage"):
+        for path in ("/session", "/overview", "/users", "/keys", "/actions", "/usage", "/quality"):
             assert (await session.get(path)).headers["cache-control"] == "no-store"
         assert (await service.login(password="wrong")).headers["cache-control"] == "no-store"
+
+
+async def test_days_of_feeds(accounts_url: str) -> None:
+    """Of all feeds, whatever plans say; the session of today ends with the last stored minute."""
+    figures = DayFigures(minutes=380, stale_seconds=4.04, refused={"absurd": 2, "halted": 1})
+    figures.add_age(100.0)
+    stored = {
+        (series, date(2026, 11, day)): StoredDay(figures, datetime.fromtimestamp(NOW, UTC))
+        for series, day in (("crypto", 19), ("stocks", 19), ("stocks", 20))
+    }
+
+    class Days(FeedDays):
+        def __init__(self) -> None:
+            self.minute_days = 30
+
+        async def read(self, *asked: object) -> dict[tuple[str, date], StoredDay]:
+            assert asked == (["stocks", "crypto", "doviz"], date(2026, 11, 14), date(2026, 11, 20))
+            return stored
+
+    nothing = Plan(feeds=(), doors=())
+    async with operations(accounts_url, plans={"anonymous": nothing}, feed_days=Days()) as service:
+        await service.operator()
+        rows = (await (await service.signed_in()).get("/quality")).json()
+    assert rows[0] == {
+        "feed": "stocks",
+        "date": "2026-11-20",
+        "minutes": 59,
+        "figures": {
+            "covered": 380,
+            "updates": 0,
+            "ageP50Ms": 106.7,
+            "ageP90Ms": 106.7,
+            "ageP99Ms": 106.7,
+            "staleSeconds": 4.0,
+            "ledSeconds": 0.0,
+            "refused": {"absurd": 2, "halted": 1},
+            "corrections": 0,
+            "writtenAt": "2026-11-20T15:30:00.000Z",
+        },
+    }
+    assert [(row["feed"], row["date"], row["minutes"]) for row in rows[1:]] == [
+        ("crypto", "2026-11-19", 1440),
+        ("stocks", "2026-11-19", 390),
+    ]
 
 
 async def test_log_has_pages(accounts_url: str) -> None:

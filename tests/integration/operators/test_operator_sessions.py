@@ -132,7 +132,7 @@ async def test_closed_plans_do_not_close_the_page(accounts_url: str) -> None:
     async with operations(accounts_url, plans={"anonymous": nothing, "user": nothing}) as service:
         await service.operator()
         session = await service.signed_in()
-        for path in ("/overview", "/users", "/keys", "/actions", "/usage"):
+        for path in ("/overview", "/users", "/keys", "/actions", "/usage", "/quality"):
             assert (await session.get(path)).status_code == 200
 
 
@@ -150,7 +150,7 @@ async def test_document_has_the_routes_of_operators(accounts_url: str) -> None:
     async with operations(accounts_url) as service:
         document = (await service.client.get("/api/openapi.json")).json()
     routes = {path: item for path, item in document["paths"].items() if path.startswith("/api/admin/")}
-    assert len(routes) == 13
+    assert len(routes) == 14
     assert "operator" in document["components"]["securitySchemes"]
     secured = [operation.get("security") for item in routes.values() for operation in item.values()]
-    assert secured.count([{"operator": []}]) == 12
+    assert secured.count([{"operator": []}]) == 13

@@ -1,6 +1,6 @@
 """What the processes say of themselves, what keys used, and the log of operators' actions."""
 
-from datetime import timedelta
+from datetime import date, timedelta
 from typing import Annotated, Any, Final
 
 import structlog
@@ -11,11 +11,14 @@ from msgspec import Struct
 from quotecast.api.answers.answers import Answer
 from quotecast.api.gate.admin_services import admin_of
 from quotecast.api.gate.operators import now_of, require_operator, with_operator
-from quotecast.api.market.services import HttpRequest, services_of
+from quotecast.api.market.services import HttpRequest, Services, services_of
+from quotecast.api.market.stored_bars import series_of
 from quotecast.api.reference.account_operations import AccountOperation, answer
 from quotecast.api.routes.admin.operations import OPERATOR, operator_outcomes
+from quotecast.api.routes.market.quality import FIGURES, FeedDay, figures_shown, span_of, today_at_venue
 from quotecast.database.database import Run
 from quotecast.market.codec import iso_utc
+from quotecast.market.own_bars import MINUTE
 from quotecast.operators import actions, lists
 from quotecast.operators.lists import KeyUsage
 from quotecast.operators.reports.model import Report
@@ -38,6 +41,15 @@ class Overview(Struct, frozen=True, kw_only=True):
     processes: list[Report]
     #: Names of the keys in the reports, by id.
     keys: dict[str, str]
+
+
+class FeedDayShown(Struct, frozen=True, kw_only=True):
+    """A feed's day: the minutes of its session, and what the ingests counted."""
+
+    feed: str
+    date: date
+    minutes: int
+    figures: FeedDay
 
 
 class ActionShown(Struct, frozen=True, kw_only=True):
@@ -75,6 +87,7 @@ _USED: Final = KeyUsage(
     quotes=981_204,
     bytes=143_002_551,
 )
+_DAY: Final = FeedDayShown(feed="stocks", date=date(2026, 11, 20), minutes=390, figures=FIGURES)
 _ACTION: Final = ActionShown(
     id=7,
     happened_at="2026-11-20T15:30:00.000Z",
@@ -138,6 +151,27 @@ async def usage(request: HttpRequest, days: Days = 7) -> Answer:
 
 
 @get(
+    "/quality",
+    operation_id="listQualityOfDays",
+    summary="Quality of the feeds' last days",
+    guards=[require_operator],
+    operation_class=AccountOperation,
+    security=OPERATOR,
+    responses=operator_outcomes(list[FeedDayShown], [_DAY], "The days with figures, the newest first", 422),
+)
+async def quality(request: HttpRequest, days: Days = 7) -> Answer:
+    """Days are dates at each feed's venue. Like the reports, this does not count as a use of the session."""
+
+    async def check(_: Run, operator: OperatorSeen) -> OperatorSeen:
+        return operator
+
+    await with_operator(request, check, renewing=False)
+    # Operators see all feeds, whatever the plan of clients without a key.
+    whole: Services = request.app.state.services
+    return answer(await _last_days(whole, days))
+
+
+@get(
     "/actions",
     operation_id="listOperatorActions",
     summary="What operators did",
@@ -153,6 +187,22 @@ async def list_actions(request: HttpRequest, before: Before = 0) -> Answer:
         return [_shown(each) for each in await actions.page(run, before=before or None)]
 
     return answer(await with_operator(request, read))
+
+
+async def _last_days(services: Services, count: int) -> list[FeedDayShown]:
+    """Returns the stored days of all feeds that have data."""
+    mirrors = {series_of(each): each for each in services.mirrors.values() if each.loaded}
+    todays = {series: today_at_venue(services, mirror) for series, mirror in mirrors.items()}
+    if not todays:
+        return []
+    first = min(todays.values()) - timedelta(days=count - 1)
+    stored = await services.feed_days.read([*mirrors], first, max(todays.values()))
+    found = []
+    for (series, day), each in stored.items():
+        start, end = span_of(services, mirrors[series], day)
+        minutes, feed = (end - start) // MINUTE, mirrors[series].feed
+        found.append(FeedDayShown(feed=feed, date=day, minutes=minutes, figures=figures_shown(each)))
+    return sorted(found, key=lambda each: (-each.date.toordinal(), each.feed))
 
 
 async def _reports(request: HttpRequest) -> tuple[list[Report], bool]:

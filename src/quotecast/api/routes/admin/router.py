@@ -21,6 +21,7 @@ ROUTER: Final = Router(
         login.logout,
         overview.overview,
         overview.usage,
+        overview.quality,
         overview.list_actions,
         users.list_users,
         users.disable,

@@ -1,11 +1,12 @@
 import { age, compact, milliseconds, plain } from "../formats.ts";
 import { explain, useAnswer } from "./client.ts";
-import { type FeedRow, feedRows, keyRows, limitRows, type SlowRow, slowRows, upstreamRows } from "./rows.ts";
+import { coverage, type FeedRow, feedRows, keyRows, limitRows, type SlowRow, slowRows, upstreamRows } from "./rows.ts";
 import { type Column, Table } from "./table.tsx";
-import type { Overview as Answer, Report } from "./types.ts";
+import type { Overview as Answer, FeedDay, Report } from "./types.ts";
 import { say } from "./words.ts";
 
 const EVERY_MS = 3000;
+const EVERY_MINUTE_MS = 60_000;
 
 const FEEDS: readonly Column<FeedRow>[] = [
   { word: "feed", cell: (row) => row.feed },
@@ -36,6 +37,21 @@ const WORKERS: readonly Column<Report>[] = [
   { word: "requestsPerSecond", cell: (row) => plain(row.worker?.requests_per_second), isNumber: true },
   { word: "lag", cell: (row) => milliseconds((row.worker?.lag_seconds ?? 0) * 1000), isNumber: true },
   { word: "state", cell: (row) => (row.worker?.limits_alone ? <span class="bad">{say("windowAlone")}</span> : "") },
+];
+
+const sum = (counts: readonly number[]) => counts.reduce((before, each) => before + each, 0);
+
+const DAYS: readonly Column<FeedDay>[] = [
+  { word: "day", cell: (row) => row.date },
+  { word: "feed", cell: (row) => row.feed },
+  { word: "coverage", cell: (row) => plain(coverage(row)), isNumber: true },
+  { word: "stale", cell: ({ figures }) => age(figures.staleSeconds * 1000), isNumber: true },
+  { word: "refused", cell: ({ figures }) => plain(sum(Object.values(figures.refused))), isNumber: true },
+  {
+    word: "ageP99",
+    cell: ({ figures }) => (figures.ageP99Ms === null ? "–" : milliseconds(figures.ageP99Ms)),
+    isNumber: true,
+  },
 ];
 
 const SLOW: readonly Column<SlowRow>[] = [
@@ -69,11 +85,17 @@ export function Overview() {
   );
 }
 
+function Days() {
+  const { data } = useAnswer<readonly FeedDay[]>("/quality?days=7", EVERY_MINUTE_MS);
+  return <Table title={say("days")} columns={DAYS} rows={data ?? []} keyOf={(row) => `${row.date} ${row.feed}`} />;
+}
+
 function Tables({ overview }: { readonly overview: Answer }) {
   const workers = overview.processes.filter((each) => each.worker);
   return (
     <>
       <Table title={say("feeds")} columns={FEEDS} rows={feedRows(overview)} keyOf={(row) => row.feed} />
+      <Days />
       <Table title={say("workers")} columns={WORKERS} rows={workers} keyOf={(row) => row.id} />
       <Table
         title={say("upstreams")}

@@ -1,5 +1,5 @@
 // Rows of the overview: sums and newest values over the reports of all processes.
-import type { Counted, FeedReport, Overview, SlowClient } from "./types.ts";
+import type { Counted, FeedDay, FeedReport, Overview, SlowClient } from "./types.ts";
 import type { Word } from "./words.ts";
 
 /** Returns a text in the reader's language. */
@@ -39,6 +39,12 @@ export function feedRows({ processes }: Overview): FeedRow[] {
     const leader = leaders.find((each) => each.feed === feed.feed);
     return { ...feed, leader: "", leadsForMs: 0, leaseSeconds: 0, ...leader };
   });
+}
+
+/** Returns the percentage of a day's minutes with a bar, rounded down; null on a date without a session. */
+export function coverage({ figures, minutes }: FeedDay): number | null {
+  // The last minute may be counted before it is stored.
+  return minutes ? Math.min(100, Math.floor((1000 * figures.covered) / minutes) / 10) : null;
 }
 
 /** Returns what the upstreams of each ingest did, with the calls that their plans leave. */

@@ -122,6 +122,18 @@ export interface KeyUsage {
   readonly bytes: number;
 }
 
+export interface FeedDay {
+  readonly feed: string;
+  readonly date: string;
+  readonly minutes: number;
+  readonly figures: {
+    readonly covered: number;
+    readonly staleSeconds: number;
+    readonly refused: Readonly<Record<string, number>>;
+    readonly ageP99Ms: number | null;
+  };
+}
+
 export interface ActionShown {
   readonly id: number;
   readonly happened_at: string;

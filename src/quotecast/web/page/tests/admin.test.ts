@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { feedRows, keyRows, limitRows, slowRows } from "../admin/rows.ts";
+import { coverage, feedRows, keyRows, limitRows, slowRows } from "../admin/rows.ts";
 import type { Overview, Report, WorkerReport } from "../admin/types.ts";
 
 const feed = (silence_seconds: number, seq: number) => ({
@@ -100,4 +100,11 @@ test("limits are summed, and those that never refused or admitted are left out",
       [1, null],
     ],
   );
+});
+
+test("the coverage of a day is rounded down, and there is none without a session", () => {
+  const figures = { staleSeconds: 0, refused: {}, ageP99Ms: null };
+  const of = (covered: number, minutes: number) =>
+    coverage({ feed: "stocks", date: "2026-11-27", minutes, figures: { ...figures, covered } });
+  assert.deepEqual([of(1439, 1440), of(210, 210), of(211, 210), of(0, 390), of(0, 0)], [99.9, 100, 100, 0, null]);
 });
