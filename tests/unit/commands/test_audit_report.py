@@ -15,6 +15,7 @@ from quotecast.commands.auditing.report import (
     AuditReport,
     BackwardsReport,
     ClockReport,
+    DayReport,
     Example,
     FeedAuditReport,
     GapReport,
@@ -178,3 +179,17 @@ def test_a_missing_extra_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib, "import_module", fail)
     with pytest.raises(SettingsError, match=r"pip install 'quotecast\[watch\]'"):
         audit.run(loading.load({}), arguments)
+
+
+def test_the_services_own_figures_are_beside_those_that_were_measured() -> None:
+    report = with_feed(day=DayReport(110.5, 1216.0, 4.0, {"absurd": 2, "halted": 1}))
+    rows = {line[:30].rstrip(): line[30:].strip() for line in lines_of(report)}
+    own = {label.removeprefix("service's day: "): value for label, value in rows.items() if "day" in label}
+    assert own == {"age p50 (ms)": "110.5", "age p99 (ms)": "1,216", "stale (s)": "4", "refused": "3"}
+    assert msgspec.json.decode(msgspec.json.encode(report))["feeds"]["market"]["day"] == {
+        "ageP50Ms": 110.5,
+        "ageP99Ms": 1216.0,
+        "staleSeconds": 4.0,
+        "refused": {"absurd": 2, "halted": 1},
+    }
+    assert not any("service's day" in line for line in lines_of(GOOD))

@@ -83,6 +83,21 @@ class RestReport(Struct, frozen=True, rename="camel"):
     examples: list[Example]
 
 
+class DayReport(Struct, frozen=True, rename="camel"):
+    """The service's own figures of the day, as `figures` of `/api/quality` has them."""
+
+    age_p50_ms: float | None
+    age_p99_ms: float | None
+    stale_seconds: float
+    refused: dict[str, int]
+
+
+class QualityAnswer(Struct, frozen=True):
+    """The part of an answer of `/api/quality` that an audit shows."""
+
+    figures: DayReport | None = None
+
+
 class StateChange(Struct, frozen=True, rename="camel"):
     """A new state of a feed, `seconds` after the start."""
 
@@ -106,6 +121,7 @@ class FeedAuditReport(Struct, frozen=True, rename="camel"):
     states: list[StateChange] | None = None
     refused: dict[str, int] | None = None
     rejected: Sequence[str] = ()
+    day: DayReport | None = None
 
 
 class ClockReport(Struct, frozen=True, rename="camel"):

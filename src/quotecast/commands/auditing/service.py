@@ -13,6 +13,7 @@ from quotecast.commands.auditing.report import (
     AuditReport,
     BackwardsReport,
     ClockReport,
+    DayReport,
     FeedAuditReport,
     GapReport,
     SilenceReport,
@@ -69,6 +70,8 @@ class ServiceAudit:
         self.feeds: dict[Feed, FeedAudit] = {
             feed: FeedAudit(feed, start, is_whole=is_whole) for feed, is_whole in address.feeds.items()
         }
+        #: The service's own figures of the day.
+        self.days: dict[Feed, DayReport] = {}
         self.clock = ClockOffset()
         #: Numbers of further connections, of messages that are no frames, and of failed requests to REST.
         self.reconnects = self.unreadable = self.rest_failures = 0
@@ -147,11 +150,13 @@ class ServiceAudit:
             reconnects=self.reconnects,
             unreadable=self.unreadable,
             rest_failures=self.rest_failures,
-            feeds={name: _of_feed(feed, seconds, now) for name, feed in self.feeds.items()},
+            feeds={
+                name: _of_feed(feed, seconds, now, self.days.get(name)) for name, feed in self.feeds.items()
+            },
         )
 
 
-def _of_feed(feed: FeedAudit, seconds: float, now: Moment) -> FeedAuditReport:
+def _of_feed(feed: FeedAudit, seconds: float, now: Moment, day: DayReport | None) -> FeedAuditReport:
     quotes = feed.quotes
     quotes.ages.settle()
     feed.agreement.finish()
@@ -173,6 +178,7 @@ def _of_feed(feed: FeedAudit, seconds: float, now: Moment) -> FeedAuditReport:
         rest=rest_report(feed.agreement),
         states=[StateChange(round(at, 3), state) for at, state in feed.states],
         rejected=feed.rejected,
+        day=day,
     )
 
 

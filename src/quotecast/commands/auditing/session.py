@@ -7,13 +7,14 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import httpx
+import msgspec
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import WebSocketException
 from websockets.typing import Subprotocol
 
 from quotecast.commands.auditing.feed import FeedAudit
 from quotecast.commands.auditing.figures import Moment, Seen, milliseconds
-from quotecast.commands.auditing.report import AuditReport
+from quotecast.commands.auditing.report import AuditReport, QualityAnswer
 from quotecast.commands.auditing.service import AuditRefused, FeedAddress, ServiceAudit
 from quotecast_client import AsyncClient, Feed
 from quotecast_client import QuotecastError as RestFailed
@@ -117,6 +118,8 @@ async def _check(service: ServiceAudit, seconds: float, every: float) -> None:
                 await _compare(service, client, feed, audited)
             if left <= every:
                 break
+        for feed in service.feeds:
+            await _read_day(service, client, feed)
     if any(feed.agreement.is_waiting for feed in service.feeds.values()):
         await asyncio.sleep(_SETTLE_SECONDS)
 
@@ -134,6 +137,13 @@ async def _compare(service: ServiceAudit, client: AsyncClient, feed: Feed, audit
         quote = answers.get(f"{feed}:{symbol}")
         if quote and quote.get("timestamp"):
             audited.agreement.take_answer(symbol, Seen(milliseconds(quote["timestamp"]), quote["price"]))
+
+
+async def _read_day(service: ServiceAudit, client: AsyncClient, feed: Feed) -> None:
+    """Reads the service's own figures of the day; some services have none."""
+    with contextlib.suppress(RestFailed, httpx.HTTPError, msgspec.ValidationError):
+        if day := msgspec.convert(await client.quality(feed), QualityAnswer).figures:
+            service.days[feed] = day
 
 
 async def _progress(service: ServiceAudit, seconds: float, say: Callable[[str], None]) -> None:

@@ -26,6 +26,10 @@ _ROWS: tuple[tuple[str, Callable[[FeedAuditReport], float | None]], ...] = (
     ("older cursors", lambda feed: feed.backwards.cursors if feed.gaps else None),
     ("compared with REST", lambda feed: feed.rest.compared if feed.rest else None),
     ("disagreements with REST", lambda feed: feed.rest.disagreements if feed.rest else None),
+    ("service's day: age p50 (ms)", lambda feed: feed.day.age_p50_ms if feed.day else None),
+    ("service's day: age p99 (ms)", lambda feed: feed.day.age_p99_ms if feed.day else None),
+    ("service's day: stale (s)", lambda feed: feed.day.stale_seconds if feed.day else None),
+    ("service's day: refused", lambda feed: sum(feed.day.refused.values()) if feed.day else None),
 )
 
 
