@@ -12,12 +12,13 @@ DESCRIPTION: Final = "Daily bars as they were known"
 
 _CREATE: Final = """
 CREATE TABLE known_bars (
-    provider varchar(40) NOT NULL,
-    feed varchar(10) NOT NULL,
+    feed varchar(80) NOT NULL,
     symbol varchar(40) NOT NULL,
+    provider varchar(40) NOT NULL,
     known_at timestamptz NOT NULL,
+    replaces boolean NOT NULL,
     bars bytea NOT NULL,
-    PRIMARY KEY (provider, feed, symbol, known_at)
+    PRIMARY KEY (feed, symbol, provider, known_at)
 );
 """
 

@@ -226,7 +226,8 @@ def breaches(settings: Settings) -> Iterator[str]:
 def _shows(plan: Plan, group: str, terms: Terms, settings: Settings) -> bool:
     """Returns whether a plan shows a group of data earlier than the terms let everybody see it."""
     if group == FINANCIALS:
-        return FINANCIALS in plan.doors
+        # Companies come with the feed of stocks.
+        return FINANCIALS in plan.doors and plan.has_feed(Feed.STOCKS)
     late = terms.delay_minutes is not None and settings.delay_seconds >= 60 * terms.delay_minutes
     return plan.has_feed(Feed(group)) and not (plan.is_delayed and late)
 

@@ -1,15 +1,17 @@
 """Days as they were known at a moment, over a real PostgreSQL."""
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
+from itertools import product
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from quotecast.database.database import Database
 from quotecast.errors import DatabaseAway
 from quotecast.history.known_bars import KnownBars
-from quotecast.market.feeds import Feed
 from support.oracles.transactions import open_database
 from support.stages.known_days import APPLE, FIRST, HOUR, days, days_read
 
@@ -26,8 +28,8 @@ async def known(database: Database) -> KnownBars:
 
 
 async def closes(known: KnownBars, at: datetime) -> Sequence[float] | None:
-    found = await known.read(APPLE, at)
-    return None if found is None else [each.close for each in found]
+    found = await known.read(*APPLE[:2], at)
+    return None if found is None else [each.close for each in found.bars]
 
 
 async def test_a_correction_does_not_rewrite_what_was_known(known: KnownBars) -> None:
@@ -49,18 +51,41 @@ async def test_only_what_is_new_is_stored(database: Database) -> None:
     assert await database.session(count) == 3
 
 
-async def test_an_earlier_reading_that_comes_late_changes_nothing(known: KnownBars) -> None:
-    await known.record(APPLE, days(9), FIRST + HOUR)
+async def test_readings_of_one_moment_are_all_kept(database: Database) -> None:
+    """A long history is read in windows, by several workers at a time."""
+    whole = days(*range(1, 13))
+    workers = [KnownBars(database), KnownBars(database)]
+    windows = [whole[first : first + 3] for first in range(0, 12, 3)]
+    await asyncio.gather(
+        *(worker.record(APPLE, window, FIRST) for worker, window in product(workers, windows))
+    )
+    assert await closes(workers[0], FIRST + HOUR) == [*range(1, 13)]
+
+
+async def test_after_a_split_days_of_other_shares_are_no_longer_known(known: KnownBars) -> None:
+    """Some days in new shares, beside others in the former ones, would be a crash of the price."""
+    split = [replace(each, close=each.close / 4) for each in days(1, 2.5, 3, 4)[1:]]
+    await known.record(APPLE, split, FIRST + 5 * HOUR)
+    assert await closes(known, FIRST + 4 * HOUR) == [1, 2.5, 3, 4]
+    assert await closes(known, FIRST + 6 * HOUR) == [0.625, 0.75, 1]
+
+
+async def test_the_days_are_those_of_the_provider_that_was_read_last(known: KnownBars) -> None:
+    """So a later failover, to one that has been read before or not, changes no answer about the past."""
+    await known.record(APPLE._replace(provider="other"), days(7), FIRST + 5 * HOUR)
+    found = await known.read(*APPLE[:2], FIRST + 6 * HOUR)
+    assert found is not None
+    assert (found.provider, [each.close for each in found.bars], found.read_at) == (
+        "other",
+        [7],
+        FIRST + 5 * HOUR,
+    )
     assert await closes(known, FIRST + 4 * HOUR) == [1, 2.5, 3, 4]
 
 
-async def test_instruments_and_providers_have_days_of_their_own(known: KnownBars) -> None:
-    for other in (
-        APPLE._replace(symbol="MSFT"),
-        APPLE._replace(provider="other"),
-        APPLE._replace(feed=Feed.CRYPTO),
-    ):
-        assert await known.read(other, FIRST + 3 * HOUR) is None
+async def test_other_instruments_and_simulated_markets_have_days_of_their_own(known: KnownBars) -> None:
+    for feed, symbol in (("stocks", "MSFT"), ("crypto", "AAPL"), ("stocks.seed-1", "AAPL")):
+        assert await known.read(feed, symbol, FIRST + 3 * HOUR) is None
 
 
 async def test_a_reading_needs_no_database() -> None:
@@ -69,4 +94,4 @@ async def test_a_reading_needs_no_database() -> None:
         known = KnownBars(away)
         await known.record(APPLE, days(1), FIRST)
         with pytest.raises(DatabaseAway):
-            await known.read(APPLE, FIRST)
+            await known.read(*APPLE[:2], FIRST)

@@ -24,7 +24,7 @@ class NoDaysKnown:
     async def record(self, *_said: object) -> None:
         """Forgets what a provider says."""
 
-    async def read(self, _series: object, _at: datetime) -> None:
+    async def read(self, _feed: str, _symbol: str, _at: datetime) -> None:
         """Knows no days."""
 
 

@@ -6,10 +6,9 @@ from typing import Final
 from quotecast.database.database import Database
 from quotecast.history.known_bars import KnownBars, Series
 from quotecast.market.bars import Bar
-from quotecast.market.feeds import Feed
 from support.stages.bar_service import bar
 
-APPLE: Final = Series("test", Feed.STOCKS, "AAPL")
+APPLE: Final = Series("stocks", "AAPL", "test")
 DAY: Final = timedelta(days=1)
 HOUR: Final = timedelta(hours=1)
 #: Thursday evening, when the service reads for the first time.

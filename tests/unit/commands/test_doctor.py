@@ -211,6 +211,12 @@ def test_requests_without_a_key_are_a_plan_in_production() -> None:
     assert not [*doctor.breaches(Settings(mode="production"))]
 
 
+def test_a_plan_without_stocks_has_no_company_data(tmp_path: Path) -> None:
+    path = tmp_path / "plans.toml"
+    path.write_text('[plans.anonymous]\nfeeds = ["crypto"]\n', "utf-8")
+    assert not [*doctor.breaches(Settings(financials="finnhub", plans=str(path)))]
+
+
 def test_a_delay_that_the_terms_allow_is_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A shorter delay, or none, is not."""
     terms = Terms(show="no", delay_minutes=15, summary="late for all")

@@ -5,9 +5,9 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from quotecast.api.bars.as_of import EndedDays, KnownDays
+from quotecast.api.bars.as_of import DaysRead, EndedDays
 from quotecast.api.bars.live_day import LiveDay
-from quotecast.api.bars.market import Market
+from quotecast.api.bars.market import Market, market_of
 from quotecast.api.bars.own_bars import OwnAfterPast, OwnBars
 from quotecast.api.bars.pages import MAX_WINDOWS, BarPage, read_page
 from quotecast.api.bars.queries import BarQuery, check_span, opening_of
@@ -37,10 +37,10 @@ async def read_bars(
 
     Raises InvalidValue for a bad span, and the upstream's error if there are no own bars either.
     """
-    own = _own(services, market, own_only=own_only)
     if services.as_of is not None:
-        source: Source = KnownDays(services, market) if own is None else EndedDays(own, market)
+        source = _source_as_of(services, market, own_only=own_only)
         return FoundPage(await _read(source, market, query, most), source.name)
+    own = _own(services, market, own_only=own_only)
     if own is not None:
         return FoundPage(await _read(own, market, query, most), OWN)
     try:
@@ -65,6 +65,17 @@ def _own(services: Services, market: Market, *, own_only: bool) -> Source | None
     if not own_only and market.provider in offered:
         return OwnAfterPast(OwnBars(services, market), Upstream(services, market))
     return OwnBars(services, market)
+
+
+def _source_as_of(services: Services, market: Market, *, own_only: bool) -> Source:
+    """Returns the source of days as they were known."""
+    # Caches know nothing of past moments, so sources of the present fill them.
+    present = replace(services, as_of=None)
+    now = market_of(present, market.feed, market.symbol)
+    own = _own(present, now, own_only=own_only)
+    if own is None and not services.history.get(market.feed):
+        own = OwnBars(present, now)
+    return DaysRead(services, market) if own is None else EndedDays(own, market)
 
 
 async def own_page(services: Services, market: Market, query: BarQuery, most: int) -> FoundPage | None:

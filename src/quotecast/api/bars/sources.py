@@ -11,6 +11,7 @@ from msgspec import Struct
 from quotecast.api.bars.market import RESTING_SECONDS, Market, tail_with_price
 from quotecast.api.market.background import in_background
 from quotecast.api.market.services import Services
+from quotecast.api.market.stored_bars import series_of
 from quotecast.cache.base import Cache, Cached, Policy
 from quotecast.errors import ProviderMissing
 from quotecast.history.known_bars import Series
@@ -126,18 +127,19 @@ class Upstream:
         return await history.bars(symbol, interval, start, end)
 
 
-def known_series(market: Market) -> Series:
-    """Returns whose days those of an instrument are."""
-    return Series(market.provider, market.feed, market.symbol)
+def midnight_of(market: Market) -> str:
+    """Returns the opening of the day of a market's moment: days before it have ended."""
+    return bar_time(next(market.feed.spec.always_open.until(market.moment)).midnight)
 
 
 def note_days(services: Services, market: Market, interval: Interval, bars: Sequence[Bar]) -> None:
-    """Keeps the ended ones of the days that an upstream has just answered, with the present time."""
-    today = bar_time(next(market.calendar.until(market.moment)).midnight)
+    """Stores the days that an upstream has just answered, but for the one in progress."""
+    today = midnight_of(market)
     ended = [bar for bar in bars if bar.time < today] if interval == "D" else []
     if ended:
+        series = Series(series_of(services.mirrors[market.feed]), market.symbol, market.provider)
         now = datetime.fromtimestamp(services.clock(), UTC)
-        in_background(services.known_bars.record(known_series(market), ended, now))
+        in_background(services.known_bars.record(series, ended, now))
 
 
 def history_of(services: Services, market: Market) -> HistoryProvider:

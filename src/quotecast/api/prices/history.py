@@ -106,7 +106,7 @@ async def prices_on(
     day = wanted.last
     found: list[Price | QuotecastError] = [*prices_now(services, instruments, wanted.currency)]
     markets = [market_of(services, each.feed, each.quote.key) for each in instruments]
-    # What was known is closes only.
+    # The service keeps closes of the past only.
     past = [
         place for place, market in enumerate(markets) if services.as_of is not None or day < today_of(market)
     ]
@@ -261,7 +261,7 @@ async def _adjusted(
 ) -> _Series | QuotecastError:
     try:
         adjustment = await adjustment_of(services, market, series.closes, adjusted)
-    except (ProviderMissing, NotOffered, UpstreamError) as error:
+    except (ProviderMissing, NotOffered, UpstreamError, InvalidValue) as error:
         return error
     return replace(series, adjustment=adjustment)
 

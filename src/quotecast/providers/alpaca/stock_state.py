@@ -117,7 +117,7 @@ class StockState(Struct, frozen=True, gc=False):
             sector=stock.sector or "Other",
             industry=stock.industry or "Other",
             timestamp=timestamp,
-            extended=_extended_hours(newest, timestamp, session, day, previous),
+            extended=_extended_hours(newest, timestamp, session, day, history),
         )
 
     def _day_and_previous_close(
@@ -145,19 +145,21 @@ class StockState(Struct, frozen=True, gc=False):
 
 
 def _extended_hours(
-    last: LastPrice,
-    timestamp: str,
-    session: TradingSession,
-    day: DayBar | None,
-    previous: Decimal | None,
+    last: LastPrice, timestamp: str, session: TradingSession, day: DayBar | None, history: DailyHistory | None
 ) -> ExtendedHours | UnsetType:
     """Returns the last price beside the regular close before it; unset within a regular session.
 
-    After the close, that is the close of `day`, which the free plan has 16 minutes later.
+    After a close, the free plan has it 16 minutes later.
     """
+    if session.day.open < last.time <= session.day.close and session.unscheduled is None:
+        return UNSET
     hours = actual_session_at(last.time - _INSTANT, session.unscheduled)
-    is_of_day = day is not None and day.date == last.time.astimezone(NEW_YORK).date()
-    close = previous if hours == "pre" else day.close if day and is_of_day else None
+    date, close = last.time.astimezone(NEW_YORK).date(), None
+    if hours == "pre":
+        close = history.close_before(date) if history else None
+    elif hours == "post":
+        day = day if day and day.date == date else history.day(date) if history else None
+        close = day.close if day else None
     if hours not in ("pre", "post") or close is None:
         return UNSET
     return ExtendedHours(

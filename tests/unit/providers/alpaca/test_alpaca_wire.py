@@ -1,6 +1,7 @@
 """Alpaca's snapshots and the quotes that they form."""
 
 import contextlib
+from datetime import date
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from msgspec import UNSET
 from quotecast.market.quotes import StockQuote
 from quotecast.providers.alpaca import wire
 from quotecast.providers.alpaca.board import Board
+from quotecast.providers.alpaca.daily_history import DailyHistory
 from support.made.alpaca import (
     AAPL,
     BRK,
@@ -21,6 +23,7 @@ from support.made.alpaca import (
     at,
     board_with,
     closed_day,
+    flat_day,
     history_at,
     only_quote,
     quote_after,
@@ -195,6 +198,28 @@ def test_trade_of_the_session_is_no_extended_one(now: str, time: str) -> None:
     """The last minute of a session ends at its close."""
     row = snapshot(dailyBar={"t": f"{time[:10]}T05:00:00Z"}, latestTrade={"t": time, "p": 231.4})
     assert quote_after(answer(row), received=at(now)).extended is UNSET
+
+
+def test_the_close_before_a_pre_market_trade_is_that_of_the_day_before_it() -> None:
+    """Also on the next morning, when the quote still shows the trade's day."""
+    board, morning = Board([AAPL]), at("2026-11-20T04:30:00-05:00")
+    bars = [flat_day(date(2026, 11, day), 200.0 + day) for day in (16, 17, 18)]
+    board.take_daily_history({"AAPL": DailyHistory(date(2026, 11, 20), bars)}, morning)
+    board.read_messages([answer(snapshot(**YESTERDAYS, **TRADED_EARLY, minuteBar=None))], morning)
+    extended = only_quote(board).extended
+    assert extended
+    assert (extended.session, extended.close) == ("pre", 218.0)
+
+
+def test_last_trade_of_the_evening_stays_after_the_next_opening() -> None:
+    """Until there is a trade of the session, it is the last one."""
+    board, opened = Board([AAPL]), at("2026-11-20T09:31:00-05:00")
+    bars = [flat_day(date(2026, 11, day), 200.0 + day) for day in (18, 19)]
+    board.take_daily_history({"AAPL": DailyHistory(date(2026, 11, 20), bars)}, opened)
+    board.read_messages([answer(snapshot(**CLOSED, **TRADED_LATE, minuteBar=None))], opened)
+    extended = only_quote(board).extended
+    assert extended
+    assert (extended.session, extended.close, extended.price) == ("post", 219.0, 235.0)
 
 
 def test_free_plan_has_no_change_after_the_close_until_it_has_the_close() -> None:

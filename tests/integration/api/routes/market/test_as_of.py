@@ -18,8 +18,10 @@ from quotecast.market.bars import Bar
 from quotecast.market.feeds import Feed
 from support.made.factories import NOW, client_of, doviz, full_mirrors, mirror_of, services
 from support.made.market import stock
+from support.made.memory_cache import MemoryCache
 from support.oracles.transactions import open_database
-from support.stages.bar_service import History, Stored, write_closes
+from support.stages.bar_service import History, Stored, bar, write_closes
+from support.stages.caching import Clock
 from support.stages.known_days import APPLE, DAY, FIRST, HOUR, days, days_read
 
 
@@ -67,8 +69,21 @@ async def test_minutes_are_not_kept() -> None:
     heard, history = Heard(), History(*days(1))
     parts = services(full_mirrors(), known_bars=heard, history={Feed.STOCKS: {"test": history}})
     async with client_of(parts) as client:
-        await client.get("/api/market/bars/AAPL?interval=5m")
+        assert (await client.get("/api/market/bars/AAPL?interval=5m")).status_code == 200
+    assert history.calls
     assert heard.said == []
+
+
+@pytest.mark.parametrize(
+    "now", ["2026-11-21T15:00:00", "2026-11-23T13:00:00"], ids=["Saturday", "before Monday's open"]
+)
+async def test_the_close_of_friday_is_kept_on_the_weekend(now: str) -> None:
+    heard, history = Heard(), History(*days(1, 2, 3, 4, 5))
+    clock = datetime.fromisoformat(f"{now}+00:00").timestamp
+    parts = services(full_mirrors(), known_bars=heard, history={Feed.STOCKS: {"test": history}}, clock=clock)
+    async with client_of(parts) as client:
+        assert (await client.get("/api/market/bars/AAPL?interval=D&start=2026-11-16")).status_code == 200
+    assert [closes for _, closes, _ in heard.said] == [[1, 2, 3, 4, 5]]
 
 
 @pytest.fixture
@@ -79,7 +94,15 @@ def stored() -> Stored:
 
 
 @pytest.fixture
-def parts(known: KnownBars, database: Database, stored: Stored) -> Services:
+def clock() -> Clock:
+    """A week after the first reading."""
+    clock = Clock()
+    clock.now = (FIRST + 7 * DAY).timestamp()
+    return clock
+
+
+@pytest.fixture
+def parts(known: KnownBars, database: Database, stored: Stored, clock: Clock) -> Services:
     dollar = replace(doviz("USD", "currency"), unit="1 USD", price=50.0)
     mirrors = full_mirrors() | {
         Feed.STOCKS: mirror_of(Feed.STOCKS, [stock("AAPL", 300.0), stock("MSFT", 500.0)]),
@@ -96,8 +119,7 @@ def parts(known: KnownBars, database: Database, stored: Stored) -> Services:
         actions=[Provider()],
         stored_bars=stored,
         history={Feed.STOCKS: {"test": History()}},
-        # A week after the first reading.
-        clock=(FIRST + 7 * DAY).timestamp,
+        clock=clock,
     )
 
 
@@ -151,19 +173,55 @@ async def test_bars_and_histories_are_what_was_known(client: httpx.AsyncClient) 
     assert [each["close"] for each in own] == [40.0, 41.0]
 
 
+async def test_a_question_about_the_past_leaves_the_present_as_it_is(
+    parts: Services, stored: Stored, clock: Clock
+) -> None:
+    """Both read one cache, also where an upstream has the past of a currency."""
+    past = [bar(MIDNIGHT_IN_ISTANBUL + number * DAY, 30.0 + number) for number in range(12)]
+
+    class Past:
+        name = "test"
+
+        async def bars(self, _symbol: str, _interval: str, start: datetime, end: datetime) -> list[Bar]:
+            return [each for each in past if start <= datetime.fromisoformat(each.time) < end]
+
+    stored.clear()
+    given = replace(parts, history={Feed.DOVIZ: {"test": Past()}}, cache=MemoryCache(clock))
+    path = "/api/doviz/bars/USD?interval=D&limit=100"
+    async with client_of(given) as client:
+        then = await answer(client, f"{path}&{as_of(0)}")
+        now = await answer(client, path)
+        again = await answer(client, f"{path}&{as_of(0)}")
+    assert [each["close"] for each in then] == [each["close"] for each in again] == [30.0, 31.0, 32.0, 33.0]
+    assert len(now) >= 10
+
+
+async def test_days_are_in_the_shares_of_the_moment(parts: Services, client: httpx.AsyncClient) -> None:
+    """The service had not read them since the split, of which it knew."""
+    split = replace(SPLIT, ex_day=date(2026, 11, 21))
+    await parts.known_actions.record("test", "AAPL", [split], FIRST)
+    for at, adjusted, close in (
+        (0, "splits", 2),
+        (48, "splits", 1.25),
+        (48, "raw", 2.5),
+    ):
+        query = f"date=2026-11-17&adjusted={adjusted}&{as_of(at)}"
+        assert (await answer(client, f"/api/prices/AAPL?{query}"))["price"] == close
+    (monday, *_) = await answer(client, f"{BARS}?interval=D&range=1M&{as_of(48)}")
+    assert (monday["close"], monday["volume"]) == (0.5, 10_000)
+
+
+async def test_own_bars_answer_where_no_upstream_has_bars(parts: Services, stored: Stored) -> None:
+    write_closes(stored, Feed.STOCKS, "MSFT", {"2026-11-18": 7.0, "2026-11-19": 8.0})
+    async with client_of(replace(parts, history={})) as client:
+        assert (await answer(client, f"/api/prices/MSFT?{as_of(0)}"))["price"] == 7
+        assert (await answer(client, f"/api/prices/MSFT?{as_of(24)}"))["price"] == 8
+
+
 async def test_prices_are_adjusted_by_the_actions_that_were_known(
     parts: Services, client: httpx.AsyncClient
 ) -> None:
-    split = CorporateAction(
-        id="1",
-        type="split",
-        symbol="AAPL",
-        ex_day=date(2026, 11, 18),
-        old_shares=1.0,
-        new_shares=2.0,
-        provider="test",
-    )
-    for hours, said in ((0, [split]), (2, [])):
+    for hours, said in ((0, [SPLIT]), (2, [])):
         await parts.known_actions.record("test", "AAPL", said, FIRST + hours * HOUR)
     path = "/api/prices/AAPL?date=2026-11-17&adjusted=raw"
     assert (await answer(client, f"{path}&{as_of(0)}"))["price"] == 4
@@ -172,6 +230,16 @@ async def test_prices_are_adjusted_by_the_actions_that_were_known(
     assert [each["close"] for each in bars] == [2, 4, 3]
 
 
+SPLIT = CorporateAction(
+    id="1",
+    type="split",
+    symbol="AAPL",
+    ex_day=date(2026, 11, 18),
+    old_shares=1.0,
+    new_shares=2.0,
+    provider="test",
+)
+MIDNIGHT_IN_ISTANBUL = datetime(2026, 11, 15, 21, tzinfo=UTC)
 UNREAD = "Must not be before the days of {} were first read"
 BARS = "/api/market/bars/AAPL"
 
@@ -198,6 +266,16 @@ async def test_of_several_prices_the_unknown_one_has_the_reason(client: httpx.As
     found = await answer(client, f"/api/prices?symbols=AAPL,MSFT&{as_of(0)}")
     assert (found["AAPL"]["price"], found["MSFT"]["price"]) == (3, None)
     assert "were first read" in found["MSFT"]["problem"]
+
+
+async def test_of_several_raw_prices_that_of_unread_actions_has_the_reason(
+    parts: Services, known: KnownBars, client: httpx.AsyncClient
+) -> None:
+    await parts.known_actions.record("test", "AAPL", [], FIRST)
+    await known.record(APPLE._replace(symbol="MSFT"), days(7, 8, 9), FIRST)
+    found = await answer(client, f"/api/prices?symbols=AAPL,MSFT&adjusted=raw&{as_of(0)}")
+    assert (found["AAPL"]["price"], found["MSFT"]["price"]) == (3, None)
+    assert found["MSFT"]["problem"] == "Must not be before the actions of MSFT were first read"
 
 
 async def test_a_plan_s_past_counts_from_the_present(parts: Services) -> None:

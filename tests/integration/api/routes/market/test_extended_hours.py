@@ -45,7 +45,7 @@ async def answer(path: str) -> httpx.Response:
 
 @pytest.mark.parametrize("symbols", ["all", ",".join(each.ticker for each in STOCKS)])
 async def test_lists_have_it_where_there_is_one(symbols: str) -> None:
-    """A stock without one has no such field, so that its answer is what it ever was."""
+    """A stock without one has no such field."""
     quotes: dict[str, Any] = (await answer(f"/api/market/quotes?symbols={symbols}")).json()
     first, *others = STOCKS
     assert quotes[first.ticker]["extended"] == WRITTEN

@@ -13,8 +13,7 @@ from msgspec.structs import replace
 
 from quotecast.api.routes.portfolio import worth_history
 from quotecast.errors import UpstreamError
-from quotecast.history.known_bars import KnownBars, Series
-from quotecast.market.bars import Bar
+from quotecast.history.known_bars import KnownBars, KnownDays
 from quotecast.market.feeds import Feed
 from quotecast.market.worth_history import value_history
 from support.made.factories import DOVIZ, full_mirrors, mirror_of
@@ -318,13 +317,18 @@ class _Known(KnownBars):
     def __init__(self, clock: Clock) -> None:
         self._corrected = datetime.fromtimestamp(clock.now, UTC) + timedelta(hours=1)
 
-    async def read(self, _series: Series, at: datetime) -> list[Bar]:
-        return [daily_bar(datetime(2026, 11, 19, 5, tzinfo=UTC), 10.0 if at < self._corrected else 11.0)]
+    async def read(self, feed: str, symbol: str, at: datetime) -> KnownDays:
+        assert (feed, symbol) == ("stocks", "AAPL")
+        close = 10.0 if at < self._corrected else 11.0
+        return KnownDays([daily_bar(datetime(2026, 11, 19, 5, tzinfo=UTC), close)], "test", at)
 
 
 async def test_a_value_is_of_what_was_known(accounts_url: str, clock: Clock) -> None:
     """Entries that had been made count, at the closes that had been read; later ones change nothing."""
-    async with account_service(accounts_url, clock=clock, known_bars=_Known(clock)) as service:
+    history = {Feed.STOCKS: {"test": History()}}
+    async with account_service(
+        accounts_url, clock=clock, known_bars=_Known(clock), history=history
+    ) as service:
         user = await service.register()
         began = clock.now
         await hold(user, "AAPL", 2, "2026-11-19")

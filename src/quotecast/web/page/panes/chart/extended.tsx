@@ -5,7 +5,7 @@ import { rest, useAnswer } from "../../service.ts";
 import { say } from "../../words.ts";
 
 /** Only the close comes from here: the price itself is the live one. */
-const EVERY_MS = 30_000;
+const EVERY_MS = 15_000;
 
 /** A stock's change since its last close, while it trades outside the regular session. */
 export function ExtendedChange({ ticker, last }: { readonly ticker: string; readonly last: number | undefined }) {
