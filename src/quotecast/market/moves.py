@@ -28,8 +28,8 @@ def only_moves_differ(before: Quote, after: Quote) -> bool:
 
 
 def shape_digest(feed: Feed) -> str:
-    """Returns a digest, four hexadecimal digits, of the field names of a feed's quotes."""
-    names = ",".join(field.encode_name for field in fields(feed.spec.quote))
+    """Returns a digest, four hexadecimal digits, of the names of the fields that all quotes have."""
+    names = ",".join(field.encode_name for field in fields(feed.spec.quote) if field.name not in SELECTABLE)
     return blake2b(names.encode(), digest_size=2).hexdigest()
 
 
