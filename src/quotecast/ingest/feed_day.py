@@ -4,11 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime
 from typing import Final
 
-from quotecast.bus.base import Batch
 from quotecast.feed.mirror import STALE_AFTER_SECONDS
 from quotecast.market.feed_days import DayFigures
 from quotecast.market.feeds import Feed
-from quotecast.market.own_bars import MINUTE
+from quotecast.market.own_bars import MINUTE, Closing
 from quotecast.market.quotes import Quote
 
 #: The age of one in so many quotes is counted: to read each quote's timestamp would take too long.
@@ -55,13 +54,15 @@ class DayCounter:
             if known is not None and quote.timestamp and quote.timestamp != known.timestamp:
                 self._today.add_age((received - datetime.fromisoformat(quote.timestamp).timestamp()) * 1000)
 
-    def add(self, batch: Batch) -> None:
-        """Counts a published batch, and its bars in the day of their minute."""
-        self._today.updates += len(batch.changes) + len(batch.removed)
-        for closing in batch.closings:
-            if "1m" in closing.bars:
-                opened = datetime.fromtimestamp(closing.through - MINUTE, UTC)
-                self._days.setdefault(next(self._zone.until(opened)).date, DayFigures()).minutes += 1
+    def add_changes(self, number: int) -> None:
+        """Counts published changes of quotes."""
+        self._today.updates += number
+
+    def add_closing(self, closing: Closing) -> None:
+        """Counts a published minute in its own day: the last one of a day becomes final in the next."""
+        if "1m" in closing.bars:
+            opened = datetime.fromtimestamp(closing.through - MINUTE, UTC)
+            self._days.setdefault(next(self._zone.until(opened)).date, DayFigures()).minutes += 1
 
     def beat(self, now: float, *, is_overdue: bool, corrections: int, refused: Mapping[str, int]) -> None:
         """Counts the time since the last beat that reached the bus, by a steady clock in seconds.

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import math
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from functools import partial
@@ -72,7 +72,7 @@ class IngestStatistics:
     stored: BarStatistics = field(default_factory=BarStatistics)
     #: The alerts that wait for them, and their events.
     alerts: AlertStatistics = field(default_factory=AlertStatistics)
-    #: The figures of days that are in progress, or not yet in PostgreSQL.
+    #: The figures of the newest two days.
     days: dict[date, DayFigures] = field(default_factory=dict)
 
     def set_standing(self, standing: lease.Standing) -> None:
@@ -112,6 +112,8 @@ class FeedPublisher:
         self._time = FeedTime(provider, clock)
         self._statistics = statistics or IngestStatistics()
         self._days = DayCounter(self._feed, self._statistics.days, refusals_of(provider))
+        #: The bus has the closings up to this Unix time, and this leader or an earlier one counted them.
+        self._counted_to = 0
         self._spacing = Spacing(spacing_seconds)
         self._last_update: str | None = None
         self._unscheduled: Unscheduled | None = None
@@ -132,6 +134,7 @@ class FeedPublisher:
                     lease.renew(self._bus, self._feed, self._owner, report=self._statistics.set_standing)
                 )
                 await self._inherit()
+                self._counted_to = self._ledger.bars.through
                 self._use_calendar()
                 tasks.create_task(pump(self._provider, self._take))
                 tasks.create_task(self._write())
@@ -248,12 +251,11 @@ class FeedPublisher:
                 if self._alerts and crossings:
                     self._alerts.writer.wake()
                 self._statistics.batches += 1
-                self._statistics.changes += len(batch.changes) + len(batch.removed)
-                self._statistics.bars += sum(
-                    len(bars) for each in batch.closings for bars in each.bars.values()
-                )
+                changes = len(batch.changes) + len(batch.removed)
+                self._statistics.changes += changes
                 self._statistics.seq = batch.seq
-                self._days.add(batch)
+                self._days.add_changes(changes)
+                self._count(batch.closings)
                 for sink in self._sinks:
                     sink.add(batch, self._state)
                 return
@@ -272,8 +274,17 @@ class FeedPublisher:
         self.begun.set()
         self._statistics.epochs += 1
         self._statistics.seq = snapshot.seq
+        self._count(each.closing for each in snapshot.closings)
         for sink in self._sinks:
             sink.begin(self._state())
+
+    def _count(self, closings: Iterable[Closing]) -> None:
+        """Counts closings that the bus accepted; a new epoch repeats those of earlier batches."""
+        for closing in closings:
+            if closing.through > self._counted_to:
+                self._counted_to = closing.through
+                self._statistics.bars += sum(map(len, closing.bars.values()))
+                self._days.add_closing(closing)
 
     async def _beat(self) -> None:
         if not self._ledger.epoch:

@@ -1,12 +1,16 @@
 """What an ingest counts of a feed's days while it leads."""
 
+import asyncio
+from collections.abc import Awaitable, Callable
 from datetime import UTC, date, datetime
+from functools import partial
 from typing import Any
 
+import pytest
 from msgspec.structs import replace
 
-from quotecast.bus.base import Batch
 from quotecast.bus.memory import MemoryBus
+from quotecast.errors import BusError
 from quotecast.ingest.failover import Failover
 from quotecast.ingest.feed_day import SAMPLED, DayCounter
 from quotecast.ingest.publish import FeedPublisher, IngestStatistics
@@ -45,11 +49,8 @@ def test_a_bar_counts_in_the_day_of_its_minute() -> None:
     """The last minute of a day becomes final in the next one."""
     made, days = counter(now=NOON + 9 * 3600 + 3)
     closing = Closing(int(NOON + 9 * 3600), {"1m": {"BTC/USDT": OwnBar(0, 1, 1, 1, 1, None, 1)}}, {})
-    made.add(
-        Batch(
-            feed=Feed.CRYPTO, epoch="e", seq=2, changes=[], removed=["A", "B"], closings=[closing], sent_at=0
-        )
-    )
+    made.add_changes(2)
+    made.add_closing(closing)
     assert {day: (each.updates, each.minutes) for day, each in days.items()} == {
         FRIDAY: (0, 1),
         date(2026, 11, 21): (2, 0),
@@ -89,10 +90,90 @@ def test_counts_of_others_are_taken_as_rises() -> None:
     assert (days[FRIDAY].refused, days[FRIDAY].corrections) == ({"absurd": 3, "halted": 1}, 3)
 
 
-async def test_a_publisher_counts_its_terms_in_one_day() -> None:
-    class Crypto(ScriptedProvider):
-        feed = Feed.CRYPTO
+class Crypto(ScriptedProvider):
+    feed = Feed.CRYPTO
+    silence_seconds = 1e6
 
+
+class UncertainBus(MemoryBus):
+    """A bus that may fail before or after it takes a message."""
+
+    is_away = loses_reply = False
+
+    async def _fail(self, accepted: Callable[[], Awaitable[bool]]) -> bool:
+        if self.is_away:
+            raise BusError("away")
+        found = await accepted()
+        if self.loses_reply:
+            raise BusError("no reply")
+        return found
+
+    async def begin(self, *asked: Any) -> bool:
+        return await self._fail(partial(super().begin, *asked))
+
+    async def publish(self, *asked: Any) -> bool:
+        return await self._fail(partial(super().publish, *asked))
+
+
+class Minutes:
+    """A feed with an update in each minute, on a bus that outlasts its publishers."""
+
+    def __init__(self) -> None:
+        self.bus, self.provider, self.statistics = UncertainBus(lambda: 0.0), Crypto(), IngestStatistics()
+        self.now = NOON
+
+    async def lead(self) -> None:
+        await self.bus.hold(Feed.CRYPTO, "me", 600_000)
+        made = FeedPublisher(
+            self.provider, self.bus, "me", clock=lambda: self.now, statistics=self.statistics
+        )
+        await made.run()
+
+    async def hear(self, now: float) -> None:
+        self.now = now
+        self.provider.send(replace(pair(price=now), timestamp=iso_utc(now)))
+        await until(lambda: self.statistics.heard_at == now)
+
+    async def covered(self, expected: int) -> None:
+        await until(lambda: self.statistics.days[FRIDAY].minutes >= expected)
+        await asyncio.sleep(0.05)
+        assert self.statistics.days[FRIDAY].minutes == self.statistics.bars == expected
+
+
+@pytest.mark.parametrize("failure", ["is_away", "loses_reply"])
+async def test_minutes_of_an_outage_of_the_bus_count_once(
+    failure: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A new epoch has them; the bus may have taken some of them before."""
+    monkeypatch.setattr("quotecast.ingest.publish.RETRY_SECONDS", 0.01)
+    feed = Minutes()
+    async with running(feed.lead()):
+        await feed.hear(NOON + 5)
+        await until(lambda: feed.statistics.epochs == 1)
+        await feed.hear(NOON + 65)
+        await feed.covered(1)
+        setattr(feed.bus, failure, True)
+        for minute in range(2, 5):
+            await feed.hear(NOON + 60 * minute + 5)
+            await until(lambda: feed.statistics.failures)
+        setattr(feed.bus, failure, False)
+        await feed.covered(4)
+
+
+async def test_a_term_that_starts_after_a_minutes_end_counts_that_minute_and_no_earlier_one() -> None:
+    feed = Minutes()
+    async with running(feed.lead()):
+        await feed.hear(NOON + 5)
+        await until(lambda: feed.statistics.epochs == 1)
+        await feed.hear(NOON + 65)
+        await feed.covered(1)
+    feed.now = NOON + 123
+    async with running(feed.lead()):
+        await until(lambda: feed.statistics.epochs == 2)
+        await feed.covered(2)
+
+
+async def test_a_publisher_counts_its_terms_in_one_day() -> None:
     provider, statistics, bus = Crypto(), IngestStatistics(), MemoryBus(lambda: 0.0)
     await bus.hold(Feed.CRYPTO, "me", 600_000)
     for term in (1, 2):
