@@ -73,8 +73,9 @@ def _write_day(tables: Tables, feed: str, day: Any, process: str, figures: str) 
 
 @writes(feed_days._DELETE, INT4, tag="DELETE ")
 def _delete_days(tables: Tables, days: int) -> list[Any]:
-    first = tables.now.date() - timedelta(days=days)
-    return [tables.feed_days.pop(key) for key in [*tables.feed_days] if key[1] < first]
+    today = tables.now.date()
+    first, last = today - timedelta(days=days + 1), today + timedelta(days=1)
+    return [tables.feed_days.pop(key) for key in [*tables.feed_days] if not first <= key[1] <= last]
 
 
 @reads(recall._SYMBOLS, TEXT, TIME, TIME, symbol=TEXT)

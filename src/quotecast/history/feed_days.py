@@ -1,8 +1,8 @@
 """The figures of feeds' days in PostgreSQL: a row for each feed, day and ingest."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
-from functools import partial
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -22,12 +22,14 @@ MOST_SYMBOLS: Final = 20
 _WRITE: Final = (
     "INSERT INTO feed_days (feed, day, process, figures, written_at) VALUES ($1, $2, $3, $4, now())"
     " ON CONFLICT (feed, day, process) DO UPDATE SET figures = EXCLUDED.figures, written_at = now()"
+    " WHERE feed_days.figures <> EXCLUDED.figures"
 )
 _READ: Final = (
     "SELECT feed, day, figures, written_at FROM feed_days"
     " WHERE feed = ANY($1::text[]) AND day BETWEEN $2 AND $3"
 )
-_DELETE: Final = "DELETE FROM feed_days WHERE day < current_date - $1::integer"
+#: Dates of venues are up to a day from the server's; a fast simulation counts days to come.
+_DELETE: Final = "DELETE FROM feed_days WHERE day < current_date - $1::integer - 1 OR day > current_date + 1"
 _COUNT: Final = (
     "WITH counted AS (SELECT symbol, count(*) AS minutes"  # noqa: S608 - a name of ours  # nosec B608
     f" FROM {TABLES['1m']} WHERE feed = $1 AND opened >= $2 AND opened < $3"
@@ -47,12 +49,12 @@ class StoredDay(NamedTuple):
     written_at: datetime
 
 
-class MinuteCounts(Struct, frozen=True, array_like=True):
-    """Minutes with a bar: of how many symbols, their median, and the symbols with the fewest, ascending."""
+class FeedMinutes(Struct, frozen=True, rename="camel"):
+    """The minutes that have a bar over all symbols with any, and the symbols with the fewest."""
 
     symbols: int
-    median: int
-    fewest: dict[str, int]
+    median_covered: int
+    fewest_covered: dict[str, int]
 
 
 class FeedDays:
@@ -61,15 +63,15 @@ class FeedDays:
     def __init__(self, database: Database, minute_days: int) -> None:
         self.minute_days = minute_days
         self._database = database
+        #: A count may take a connection for the whole deadline; others need the rest of the pool.
+        self._counting = asyncio.Lock()
 
     async def read(
         self, series: Sequence[str], first: date, last: date
     ) -> Mapping[tuple[str, date], StoredDay]:
         """Returns the figures of each series and day that has any. Raises DatabaseAway."""
         days: dict[tuple[str, date], list[StoredDay]] = {}
-        for row in await self._database.session(
-            partial(_fetch, query=_READ, values=([*series], first, last))
-        ):
+        for row in await self._database.session(lambda link: link.fetch(_READ, [*series], first, last)):
             stored = StoredDay(_decode(row["figures"]), row["written_at"])
             days.setdefault((row["feed"], row["day"]), []).append(stored)
         return {
@@ -79,12 +81,16 @@ class FeedDays:
 
     async def count_minutes(
         self, series: str, start: datetime, end: datetime, symbols: Sequence[str] | None
-    ) -> MinuteCounts:
-        """Returns the counts of bars that open in [start, end); None for all symbols. Raises DatabaseAway."""
+    ) -> FeedMinutes:
+        """Returns the counts of bars that open in [start, end), one call at a time; None for all symbols.
+
+        Raises DatabaseAway.
+        """
         values = series, start, end, symbols, MOST_SYMBOLS
-        rows = await self._database.session(partial(_fetch, query=_COUNT, values=values))
+        async with self._counting:
+            rows = await self._database.session(lambda link: link.fetch(_COUNT, *values))
         number, median = rows[0][2:] if rows else (0, 0)
-        return MinuteCounts(number, median, {row["symbol"]: row["minutes"] for row in rows})
+        return FeedMinutes(number, median, {row["symbol"]: row["minutes"] for row in rows})
 
 
 async def write(connection: Any, series: str, process: str, days: Mapping[date, DayFigures]) -> None:
@@ -96,8 +102,3 @@ async def write(connection: Any, series: str, process: str, days: Mapping[date, 
 async def delete_expired(connection: Any) -> None:
     """Deletes the rows past their days."""
     await connection.execute(_DELETE, KEEP_DAYS)
-
-
-async def _fetch(connection: Any, query: str, values: tuple[Any, ...]) -> list[Any]:
-    rows: list[Any] = await connection.fetch(query, *values)
-    return rows

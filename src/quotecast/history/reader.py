@@ -2,8 +2,6 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from functools import partial
-from typing import Any
 
 from quotecast.database.database import Database
 from quotecast.history.partitions import TABLES
@@ -29,15 +27,11 @@ class StoredBars:
         bars: dict[str, list[OwnBar]] = {symbol: [] for symbol in symbols}
         if not bars:
             return bars
-        work = partial(_fetch, query=_query(interval), values=(series, list(bars), start, end))
-        for symbol, *values in await self._database.session(work):
+        query = _query(interval)
+        rows = await self._database.session(lambda link: link.fetch(query, series, list(bars), start, end))
+        for symbol, *values in rows:
             bars[symbol].append(OwnBar(*values))
         return bars
-
-
-async def _fetch(connection: Any, query: str, values: tuple[Any, ...]) -> list[Any]:
-    rows: list[Any] = await connection.fetch(query, *values)
-    return rows
 
 
 def _query(interval: LiveInterval) -> str:

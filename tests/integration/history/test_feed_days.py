@@ -11,14 +11,15 @@ from quotecast.bus.memory import MemoryBus
 from quotecast.bus.redis import RedisBus
 from quotecast.database.database import Database
 from quotecast.history import feed_days
-from quotecast.history.feed_days import FeedDays, MinuteCounts
+from quotecast.history.feed_days import FeedDays, FeedMinutes
 from quotecast.history.writer import FIGURES_SECONDS, write_bars
 from quotecast.market.feed_days import DayFigures
 from quotecast.market.feeds import Feed
 from support.made.closings import FIRST, made_closing, made_closings, put, write_all, writer_of
 from support.oracles.transactions import open_database, query_server
 
-DAY = date(2026, 11, 20)
+#: The sweep deletes by the server's date.
+DAY = datetime.now(UTC).date() - timedelta(days=2)
 
 
 def no_bus() -> Any:
@@ -101,10 +102,42 @@ async def test_a_database_that_is_away_loses_no_figures() -> None:
 async def test_rows_are_deleted_after_a_year(database: Database) -> None:
     """By the sweep that drops bars."""
     today = datetime.now(UTC).date()
-    days = {today - timedelta(days=ago): DayFigures(updates=ago) for ago in (1, feed_days.KEEP_DAYS + 2)}
+    oldest = feed_days.KEEP_DAYS + 1
+    days = {today - timedelta(days=ago): DayFigures() for ago in (-2, -1, 1, oldest, oldest + 1)}
     writer = writer_of(no_bus(), database, figures=days)
     await writer.step()
-    assert [each.updates for each in (await figures(database)).values()] == [1]
+    kept = sorted((today - day).days for day in await figures(database))
+    assert kept == [-1, 1, oldest], "the date in New York may be the one before the server's"
+
+
+async def test_figures_that_did_not_change_keep_their_time(database: Database) -> None:
+    """Those of yesterday are written with those of today, each minute."""
+    yesterday = DAY - timedelta(days=1)
+    days = {yesterday: DayFigures(updates=1), DAY: DayFigures(updates=1)}
+    writer, written = writer_of(no_bus(), database, figures=days), []
+    for _ in range(2):
+        await writer.write_figures()
+        written.append(await FeedDays(database, 30).read(["stocks"], yesterday, DAY))
+        days[DAY].updates += 1
+    before, after = ([each["stocks", day].written_at for each in written] for day in (yesterday, DAY))
+    assert (before[0] == before[1], after[0] < after[1]) == (True, True)
+
+
+async def test_counts_of_whole_feeds_take_one_connection_of_a_worker() -> None:
+    class Busy:
+        running = most = 0
+
+        async def session(self, _: object) -> list[Any]:
+            self.running += 1
+            self.most = max(self.most, self.running)
+            await asyncio.sleep(0.01)
+            self.running -= 1
+            return []
+
+    busy: Any = Busy()
+    store, now = FeedDays(busy, 30), datetime.now(UTC)
+    counts = await asyncio.gather(*(store.count_minutes("stocks", now, now, None) for _ in range(4)))
+    assert (counts, busy.most) == ([FeedMinutes(0, 0, {})] * 4, 1)
 
 
 async def test_minutes_of_a_feed_are_counted_by_symbol(
@@ -118,11 +151,11 @@ async def test_minutes_of_a_feed_are_counted_by_symbol(
     start = datetime.fromtimestamp(FIRST - 60, UTC)
     store = FeedDays(database, 30)
     end = start + timedelta(hours=1)
-    assert await store.count_minutes("stocks", start, end, None) == MinuteCounts(
+    assert await store.count_minutes("stocks", start, end, None) == FeedMinutes(
         3, 10, {"MSFT": 10, "ÅÄ/X": 10, "AAPL": 11}
     )
-    assert await store.count_minutes("stocks", start, end, ["AAPL"]) == MinuteCounts(1, 11, {"AAPL": 11})
+    assert await store.count_minutes("stocks", start, end, ["AAPL"]) == FeedMinutes(1, 11, {"AAPL": 11})
     half = start + timedelta(minutes=5)
-    assert (await store.count_minutes("stocks", start, half, None)).median == 5
-    assert await store.count_minutes("stocks.simulator", start, end, None) == MinuteCounts(0, 0, {})
+    assert (await store.count_minutes("stocks", start, half, None)).median_covered == 5
+    assert await store.count_minutes("stocks.simulator", start, end, None) == FeedMinutes(0, 0, {})
     assert await query_server(own_accounts_url, "SELECT count(*) FROM feed_days") == [(0,)]

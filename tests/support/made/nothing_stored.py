@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 
-from quotecast.history.feed_days import MinuteCounts, StoredDay
+from quotecast.history.feed_days import FeedMinutes, StoredDay
 from quotecast.history.known_actions import ActionsAt
 from quotecast.market.own_bars import LiveInterval, OwnBar
 
@@ -48,6 +48,6 @@ class NoDays:
         """Knows no days."""
         return {}
 
-    async def count_minutes(self, *_asked: object) -> MinuteCounts:
+    async def count_minutes(self, *_asked: object) -> FeedMinutes:
         """Counts nothing."""
-        return MinuteCounts(0, 0, {})
+        return FeedMinutes(0, 0, {})

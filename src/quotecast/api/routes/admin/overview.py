@@ -15,7 +15,7 @@ from quotecast.api.market.services import HttpRequest, Services, services_of
 from quotecast.api.market.stored_bars import series_of
 from quotecast.api.reference.account_operations import AccountOperation, answer
 from quotecast.api.routes.admin.operations import OPERATOR, operator_outcomes
-from quotecast.api.routes.market.quality import FIGURES, FeedDay, figures_shown, span_of, today_at_venue
+from quotecast.api.routes.market.quality import FIGURES, FeedDay, feed_day_of, span_of, today_at_venue
 from quotecast.database.database import Run
 from quotecast.market.codec import iso_utc
 from quotecast.market.own_bars import MINUTE
@@ -201,7 +201,7 @@ async def _last_days(services: Services, count: int) -> list[FeedDayShown]:
     for (series, day), each in stored.items():
         start, end = span_of(services, mirrors[series], day)
         minutes, feed = (end - start) // MINUTE, mirrors[series].feed
-        found.append(FeedDayShown(feed=feed, date=day, minutes=minutes, figures=figures_shown(each)))
+        found.append(FeedDayShown(feed=feed, date=day, minutes=minutes, figures=feed_day_of(each)))
     return sorted(found, key=lambda each: (-each.date.toordinal(), each.feed))
 
 

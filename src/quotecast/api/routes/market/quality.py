@@ -11,7 +11,6 @@ from msgspec import Struct, field
 from quotecast.api.answers.answers import Answer, SharedBody, cached_for, feed_headers
 from quotecast.api.bars.market import calendar_of_venue
 from quotecast.api.bars.own_bars import as_upstream
-from quotecast.api.bars.sources import PAST_POLICY
 from quotecast.api.limits.repeats import repeatable
 from quotecast.api.market.selection import renamed_headers
 from quotecast.api.market.services import Services, require_mirror
@@ -22,10 +21,10 @@ from quotecast.api.route_table import EVERY
 from quotecast.api.routes.days import day_of, day_parameter
 from quotecast.api.routes.market.prices import GROUP
 from quotecast.api.views.delayed import time_of_market
-from quotecast.cache.base import Policy
-from quotecast.errors import InvalidValue, SymbolNotFound
+from quotecast.cache.base import WEEK_SECONDS, Policy
+from quotecast.errors import InvalidValue, SymbolNotFound, UpstreamError
 from quotecast.feed.mirror import Mirror
-from quotecast.history.feed_days import KEEP_DAYS, MinuteCounts, StoredDay
+from quotecast.history.feed_days import KEEP_DAYS, FeedMinutes, StoredDay
 from quotecast.market.codec import encode_json, iso_utc
 from quotecast.market.feed_days import gaps
 from quotecast.market.feeds import feed_named
@@ -35,11 +34,13 @@ from quotecast.market.own_bars import MINUTE
 MAX_GAPS: Final = 100
 #: Seconds from a minute's end until its bars are stored for certain, while PostgreSQL answers.
 _WRITTEN_SECONDS: Final = 10
-#: A feed has a million bars of a day: all readers of a minute share one count, of older days of an hour.
+#: To count a million bars takes PostgreSQL a second: all readers share a count.
 _COUNTS: Final = Policy(fresh_seconds=60, stale_seconds=3600)
-#: Bars wait at most a day for a database that is away.
-_SETTLED_AFTER: Final = timedelta(days=2)
-_VERSION: Final = 1
+#: A final bar never changes.
+_SETTLED: Final = Policy(fresh_seconds=WEEK_SECONDS)
+#: Seconds for which answers without a count stay, where it took too long.
+_LATE_SECONDS: Final = 5
+_VERSION: Final = 2
 
 FeedParameter = Annotated[
     Literal["market", "stocks", "crypto", "doviz"],
@@ -80,16 +81,8 @@ class SymbolMinutes(Struct, frozen=True, kw_only=True, rename="camel"):
     gaps: list[Gap]
 
 
-class FeedMinutes(Struct, frozen=True, kw_only=True, rename="camel"):
-    """The minutes that have a bar over all symbols with any, and the symbols with the fewest."""
-
-    symbols: int
-    median_covered: int
-    fewest_covered: dict[str, int]
-
-
 class FeedDay(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What the ingests that led the feed counted of its day."""
+    """The figures of a feed's day, summed over its ingests."""
 
     covered: int
     updates: int
@@ -171,17 +164,18 @@ async def quality(services: Services, feed: FeedParameter, symbol: Symbol = None
     today = today_at_venue(services, mirror)
     asked = today if day is None else _require_day(services, day, today)
     start, end = span_of(services, mirror, asked)
-    has_minutes = asked >= today - timedelta(days=services.feed_days.minute_days)
-    of_symbol = of_symbols = None
+    # PostgreSQL drops bars by days in UTC; a day in Istanbul begins in the one before.
+    has_minutes = asked > today - timedelta(days=services.feed_days.minute_days)
+    of_symbol, of_symbols, fresh_seconds = None, None, _COUNTS.fresh_seconds
     if entry is not None and has_minutes:
         of_symbol = await _symbol_minutes(services, mirror, entry.key, start, end)
     elif has_minutes:
-        end, counts = await _counts(services, mirror, asked, start, end)
-        of_symbols = FeedMinutes(
-            symbols=counts.symbols, median_covered=counts.median, fewest_covered=counts.fewest
-        )
+        try:
+            end, of_symbols = await _counts(services, mirror, asked, start, end)
+        except UpstreamError:
+            fresh_seconds = _LATE_SECONDS
     series = series_of(mirror)
-    # Of today they would tell what the live market does.
+    # Today's figures would reveal the live market.
     is_shown = not services.delay_seconds or asked < today
     with as_upstream():
         days = await services.feed_days.read([series], asked, asked) if is_shown else {}
@@ -194,10 +188,10 @@ async def quality(services: Services, feed: FeedParameter, symbol: Symbol = None
         minutes=(end - start) // MINUTE,
         symbol=of_symbol,
         symbols=of_symbols,
-        figures=None if stored is None else figures_shown(stored),
+        figures=None if stored is None else feed_day_of(stored),
     )
     body = SharedBody(encode_json(found))
-    headers = feed_headers(body.tag, mirror.state(services.monotonic()), cached_for(_COUNTS.fresh_seconds))
+    headers = feed_headers(body.tag, mirror.state(services.monotonic()), cached_for(fresh_seconds))
     renamed = renamed_headers(mirror, [] if entry is None or symbol is None else [(symbol, entry.key)])
     return Answer(body, [*headers, *renamed], tag=headers[0][1])
 
@@ -233,7 +227,7 @@ def _require_day(services: Services, text: str, today: date) -> date:
 async def _symbol_minutes(
     services: Services, mirror: Mirror, key: str, start: int, end: int
 ) -> SymbolMinutes:
-    span = _moment(start), _moment(end)
+    span = datetime.fromtimestamp(start, UTC), datetime.fromtimestamp(end, UTC)
     with as_upstream():
         stored = await services.stored_bars.read(series_of(mirror), [key], "1m", *span)
     opened = [bar.opened for bar in stored.get(key, ())]
@@ -247,24 +241,26 @@ async def _symbol_minutes(
 
 async def _counts(
     services: Services, mirror: Mirror, day: date, start: int, end: int
-) -> tuple[int, MinuteCounts]:
+) -> tuple[int, FeedMinutes]:
     """Returns the counts of a session's bars, and the Unix time up to which they are."""
     series, named = series_of(mirror), sorted(mirror.scope_of(services.only))
     only = [name for name in named if ":" not in name] if services.only else None
-    is_settled = day + _SETTLED_AFTER < today_at_venue(services, mirror)
+    span = datetime.fromtimestamp(start, UTC), datetime.fromtimestamp(end, UTC)
+    # Bars wait at most a day for a database that is away.
+    is_settled = day + timedelta(days=2) < today_at_venue(services, mirror)
 
     async def fetch() -> bytes:
         with as_upstream():
-            found = await services.feed_days.count_minutes(series, _moment(start), _moment(end), only)
+            found = await services.feed_days.count_minutes(series, *span, only)
         return msgspec.msgpack.encode((end, found))
 
-    key = f"quality:{_VERSION}:{series}:{day}:{','.join(services.only)}"
-    cached = await services.cache.read(key, PAST_POLICY if is_settled else _COUNTS, fetch)
-    return msgspec.msgpack.decode(cached.body, type=tuple[int, MinuteCounts])
+    key = f"quality:{_VERSION}:{series}:{day}:{is_settled:d}:{','.join(services.only)}"
+    cached = await services.cache.read(key, _SETTLED if is_settled else _COUNTS, fetch)
+    return msgspec.msgpack.decode(cached.body, type=tuple[int, FeedMinutes])
 
 
-def figures_shown(stored: StoredDay) -> FeedDay:
-    """Returns a stored day as answers have it."""
+def feed_day_of(stored: StoredDay) -> FeedDay:
+    """Returns the figures of a stored day, for an answer."""
     figures = stored.figures
     return FeedDay(
         covered=figures.minutes,
@@ -278,10 +274,6 @@ def figures_shown(stored: StoredDay) -> FeedDay:
         corrections=figures.corrections,
         written_at=iso_utc(stored.written_at.timestamp()),
     )
-
-
-def _moment(seconds: int) -> datetime:
-    return datetime.fromtimestamp(seconds, UTC)
 
 
 ROUTER: Final = Router(

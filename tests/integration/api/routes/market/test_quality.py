@@ -11,13 +11,16 @@ from quotecast.access.plans import Plan
 from quotecast.api.routes.market.quality import MAX_GAPS
 from quotecast.api.views.delayed import DelayedMarket
 from quotecast.database.database import Database
+from quotecast.errors import DatabaseAway
 from quotecast.feed.documents import Documents
 from quotecast.history import storage
-from quotecast.history.feed_days import FeedDays, write
+from quotecast.history.feed_days import FeedDays, FeedMinutes, StoredDay, write
 from quotecast.history.reader import StoredBars
 from quotecast.market.feed_days import DayFigures
 from quotecast.market.own_bars import Closing, OwnBar
 from support.made.factories import NOW, client_of, full_mirrors, services
+from support.made.memory_cache import MemoryCache
+from support.made.nothing_stored import NoDays
 from support.oracles.transactions import open_database
 from support.stages.account_service import account_service
 
@@ -111,7 +114,8 @@ async def test_figures_of_all_ingests_of_the_day(database: Database) -> None:
     async with client_of(with_days(database, SATURDAY)) as client:
         found = (await client.get("/api/quality?feed=market&date=2026-11-27")).json()["figures"]
         crypto = (await client.get("/api/quality?feed=crypto&date=2026-11-27")).json()
-    assert found.pop("writtenAt").startswith("20")
+    written_at = datetime.fromisoformat(found.pop("writtenAt"))
+    assert abs(datetime.now(UTC) - written_at) < timedelta(minutes=5)
     assert found == {
         "covered": 209,
         "updates": 11,
@@ -149,6 +153,54 @@ async def test_a_day_without_one_minute_bars_has_its_figures_alone() -> None:
         for name in ("market", "market&symbol=AAPL"):
             found = (await client.get(f"/api/quality?feed={name}&date=2026-10-28")).json()
             assert (found["symbol"], found["symbols"], found["minutes"]) == (None, None, 390)
+
+
+async def test_the_first_day_with_bars_has_all_of_them() -> None:
+    """PostgreSQL drops a day in UTC after 30 days, in which the next day in Istanbul began."""
+    now = datetime(2026, 11, 28, 1, tzinfo=UTC).timestamp
+    async with client_of(services(full_mirrors(), clock=now)) as client:
+        days = [
+            (await client.get(f"/api/quality?feed=doviz&date={date}")).json()["symbols"] is not None
+            for date in ("2026-10-29", "2026-10-30")
+        ]
+    assert days == [False, True]
+
+
+class Counting(NoDays):
+    """Days of which the counts may be late, and the figures are there."""
+
+    counted = 0
+    is_late = False
+
+    async def read(self, *asked: Any) -> dict[tuple[str, date], StoredDay]:
+        return {("stocks", asked[1]): StoredDay(DayFigures(updates=7), SATURDAY)}
+
+    async def count_minutes(self, *_: object) -> FeedMinutes:
+        self.counted += 1
+        if self.is_late:
+            raise DatabaseAway
+        return FeedMinutes(1, 2, {"AAPL": 2})
+
+
+async def test_counts_of_settled_days_hold_for_a_week() -> None:
+    """A final bar never changes."""
+    days, now = Counting(), [SATURDAY.timestamp()]
+    parts: dict[str, Any] = {"feed_days": days, "cache": MemoryCache(lambda: now[0])}
+    async with client_of(services(full_mirrors(), clock=lambda: now[0], **parts)) as client:
+        for hours, expected in ((0, 1), (6 * 24, 1), (8 * 24, 2)):
+            now[0] = (SATURDAY + timedelta(hours=hours)).timestamp()
+            assert (await client.get("/api/quality?feed=market&date=2026-11-25")).status_code == 200
+            assert days.counted == expected
+
+
+async def test_figures_come_without_a_count_that_is_late() -> None:
+    days = Counting()
+    days.is_late = True
+    async with client_of(services(full_mirrors(), clock=SATURDAY.timestamp, feed_days=days)) as client:
+        answer = await client.get("/api/quality?feed=market&date=2026-11-27")
+    found = answer.json()
+    assert (found["symbols"], found["minutes"], found["figures"]["updates"]) == (None, 210, 7)
+    assert answer.headers["cache-control"].startswith("public, max-age=5,")
 
 
 async def test_without_postgres_the_answer_is_503() -> None:
