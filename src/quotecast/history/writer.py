@@ -39,9 +39,8 @@ DEADLINE_SECONDS: Final = 5.0
 RETRY_SECONDS: Final = 5.0
 #: Seconds between two looks for partitions past retention.
 RETENTION_SECONDS: Final = 600.0
-#: Seconds between two writes of the day's figures, and for the last one of a term.
+#: Seconds between two writes of the day's figures.
 FIGURES_SECONDS: Final = 60.0
-LAST_SECONDS: Final = 0.5
 
 log = structlog.get_logger()
 
@@ -49,7 +48,7 @@ log = structlog.get_logger()
 class BarWriter:
     """The writer of one feed; `days` is the retention by interval, `clock` gives monotonic seconds.
 
-    `figures` are those of the feed's days: it writes them too, and forgets the days that are over.
+    It also writes `figures`, those of the feed's days.
     """
 
     def __init__(
@@ -98,10 +97,10 @@ class BarWriter:
 
     async def step(self) -> float:
         """Writes the oldest closings that PostgreSQL lacks. Returns the seconds until the next step."""
+        if self._clock() >= self._figures_at:
+            await self.write_figures()
         try:
             is_behind = await self._write_next()
-            if self._clock() >= self._figures_at:
-                await self.write_figures()
             await self._drop_expired()
         except Exception as error:  # noqa: BLE001 - a bug here must not end the feed's quotes
             return await self._note_failure(error)
@@ -131,18 +130,13 @@ class BarWriter:
     async def write_figures(self) -> None:
         """Writes the figures of the days; bars do not wait for a database that does not take them."""
         self._figures_at = self._clock() + FIGURES_SECONDS
-        days = dict(self._figures)
-        if not days:
+        if not (days := dict(self._figures)):
             return
         try:
             work = partial(feed_days.write, series=self._series, process=self._process, days=days)
             await self._database.session(work)
         except Exception as error:  # noqa: BLE001 - whatever it is, the next write has the same figures
             log.warning("figures of the day not written", feed=self._feed, error=str(error))
-            return
-        # A minute of yesterday may still become final.
-        for day in sorted(days)[:-2]:
-            del self._figures[day]
 
     async def _note_failure(self, error: Exception) -> float:
         """Counts what waits in Redis. Returns the seconds until the next try."""
@@ -195,7 +189,7 @@ async def write_bars(writer: BarWriter | None, begun: asyncio.Event) -> AsyncIte
     finally:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
-        # A frozen database must not delay the next leader; the write itself goes on.
+        # The next leader does not wait for the last write, which the database completes before it closes.
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(LAST_SECONDS):
+            async with asyncio.timeout(0):
                 await writer.write_figures()
