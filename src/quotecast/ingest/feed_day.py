@@ -10,8 +10,9 @@ from quotecast.market.feeds import Feed
 from quotecast.market.own_bars import MINUTE, Closing
 from quotecast.market.quotes import Quote
 
-#: The age of one in so many quotes is counted: to read each quote's timestamp would take too long.
-SAMPLED: Final = 16
+#: The age of one in so many quotes is counted: to read each quote's timestamp would take too long. A prime
+#: number, so that polls of a fixed number of symbols have all of them sampled in turn.
+SAMPLED: Final = 17
 
 
 class DayCounter:
@@ -24,19 +25,25 @@ class DayCounter:
         self._zone = feed.spec.always_open
         self._days = days
         #: Before the feed's first time nothing says which day it is.
-        self._today = DayFigures()
-        self._ends = 0.0
+        self._today = self._beaten = DayFigures()
+        self._now = self._begins = self._ends = 0.0
         self._beat_at: float | None = None
         self._refused = refused
         self._corrections = 0
         self._next = 0
 
     def turn(self, now: float) -> None:
-        """Counts in the day of the feed's time from now on; 0 is no time."""
+        """Counts in the day of the feed's time from now on; 0 is no time.
+
+        `days` has at most the two newest: a minute of yesterday may still become final.
+        """
+        self._now = now
         if now >= self._ends and now:
             day = next(self._zone.until(datetime.fromtimestamp(now, UTC)))
-            self._ends = day.close.timestamp()
+            self._begins, self._ends = day.open.timestamp(), day.close.timestamp()
             self._today = self._days.setdefault(day.date, DayFigures())
+            for old in sorted(self._days.keys() - {day.date})[:-1]:
+                del self._days[old]
 
     def sample(self, quotes: Sequence[Quote], before: Callable[[str], Quote | None], received: float) -> None:
         """Counts the ages of some quotes of an update that were received at a Unix time.
@@ -67,12 +74,17 @@ class DayCounter:
     def beat(self, now: float, *, is_overdue: bool, corrections: int, refused: Mapping[str, int]) -> None:
         """Counts the time since the last beat that reached the bus, by a steady clock in seconds.
 
-        `corrections` are those of the term, `refused` those since the process began.
+        `corrections` are those of the term, `refused` those since the process began. Call `turn` first.
         """
         day, seconds = self._today, 0.0 if self._beat_at is None else now - self._beat_at
-        self._beat_at = now
-        day.led_seconds += seconds
-        day.stale_seconds += seconds if is_overdue else max(0.0, seconds - STALE_AFTER_SECONDS)
+        stale = seconds if is_overdue else max(0.0, seconds - STALE_AFTER_SECONDS)
+        # An outage over midnight counts in both days.
+        inside = min(seconds, self._now - self._begins)
+        self._beaten.led_seconds += seconds - inside
+        self._beaten.stale_seconds += max(0.0, stale - inside)
+        day.led_seconds += inside
+        day.stale_seconds += min(stale, inside)
+        self._beat_at, self._beaten = now, day
         day.corrections += corrections - self._corrections
         self._corrections = corrections
         for reason, count in refused.items():

@@ -45,6 +45,42 @@ def test_the_day_is_the_date_at_the_venue() -> None:
     }
 
 
+def test_an_outage_over_midnight_counts_in_both_days() -> None:
+    """It began ten seconds before midnight, and ends half a minute after it."""
+    made, days = counter(now=NOON + 9 * 3600 - 10)
+    made.beat(100.0, is_overdue=False, corrections=0, refused=NOTHING)
+    made.turn(NOON + 9 * 3600 + 30)
+    made.beat(140.0, is_overdue=False, corrections=0, refused=NOTHING)
+    assert [(each.led_seconds, each.stale_seconds) for each in days.values()] == [(10.0, 7.0), (30.0, 30.0)]
+
+
+def test_days_that_are_over_are_forgotten() -> None:
+    """With a database or without; a recording that starts over counts in its own day."""
+    made, days = counter()
+    for number in range(1, 5):
+        made.turn(NOON + number * 86_400)
+    assert [*days] == [date(2026, 11, 23), date(2026, 11, 24)]
+    DayCounter(Feed.CRYPTO, days, NOTHING).turn(NOON)
+    assert [*days] == [date(2026, 11, 24), FRIDAY]
+
+
+def test_a_poll_of_many_symbols_has_all_of_them_sampled() -> None:
+    made, _ = counter()
+    known: dict[str, Any] = {
+        f"S{number}": replace(pair(), timestamp=iso_utc(NOON - 9)) for number in range(64)
+    }
+    quotes = [replace(pair(key), timestamp=iso_utc(NOON - 2)) for key in known]
+    read: list[str] = []
+
+    def before(key: str) -> Any:
+        read.append(key)
+        return known[key]
+
+    for _ in range(SAMPLED):
+        made.sample(quotes, before, NOON)
+    assert (len(read), {*read}) == (len(known), {*known})
+
+
 def test_a_bar_counts_in_the_day_of_its_minute() -> None:
     """The last minute of a day becomes final in the next one."""
     made, days = counter(now=NOON + 9 * 3600 + 3)
@@ -57,7 +93,7 @@ def test_a_bar_counts_in_the_day_of_its_minute() -> None:
     }
 
 
-def test_only_a_new_timestamp_has_an_age_and_one_quote_in_sixteen_is_read() -> None:
+def test_only_a_new_timestamp_has_an_age_and_one_quote_in_seventeen_is_read() -> None:
     """Whatever the sizes of updates are."""
     made, days = counter()
     known: dict[str, Any] = {"BTC/USDT": replace(pair(), timestamp=iso_utc(NOON - 5))}
@@ -80,7 +116,7 @@ def test_stale_seconds_are_those_of_a_silent_upstream_and_of_a_bus_that_takes_no
     assert (days[FRIDAY].led_seconds, days[FRIDAY].stale_seconds) == (13.0, 2.0 + 7.0)
 
 
-def test_counts_of_others_are_taken_as_rises() -> None:
+def test_refusals_and_corrections_count_by_how_much_they_rise() -> None:
     """Refusals of an earlier term are in its own figures; a provider that starts over loses none."""
     made, days = counter()
     for number, refused in enumerate(
