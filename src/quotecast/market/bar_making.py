@@ -133,7 +133,7 @@ class BarMaker:
         self.through = 0
         #: Updates that came too late for any bar.
         self.late = 0
-        #: Those of them that came after their minute was final, and were no symbol's first.
+        #: Updates more than ten minutes late, and the venue's bars of final minutes, inside sessions.
         self.corrections = 0
         #: The bars that open from this time on have every update; 0 before the first update.
         self.whole_from = 0
@@ -175,7 +175,8 @@ class BarMaker:
         # A recording that starts over is before what is closed already.
         if present < self.through or present - stated > LATEST_SECONDS:
             self.late += 1
-            self.corrections += before is not None and before.timestamp != quote.timestamp
+            is_new = before is not None and before.timestamp != quote.timestamp
+            self.corrections += is_new and slot_of(self._calendar, stated) is not None
             return
         making = self._making.get(quote.key)
         if making is None:
@@ -189,10 +190,12 @@ class BarMaker:
     def take(self, each: VenueBar, now: int) -> None:
         """Counts the venue's own bar of a minute; one that is closed stays as it is. Call `close` first."""
         opened, present = each.bar.opened, now - now % MINUTE
+        if slot_of(self._calendar, opened) is None:
+            return
         if opened + MINUTE <= self.through:
             self.late += 1
             self.corrections += 1
-        elif opened <= present and slot_of(self._calendar, opened) is not None:
+        elif opened <= present:
             self._making.setdefault(each.key, _Making()).replace(each.bar, final=each.final)
 
     def close(self, now: int) -> list[Closing]:

@@ -243,4 +243,17 @@ def test_a_venues_bar_of_a_closed_or_a_coming_minute_counts_nowhere() -> None:
     venue.maker.take(of_venue(OPEN - 3600), OPEN + 62)
     venue.wait(OPEN + 242)
     assert [bar.close for bar in venue.bars("1m")] == [10.0]
-    assert venue.maker.late == 2
+    assert (venue.maker.late, venue.maker.corrections) == (1, 1)
+
+
+def test_an_update_after_hours_that_comes_late_corrects_no_bar() -> None:
+    """One of the session does, and a symbol's first update does not."""
+    venue, close = nyse(), OPEN + 6.5 * 3600
+    for stated, now, expected in (
+        (OPEN, OPEN + 900, 0),
+        (OPEN + 60, OPEN + 900, 1),
+        (close - 60, close + 900, 2),
+        (close + 60, close + 900, 2),
+    ):
+        venue.hear(traded(10.0, stated), now)
+        assert venue.maker.corrections == expected
