@@ -34,6 +34,8 @@ class MisbehavingFeed:
         self._server: Server | None = None
         #: The queries of its connections.
         self.connections: list[str] = []
+        #: The addresses of its requests to REST.
+        self.requests: list[str] = []
 
     @property
     def url(self) -> str:
@@ -62,6 +64,7 @@ class MisbehavingFeed:
     def _process(self, _connection: ServerConnection, request: Request) -> Response | None:
         if request.path.startswith("/api/ws"):
             return None
+        self.requests.append(request.path)
         body = json.dumps(self._rest or {}).encode()
         status = 200 if self._rest is not None else 404
         headers = {"Content-Type": "application/json", "Content-Length": str(len(body))}

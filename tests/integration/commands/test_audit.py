@@ -165,6 +165,8 @@ async def test_the_services_own_day_is_in_the_report(*, is_readable: bool) -> No
     async with MisbehavingFeed([*opening(OLD), update(6, NEW)], rest=rest) as feed:
         _, out, _ = await run(feed.url, "--seconds", "2", "--json", *LENIENT)
     assert json.loads(out)["feeds"]["market"]["day"] == (figures if is_readable else None)
+    asked = [path for path in feed.requests if path.startswith("/api/quality")]
+    assert asked == ["/api/quality?feed=market&symbol=AAPL"], "the whole feed would be counted without one"
 
 
 async def test_a_service_that_is_not_there_is_one_line() -> None:

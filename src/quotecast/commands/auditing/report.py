@@ -92,12 +92,6 @@ class DayReport(Struct, frozen=True, rename="camel"):
     refused: dict[str, int]
 
 
-class QualityAnswer(Struct, frozen=True):
-    """The part of an answer of `/api/quality` that an audit shows."""
-
-    figures: DayReport | None = None
-
-
 class StateChange(Struct, frozen=True, rename="camel"):
     """A new state of a feed, `seconds` after the start."""
 

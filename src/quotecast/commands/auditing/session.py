@@ -14,7 +14,7 @@ from websockets.typing import Subprotocol
 
 from quotecast.commands.auditing.feed import FeedAudit
 from quotecast.commands.auditing.figures import Moment, Seen, milliseconds
-from quotecast.commands.auditing.report import AuditReport, QualityAnswer
+from quotecast.commands.auditing.report import AuditReport, DayReport
 from quotecast.commands.auditing.service import AuditRefused, FeedAddress, ServiceAudit
 from quotecast_client import AsyncClient, Feed
 from quotecast_client import QuotecastError as RestFailed
@@ -141,9 +141,11 @@ async def _compare(service: ServiceAudit, client: AsyncClient, feed: Feed, audit
 
 async def _read_day(service: ServiceAudit, client: AsyncClient, feed: Feed) -> None:
     """Reads the service's own figures of the day; some services have none."""
+    # Without a symbol the service would count the bars of all.
+    symbols = service.feeds[feed].agreement.sample(1)
     with contextlib.suppress(RestFailed, httpx.HTTPError, msgspec.ValidationError):
-        if day := msgspec.convert(await client.quality(feed), QualityAnswer).figures:
-            service.days[feed] = day
+        answer = await client.quality(feed, *symbols)
+        service.days[feed] = msgspec.convert(answer.get("figures"), DayReport)
 
 
 async def _progress(service: ServiceAudit, seconds: float, say: Callable[[str], None]) -> None:
