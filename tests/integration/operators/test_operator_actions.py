@@ -233,12 +233,15 @@ async def test_answers_are_never_stored(accounts_url: str) -> None:
 
 
 async def test_days_of_feeds(accounts_url: str) -> None:
-    """Of all feeds, whatever plans say; the session of today ends with the last stored minute."""
+    """Of all feeds, whatever plans say; the session of today ends with the last stored minute.
+
+    The first asked day is the earliest of all feeds, whose times differ by a year where one is a recording.
+    """
     figures = DayFigures(minutes=380, stale_seconds=4.04, refused={"absurd": 2, "halted": 1})
     figures.add_age(100.0)
     stored = {
         (series, date(2026, 11, day)): StoredDay(figures, datetime.fromtimestamp(NOW, UTC))
-        for series, day in (("crypto", 19), ("stocks", 19), ("stocks", 20))
+        for series, day in (("stocks", 13), ("crypto", 19), ("stocks", 19), ("stocks", 20))
     }
 
     class Days(FeedDays):

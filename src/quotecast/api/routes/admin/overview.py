@@ -24,7 +24,7 @@ from quotecast.operators.lists import KeyUsage
 from quotecast.operators.reports.model import Report
 from quotecast.operators.sessions import OperatorSeen
 
-Days = Annotated[int, QueryParameter(ge=1, le=400, description="The last days in UTC, today included")]
+Days = Annotated[int, QueryParameter(ge=1, le=400, description="The last days, today included")]
 Before = Annotated[
     int,
     QueryParameter(ge=0, le=2**62, description="Rows before this id; the newest rows with 0 or without it"),
@@ -114,11 +114,7 @@ _ACTION: Final = ActionShown(
 )
 async def overview(request: HttpRequest) -> Answer:
     """Does not count as a use of the session: the page asks every few seconds by itself."""
-
-    async def check(_: Run, operator: OperatorSeen) -> OperatorSeen:
-        return operator
-
-    await with_operator(request, check, renewing=False)
+    await with_operator(request, _operator, renewing=False)
     reports, available = await _reports(request)
     used = {each.key for report in reports if report.worker for each in report.worker.keys}
     slow = {each.key for report in reports if report.worker for each in report.worker.slow}
@@ -141,7 +137,7 @@ async def overview(request: HttpRequest) -> Answer:
     responses=operator_outcomes(list[KeyUsage], [_USED], "The 50 keys with the most bytes", 422),
 )
 async def usage(request: HttpRequest, days: Days = 7) -> Answer:
-    """Sums of the last days. Counts appear within 15 seconds of their use."""
+    """Sums of the last days in UTC. Counts appear within 15 seconds of their use."""
     first = now_of(request).date() - timedelta(days=days - 1)
 
     async def read(run: Run, _: OperatorSeen) -> list[KeyUsage]:
@@ -161,11 +157,7 @@ async def usage(request: HttpRequest, days: Days = 7) -> Answer:
 )
 async def quality(request: HttpRequest, days: Days = 7) -> Answer:
     """Days are dates at each feed's venue. Like the reports, this does not count as a use of the session."""
-
-    async def check(_: Run, operator: OperatorSeen) -> OperatorSeen:
-        return operator
-
-    await with_operator(request, check, renewing=False)
+    await with_operator(request, _operator, renewing=False)
     # Operators see all feeds, whatever the plan of clients without a key.
     whole: Services = request.app.state.services
     return answer(await _last_days(whole, days))
@@ -189,6 +181,10 @@ async def list_actions(request: HttpRequest, before: Before = 0) -> Answer:
     return answer(await with_operator(request, read))
 
 
+async def _operator(_: Run, operator: OperatorSeen) -> OperatorSeen:
+    return operator
+
+
 async def _last_days(services: Services, count: int) -> list[FeedDayShown]:
     """Returns the stored days of all feeds that have data."""
     mirrors = {series_of(each): each for each in services.mirrors.values() if each.loaded}
@@ -199,9 +195,10 @@ async def _last_days(services: Services, count: int) -> list[FeedDayShown]:
     stored = await services.feed_days.read([*mirrors], first, max(todays.values()))
     found = []
     for (series, day), each in stored.items():
-        start, end = span_of(services, mirrors[series], day)
-        minutes, feed = (end - start) // MINUTE, mirrors[series].feed
-        found.append(FeedDayShown(feed=feed, date=day, minutes=minutes, figures=feed_day_of(each)))
+        if (todays[series] - day).days < count:
+            start, end = span_of(services, mirrors[series], day)
+            minutes, feed = (end - start) // MINUTE, mirrors[series].feed
+            found.append(FeedDayShown(feed=feed, date=day, minutes=minutes, figures=feed_day_of(each)))
     return sorted(found, key=lambda each: (-each.date.toordinal(), each.feed))
 
 
