@@ -10,8 +10,7 @@ from quotecast.market.feeds import Feed
 from quotecast.market.own_bars import MINUTE, Closing
 from quotecast.market.quotes import Quote
 
-#: The age of one in so many quotes is counted: to read each quote's timestamp would take too long. A prime
-#: number, so that polls of a fixed number of symbols have all of them sampled in turn.
+#: One quote in so many has its age counted, for speed: a prime number, which reaches all symbols of a poll.
 SAMPLED: Final = 17
 
 
@@ -25,7 +24,7 @@ class DayCounter:
         self._zone = feed.spec.always_open
         self._days = days
         #: Before the feed's first time nothing says which day it is.
-        self._today = self._beaten = DayFigures()
+        self.today = self._beaten = DayFigures()
         self._now = self._begins = self._ends = 0.0
         self._beat_at: float | None = None
         self._refused = refused
@@ -33,15 +32,13 @@ class DayCounter:
         self._next = 0
 
     def turn(self, now: float) -> None:
-        """Counts in the day of the feed's time from now on; 0 is no time.
-
-        `days` has at most the two newest: a minute of yesterday may still become final.
-        """
+        """Counts in the day of the feed's time from now on; 0 is no time."""
         self._now = now
         if now >= self._ends and now:
             day = next(self._zone.until(datetime.fromtimestamp(now, UTC)))
             self._begins, self._ends = day.open.timestamp(), day.close.timestamp()
-            self._today = self._days.setdefault(day.date, DayFigures())
+            self.today = self._days.setdefault(day.date, DayFigures())
+            # A minute of yesterday may still become final.
             for old in sorted(self._days.keys() - {day.date})[:-1]:
                 del self._days[old]
 
@@ -59,11 +56,7 @@ class DayCounter:
         for quote in quotes[first::SAMPLED]:
             known = before(quote.key)
             if known is not None and quote.timestamp and quote.timestamp != known.timestamp:
-                self._today.add_age((received - datetime.fromisoformat(quote.timestamp).timestamp()) * 1000)
-
-    def add_changes(self, number: int) -> None:
-        """Counts published changes of quotes."""
-        self._today.updates += number
+                self.today.add_age((received - datetime.fromisoformat(quote.timestamp).timestamp()) * 1000)
 
     def add_closing(self, closing: Closing) -> None:
         """Counts a published minute in its own day: the last one of a day becomes final in the next."""
@@ -76,7 +69,7 @@ class DayCounter:
 
         `corrections` are those of the term, `refused` those since the process began. Call `turn` first.
         """
-        day, seconds = self._today, 0.0 if self._beat_at is None else now - self._beat_at
+        day, seconds = self.today, 0.0 if self._beat_at is None else now - self._beat_at
         stale = seconds if is_overdue else max(0.0, seconds - STALE_AFTER_SECONDS)
         # An outage over midnight counts in both days.
         inside = min(seconds, self._now - self._begins)

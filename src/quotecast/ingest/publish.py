@@ -112,7 +112,7 @@ class FeedPublisher:
         self._time = FeedTime(provider, clock)
         self._statistics = statistics or IngestStatistics()
         self._days = DayCounter(self._feed, self._statistics.days, refusals_of(provider))
-        #: The bus has the closings up to this Unix time, and this leader or an earlier one counted them.
+        #: Unix time up to which closings are on the bus, and counted here or by an earlier leader.
         self._counted_to = 0
         self._spacing = Spacing(spacing_seconds)
         self._last_update: str | None = None
@@ -254,7 +254,7 @@ class FeedPublisher:
                 changes = len(batch.changes) + len(batch.removed)
                 self._statistics.changes += changes
                 self._statistics.seq = batch.seq
-                self._days.add_changes(changes)
+                self._days.today.updates += changes
                 self._count(batch.closings)
                 for sink in self._sinks:
                     sink.add(batch, self._state)

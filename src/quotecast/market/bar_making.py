@@ -133,7 +133,7 @@ class BarMaker:
         self.through = 0
         #: Updates that came too late for any bar.
         self.late = 0
-        #: Updates more than ten minutes late, and the venue's bars of final minutes, inside sessions.
+        #: Those of them that a bar of a session lacks, but for a symbol's first update.
         self.corrections = 0
         #: The bars that open from this time on have every update; 0 before the first update.
         self.whole_from = 0
@@ -190,12 +190,11 @@ class BarMaker:
     def take(self, each: VenueBar, now: int) -> None:
         """Counts the venue's own bar of a minute; one that is closed stays as it is. Call `close` first."""
         opened, present = each.bar.opened, now - now % MINUTE
-        if slot_of(self._calendar, opened) is None:
-            return
+        is_traded = slot_of(self._calendar, opened) is not None
         if opened + MINUTE <= self.through:
             self.late += 1
-            self.corrections += 1
-        elif opened <= present:
+            self.corrections += is_traded
+        elif opened <= present and is_traded:
             self._making.setdefault(each.key, _Making()).replace(each.bar, final=each.final)
 
     def close(self, now: int) -> list[Closing]:

@@ -85,7 +85,7 @@ def test_a_bar_counts_in_the_day_of_its_minute() -> None:
     """The last minute of a day becomes final in the next one."""
     made, days = counter(now=NOON + 9 * 3600 + 3)
     closing = Closing(int(NOON + 9 * 3600), {"1m": {"BTC/USDT": OwnBar(0, 1, 1, 1, 1, None, 1)}}, {})
-    made.add_changes(2)
+    made.today.updates += 2
     made.add_closing(closing)
     assert {day: (each.updates, each.minutes) for day, each in days.items()} == {
         FRIDAY: (0, 1),

@@ -243,7 +243,7 @@ def test_a_venues_bar_of_a_closed_or_a_coming_minute_counts_nowhere() -> None:
     venue.maker.take(of_venue(OPEN - 3600), OPEN + 62)
     venue.wait(OPEN + 242)
     assert [bar.close for bar in venue.bars("1m")] == [10.0]
-    assert (venue.maker.late, venue.maker.corrections) == (1, 1)
+    assert (venue.maker.late, venue.maker.corrections) == (2, 1)
 
 
 def test_an_update_after_hours_that_comes_late_corrects_no_bar() -> None:

@@ -38,8 +38,6 @@ _WRITTEN_SECONDS: Final = 10
 _COUNTS: Final = Policy(fresh_seconds=60, stale_seconds=3600)
 #: A final bar never changes.
 _SETTLED: Final = Policy(fresh_seconds=WEEK_SECONDS)
-#: Seconds for which answers without a count stay, where it took too long.
-_LATE_SECONDS: Final = 5
 _VERSION: Final = 2
 
 FeedParameter = Annotated[
@@ -173,7 +171,7 @@ async def quality(services: Services, feed: FeedParameter, symbol: Symbol = None
         try:
             end, of_symbols = await _counts(services, mirror, asked, start, end)
         except UpstreamError:
-            fresh_seconds = _LATE_SECONDS
+            fresh_seconds = 0
     series = series_of(mirror)
     # Today's figures would reveal the live market.
     is_shown = not services.delay_seconds or asked < today

@@ -200,7 +200,7 @@ async def test_figures_come_without_a_count_that_is_late() -> None:
         answer = await client.get("/api/quality?feed=market&date=2026-11-27")
     found = answer.json()
     assert (found["symbols"], found["minutes"], found["figures"]["updates"]) == (None, 210, 7)
-    assert answer.headers["cache-control"].startswith("public, max-age=5,")
+    assert answer.headers["cache-control"] == "public, max-age=0"
 
 
 async def test_without_postgres_the_answer_is_503() -> None:
@@ -249,7 +249,7 @@ async def test_a_plan_bounds_feeds_doors_and_the_past(accounts_url: str) -> None
 async def test_a_delayed_plan_has_figures_of_days_that_are_over(
     accounts_url: str, database: Database
 ) -> None:
-    """Those of today would tell what the live market does."""
+    """Today's figures would reveal the live market."""
     days = {date(2026, 11, 27): DayFigures(updates=5), date(2026, 11, 26): DayFigures(updates=4)}
     await database.session(lambda link: write(link, "stocks", "a", days))
     now = HALF_DAY + timedelta(minutes=30)
