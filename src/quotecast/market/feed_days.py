@@ -15,13 +15,13 @@ AGE_BOUNDS: Final = tuple(1.1**power for power in range(193))
 
 
 class DayFigures(Struct, kw_only=True):
-    """What one ingest counted of a feed's day, or several together: all of it adds up."""
+    """The sums that an ingest counted in a feed's day, or that several did."""
 
     #: Published changes of quotes, removals included.
     updates: int = 0
     #: Minutes in which any symbol has a bar.
     minutes: int = 0
-    #: Updates and bars of the venue that came after their minute was final.
+    #: Updates more than ten minutes late, and the venue's bars after their minute was final, repeats too.
     corrections: int = 0
     #: Seconds in which an ingest led the feed, and those of them in which clients saw it as stale.
     led_seconds: float = 0.0
@@ -51,8 +51,11 @@ def total_of(parts: Iterable[DayFigures]) -> DayFigures:
     """Returns the figures of several ingests together."""
     total = DayFigures()
     for part in parts:
-        for name in ("updates", "minutes", "corrections", "led_seconds", "stale_seconds"):
-            setattr(total, name, getattr(total, name) + getattr(part, name))
+        total.updates += part.updates
+        total.minutes += part.minutes
+        total.corrections += part.corrections
+        total.led_seconds += part.led_seconds
+        total.stale_seconds += part.stale_seconds
         total.refused = dict(Counter(total.refused) + Counter(part.refused))
         total.ages = [one + other for one, other in zip(total.ages, part.ages, strict=True)]
     return total

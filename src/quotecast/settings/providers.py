@@ -85,7 +85,9 @@ class ProviderSettings(Struct, frozen=True, kw_only=True):
     limit_market: Annotated[PerMinute, Meta(description="Requests per minute and path: market")] = 120
     limit_crypto: Annotated[PerMinute, Meta(description="Requests per minute and path: crypto")] = 120
     limit_doviz: Annotated[PerMinute, Meta(description="Requests per minute and path: doviz")] = 120
-    limit_prices: Annotated[PerMinute, Meta(description="Requests per minute and path: prices, rates")] = 120
+    limit_prices: Annotated[
+        PerMinute, Meta(description="Requests per minute and path: prices, rates, quality")
+    ] = 120
     limit_search: Annotated[PerMinute, Meta(description="Requests per minute and path: search")] = 120
     limit_financials: Annotated[PerMinute, Meta(description="Requests per minute and path: financials")] = 30
     #: Each provider's own settings, by its name.

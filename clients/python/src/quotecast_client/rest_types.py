@@ -744,7 +744,7 @@ class FeedDay(TypedDict):
     ledSeconds: float
     #: Messages, rows and values that the checks of upstream data refused, by reason
     refused: dict[str, int]
-    #: Updates and bars of the venue that came after their minute was final; the bar stays
+    #: Updates more than ten minutes late, and the venue's bars after their minute was final, repeats too
     corrections: int
     #: Time at which the figures were last written: ISO 8601 in UTC
     writtenAt: str
@@ -1651,7 +1651,7 @@ class Quality(TypedDict):
     feed: str
     #: Date at the venue: YYYY-MM-DD
     date: str
-    #: Begin of the session: ISO 8601 in UTC; null before it, and on a date without one
+    #: Begin of the session: ISO 8601 in UTC; null until it has minutes, and on a date without one
     opensAt: Optional[str]
     #: Close of the session, or the end of its last minute whose bars are stored: ISO 8601 in UTC
     until: Optional[str]
@@ -1659,7 +1659,7 @@ class Quality(TypedDict):
     minutes: int
     #: Minutes of the asked symbol; null without one, and after the days of one-minute bars
     symbol: Optional[SymbolMinutes]
-    #: Minutes over all symbols; null with `symbol`, and after the days of one-minute bars
+    #: Minutes over all symbols; null with `symbol`, and if bars are gone or come late
     symbols: Optional[FeedMinutes]
     #: Figures of the whole feed; null without any
     figures: Optional[FeedDay]

@@ -1,4 +1,4 @@
-"""What the fields of the quality of data mean; see `field_texts`."""
+"""Texts of the fields of `/api/quality`; see `field_texts`."""
 
 from typing import Final
 
@@ -9,7 +9,7 @@ QUALITY_TEXTS: Final = {
     "ageP90Ms": "Age that 90 % of the quotes did not exceed, in milliseconds; null without ages",
     "ageP99Ms": "Age that 99 % of the quotes did not exceed, in milliseconds; null without ages",
     "FeedDay.corrections": (
-        "Updates and bars of the venue that came after their minute was final; the bar stays"
+        "Updates more than ten minutes late, and the venue's bars after their minute was final, repeats too"
     ),
     "FeedDay.covered": "Minutes with a bar of any symbol, up to `writtenAt`",
     "SymbolMinutes.covered": "Minutes with a bar of the symbol",
@@ -24,13 +24,13 @@ QUALITY_TEXTS: Final = {
     "medianCovered": "Median of the minutes with a bar, over the symbols with any",
     "Gap.minutes": "Length of the gap in minutes",
     "Quality.minutes": "Minutes of the session up to `until`",
-    "opensAt": "Begin of the session: ISO 8601 in UTC; null before it, and on a date without one",
+    "opensAt": "Begin of the session: ISO 8601 in UTC; null until it has minutes, and on a date without one",
     "FeedDay.refused": "Messages, rows and values that the checks of upstream data refused, by reason",
     "staleSeconds": "Seconds of `ledSeconds` in which clients saw the feed as stale",
     "Quality.symbol": "Minutes of the asked symbol; null without one, and after the days of one-minute bars",
     "SymbolMinutes.symbol": "Symbol as the feed spells it",
     "FeedMinutes.symbols": "Number of symbols with a bar on the day",
-    "Quality.symbols": "Minutes over all symbols; null with `symbol`, and after the days of one-minute bars",
+    "Quality.symbols": "Minutes over all symbols; null with `symbol`, and if bars are gone or come late",
     "Gap.to": "End of the last minute without a bar: ISO 8601 in UTC",
     "until": "Close of the session, or the end of its last minute whose bars are stored: ISO 8601 in UTC",
     "updates": "Published changes of quotes, with removals",
