@@ -11,7 +11,7 @@ from quotecast.api.bars.market import Market, market_of
 from quotecast.api.bars.own_bars import OwnAfterPast, OwnBars
 from quotecast.api.bars.pages import MAX_WINDOWS, BarPage, read_page
 from quotecast.api.bars.queries import BarQuery, check_span, opening_of
-from quotecast.api.bars.sources import ORIGIN, OWN, Source, Upstream
+from quotecast.api.bars.sources import ORIGIN, OWN, Source, Upstream, history_of
 from quotecast.api.market.services import Services
 from quotecast.errors import NotOffered, ProviderMissing, SymbolNotFound, UpstreamError
 from quotecast.market.bars import LENGTHS
@@ -73,8 +73,11 @@ def _source_as_of(services: Services, market: Market, *, own_only: bool) -> Sour
     present = replace(services, as_of=None)
     now = market_of(present, market.feed, market.symbol)
     own = _own(present, now, own_only=own_only)
-    if own is None and not services.history.get(market.feed):
-        own = OwnBars(present, now)
+    if own is None:
+        try:
+            history_of(present, now)
+        except ProviderMissing:
+            own = OwnBars(present, now)
     return DaysRead(services, market) if own is None else EndedDays(own, market)
 
 

@@ -213,9 +213,10 @@ async def test_days_are_in_the_shares_of_the_moment(parts: Services, client: htt
 
 async def test_own_bars_answer_where_no_upstream_has_bars(parts: Services, stored: Stored) -> None:
     write_closes(stored, Feed.STOCKS, "MSFT", {"2026-11-18": 7.0, "2026-11-19": 8.0})
-    async with client_of(replace(parts, history={})) as client:
-        assert (await answer(client, f"/api/prices/MSFT?{as_of(0)}"))["price"] == 7
-        assert (await answer(client, f"/api/prices/MSFT?{as_of(24)}"))["price"] == 8
+    for history in ({}, {Feed.STOCKS: {"other": History()}}):
+        async with client_of(replace(parts, history=history)) as client:
+            assert (await answer(client, f"/api/prices/MSFT?{as_of(0)}"))["price"] == 7
+            assert (await answer(client, f"/api/prices/MSFT?{as_of(24)}"))["price"] == 8
 
 
 async def test_prices_are_adjusted_by_the_actions_that_were_known(
