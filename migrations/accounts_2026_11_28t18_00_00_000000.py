@@ -16,9 +16,8 @@ CREATE TABLE known_bars (
     symbol varchar(40) NOT NULL,
     provider varchar(40) NOT NULL,
     known_at timestamptz NOT NULL,
-    replaces boolean NOT NULL,
     bars bytea NOT NULL,
-    PRIMARY KEY (feed, symbol, provider, known_at)
+    PRIMARY KEY (feed, symbol, known_at)
 );
 """
 

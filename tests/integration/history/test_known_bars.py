@@ -7,18 +7,18 @@ from itertools import product
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
 from quotecast.database.database import Database
 from quotecast.errors import DatabaseAway
 from quotecast.history.known_bars import KnownBars
 from support.oracles.transactions import open_database
+from support.stages.account_service import PATIENCE_SECONDS
 from support.stages.known_days import APPLE, FIRST, HOUR, days, days_read
 
 
 @pytest.fixture
 async def database(own_accounts_url: str) -> AsyncIterator[Database]:
-    async with open_database(own_accounts_url) as database:
+    async with open_database(own_accounts_url, deadline_seconds=PATIENCE_SECONDS) as database:
         yield database
 
 
@@ -29,7 +29,7 @@ async def known(database: Database) -> KnownBars:
 
 async def closes(known: KnownBars, at: datetime) -> Sequence[float] | None:
     found = await known.read(*APPLE[:2], at)
-    return None if found is None else [each.close for each in found.bars]
+    return None if found is None else [each.bar.close for each in found.days]
 
 
 async def test_a_correction_does_not_rewrite_what_was_known(known: KnownBars) -> None:
@@ -62,25 +62,29 @@ async def test_readings_of_one_moment_are_all_kept(database: Database) -> None:
     assert await closes(workers[0], FIRST + HOUR) == [*range(1, 13)]
 
 
-async def test_after_a_split_days_of_other_shares_are_no_longer_known(known: KnownBars) -> None:
-    """Some days in new shares, beside others in the former ones, would be a crash of the price."""
-    split = [replace(each, close=each.close / 4) for each in days(1, 2.5, 3, 4)[1:]]
-    await known.record(APPLE, split, FIRST + 5 * HOUR)
-    assert await closes(known, FIRST + 4 * HOUR) == [1, 2.5, 3, 4]
-    assert await closes(known, FIRST + 6 * HOUR) == [0.625, 0.75, 1]
-
-
-async def test_the_days_are_those_of_the_provider_that_was_read_last(known: KnownBars) -> None:
-    """So a later failover, to one that has been read before or not, changes no answer about the past."""
-    await known.record(APPLE._replace(provider="other"), days(7), FIRST + 5 * HOUR)
-    found = await known.read(*APPLE[:2], FIRST + 6 * HOUR)
+async def test_a_day_keeps_the_time_at_which_its_bar_was_first_read(known: KnownBars) -> None:
+    """Its price is in the shares of that time."""
+    found = await known.read(*APPLE[:2], FIRST + 4 * HOUR)
     assert found is not None
-    assert (found.provider, [each.close for each in found.bars], found.read_at) == (
-        "other",
-        [7],
-        FIRST + 5 * HOUR,
-    )
-    assert await closes(known, FIRST + 4 * HOUR) == [1, 2.5, 3, 4]
+    assert [(each.known_at - FIRST) / HOUR for each in found.days] == [0, 2, 0, 3]
+
+
+async def test_a_reading_of_one_day_leaves_the_others_known(known: KnownBars) -> None:
+    await known.record(APPLE, days(1, 2.5, 3, 8)[3:], FIRST + 5 * HOUR)
+    assert await closes(known, FIRST + 6 * HOUR) == [1, 2.5, 3, 8]
+
+
+async def test_the_days_are_those_of_the_provider_that_was_read_last(
+    known: KnownBars, database: Database
+) -> None:
+    """So a later failover changes no answer about the past; it may come back without anything new."""
+    await known.record(APPLE._replace(provider="other"), days(7), FIRST + 5 * HOUR)
+    for worker, hours in ((known, 7), (KnownBars(database), 8)):
+        await worker.record(APPLE, days(1, 2.5, 3, 4), FIRST + hours * HOUR)
+    found = [await known.read(*APPLE[:2], FIRST + hours * HOUR) for hours in (4, 6, 7, 9)]
+    assert [each.provider for each in found if each] == ["test", "other", "test", "test"]
+    assert await closes(known, FIRST + 6 * HOUR) == [7]
+    assert await closes(known, FIRST + 9 * HOUR) == [1, 2.5, 3, 4]
 
 
 async def test_other_instruments_and_simulated_markets_have_days_of_their_own(known: KnownBars) -> None:

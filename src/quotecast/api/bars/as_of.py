@@ -8,12 +8,13 @@ from typing import Final
 from msgspec.structs import replace
 
 from quotecast.api.bars.market import Market
+from quotecast.api.bars.own_bars import as_upstream
 from quotecast.api.bars.sources import HistoryPart, Source, midnight_of
 from quotecast.api.market.services import Services
 from quotecast.api.market.stored_bars import series_of
 from quotecast.errors import InvalidValue
-from quotecast.history.known_bars import KnownDays
-from quotecast.market.actions import without_splits
+from quotecast.history.known_bars import KnownDay
+from quotecast.market.actions import CorporateAction, without_splits
 from quotecast.market.bar_windows import BarWindow
 from quotecast.market.bars import Bar, Interval, bar_time
 from quotecast.market.conversion import times
@@ -22,12 +23,14 @@ from quotecast.market.sessions import NEW_YORK
 
 #: The time after which all workers have stored what they had read by a moment.
 _STORED_AFTER: Final = timedelta(minutes=5)
+#: No day of a window is settled because it is old: readings by the moment may still be stored.
+_NEVER: Final = timedelta(days=36_500)
 
 
 class DaysRead:
     """An upstream's days as they were read by the moment of the market, as a Source."""
 
-    settled_after = _STORED_AFTER
+    settled_after = _NEVER
 
     def __init__(self, services: Services, market: Market) -> None:
         self.name = market.provider
@@ -48,29 +51,31 @@ class DaysRead:
     async def _known(self) -> Sequence[Bar]:
         services, market = self._services, self._market
         feed = series_of(services.mirrors[market.feed])
-        known = await services.known_bars.read(feed, market.symbol, market.moment)
-        if known is None:
-            raise InvalidValue("as_of", f"Must not be before the days of {market.symbol} were first read")
-        self.name = known.provider
-        return await _in_shares_of_then(services, market, known)
+        with as_upstream():
+            known = await services.known_bars.read(feed, market.symbol, market.moment)
+            if known is None:
+                raise InvalidValue("as_of", f"Must not be before the days of {market.symbol} were first read")
+            self.name = known.provider
+            return await _in_shares_of_then(services, market, known.days)
 
 
-async def _in_shares_of_then(services: Services, market: Market, known: KnownDays) -> Sequence[Bar]:
-    """Returns known days in the shares of the moment, by the splits since their reading that were known."""
-    if market.feed is not Feed.STOCKS:
-        return known.bars
-    first, last = (moment.astimezone(NEW_YORK).date() for moment in (known.read_at, market.moment))
-    unread: Sequence[str] = [market.symbol]
-    for provider in services.actions if first < last else ():
-        actions, unread = await services.known_actions.read(provider.name, unread, market.moment)
-        if not unread:
-            shares = without_splits(actions, last).factor(first)
-            return known.bars if shares == 1 else [_divided(bar, shares) for bar in known.bars]
-    return known.bars
+async def _in_shares_of_then(services: Services, market: Market, days: Sequence[KnownDay]) -> list[Bar]:
+    """Returns days in the shares of the moment, by the splits since each was read that were known then."""
+    actions: Sequence[CorporateAction] = ()
+    unread: Sequence[str] = [market.symbol] if market.feed is Feed.STOCKS else []
+    for provider in services.actions:
+        if unread:
+            actions, unread = await services.known_actions.read(provider.name, unread, market.moment)
+    splits = without_splits(actions, market.moment.astimezone(NEW_YORK).date())
+    if not splits.steps:
+        return [each.bar for each in days]
+    return [_divided(each.bar, splits.factor(each.known_at.astimezone(NEW_YORK).date())) for each in days]
 
 
 def _divided(bar: Bar, shares: Decimal) -> Bar:
     """Returns the bar of a share that has become several."""
+    if shares == 1:
+        return bar
     prices = {name: times(getattr(bar, name), 1 / shares) for name in ("open", "high", "low", "close")}
     return replace(bar, **prices, volume=times(bar.volume, shares))
 

@@ -68,7 +68,10 @@ async def read_closes(
 
 async def first_close_since(services: Services, market: Market, day: date) -> date | None:
     """Returns the date of a market's first close on or after a day; None if there is none, or none now."""
-    query = BarQuery("D", _start_of(market, day), None, 1)
+    start = _start_of(market, day)
+    if start > market.moment.timestamp():
+        return None
+    query = BarQuery("D", start, None, 1)
     try:
         found = await read_bars(services, market, query, own_only=False)
     except WITHOUT_BARS:

@@ -52,7 +52,9 @@ def answer_of_day(
     if last is None:
         cache = CACHE_QUOTES
     else:
-        cache = cached_for(PAST_SECONDS if last < (now_of(services) - _SETTLED_AFTER).date() else MAX_AGE)
+        # What was read by a past moment may still be on its way to the database.
+        is_settled = last < (now_of(services) - _SETTLED_AFTER).date() and services.as_of is None
+        cache = cached_for(PAST_SECONDS if is_settled else MAX_AGE)
     headers = feed_headers(document.tag, state, cache)
     marks = [(services.mirrors[feed], services.mirrors[feed].mark) for feed in used]
 

@@ -97,7 +97,7 @@ async def value(
         points = [ValuePoint(*each) for each in zip(found.days, found.values, strict=True)]
         return encode_json(PortfolioValue(currency=code, range=span, points=points, missing=[*found.missing]))
 
-    key = f"{_key(user_id, owned, span, code)}:{services.as_of or ''}"
+    key = f"{_key(user_id, owned, span, code)}:{'' if services.as_of is None else services.as_of}"
     cached = await services.cache.read(key, _POLICY, fetch)
     return Answer(SharedBody(cached.body), [(b"content-type", JSON)], tag=None)
 

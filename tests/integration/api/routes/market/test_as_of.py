@@ -20,6 +20,7 @@ from support.made.factories import NOW, client_of, doviz, full_mirrors, mirror_o
 from support.made.market import stock
 from support.made.memory_cache import MemoryCache
 from support.oracles.transactions import open_database
+from support.stages.account_service import PATIENCE_SECONDS
 from support.stages.bar_service import History, Stored, bar, write_closes
 from support.stages.caching import Clock
 from support.stages.known_days import APPLE, DAY, FIRST, HOUR, days, days_read
@@ -27,7 +28,7 @@ from support.stages.known_days import APPLE, DAY, FIRST, HOUR, days, days_read
 
 @pytest.fixture
 async def database(own_accounts_url: str) -> AsyncIterator[Database]:
-    async with open_database(own_accounts_url) as database:
+    async with open_database(own_accounts_url, deadline_seconds=PATIENCE_SECONDS) as database:
         yield database
 
 
@@ -209,6 +210,40 @@ async def test_days_are_in_the_shares_of_the_moment(parts: Services, client: htt
         assert (await answer(client, f"/api/prices/AAPL?{query}"))["price"] == close
     (monday, *_) = await answer(client, f"{BARS}?interval=D&range=1M&{as_of(48)}")
     assert (monday["close"], monday["volume"]) == (0.5, 10_000)
+
+
+async def test_days_that_were_read_before_and_after_a_split_are_in_the_same_shares(
+    parts: Services, known: KnownBars, client: httpx.AsyncClient
+) -> None:
+    """Also where no day was in both readings."""
+    await parts.known_actions.record("test", "MSFT", [replace(SPLIT, symbol="MSFT")], FIRST - 6 * DAY)
+    series, (monday, _, wednesday) = APPLE._replace(symbol="MSFT"), days(400, 404, 201)
+    await known.record(series, [monday], FIRST - 2 * DAY)
+    await known.record(series, [wednesday], FIRST)
+    bars = await answer(client, f"/api/market/bars/MSFT?interval=D&range=1M&{as_of(1)}")
+    assert [each["close"] for each in bars] == [200, 201]
+
+
+async def test_a_stock_without_a_known_close_of_late_has_the_reason(
+    known: KnownBars, client: httpx.AsyncClient
+) -> None:
+    """In the hours in which New York's day has not begun, too."""
+    await known.record(APPLE._replace(symbol="MSFT"), [bar(FIRST - 30 * DAY, 7.0)], FIRST)
+    found = await answer(client, "/api/prices?symbols=AAPL,MSFT&as_of=2026-11-20T03:00:00Z")
+    assert (found["AAPL"]["price"], found["MSFT"]["price"]) == (4, None)
+    assert found["MSFT"]["problem"].startswith("There is no close of MSFT")
+
+
+async def test_what_may_still_be_stored_is_not_cached_for_long(
+    client: httpx.AsyncClient, clock: Clock
+) -> None:
+    """A worker stores what it has read a moment later."""
+    for seconds, lasting in ((0, False), (600, True)):
+        moment = f"as_of={clock.now - seconds:.0f}"
+        bars = await client.get(f"{BARS}?interval=D&start=2026-11-16&end=2026-11-19&{moment}")
+        assert ("max-age=3600" in bars.headers["cache-control"]) is lasting
+    price = await client.get(f"/api/prices/AAPL?date=2026-11-17&as_of={clock.now:.0f}")
+    assert "max-age=3600" not in price.headers["cache-control"]
 
 
 async def test_own_bars_answer_where_no_upstream_has_bars(parts: Services, stored: Stored) -> None:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from quotecast.api.routes.portfolio import worth_history
 from quotecast.errors import UpstreamError
-from quotecast.history.known_bars import KnownBars, KnownDays
+from quotecast.history.known_bars import KnownBars, KnownDay, KnownDays
 from quotecast.market.feeds import Feed
 from quotecast.market.worth_history import value_history
 from support.made.factories import DOVIZ, full_mirrors, mirror_of
@@ -320,7 +320,7 @@ class _Known(KnownBars):
     async def read(self, feed: str, symbol: str, at: datetime) -> KnownDays:
         assert (feed, symbol) == ("stocks", "AAPL")
         close = 10.0 if at < self._corrected else 11.0
-        return KnownDays([daily_bar(datetime(2026, 11, 19, 5, tzinfo=UTC), close)], "test", at)
+        return KnownDays("test", [KnownDay(daily_bar(datetime(2026, 11, 19, 5, tzinfo=UTC), close), at)])
 
 
 async def test_a_value_is_of_what_was_known(accounts_url: str, clock: Clock) -> None:
@@ -337,5 +337,6 @@ async def test_a_value_is_of_what_was_known(accounts_url: str, clock: Clock) -> 
         for hours, value in ((0, 20.0), (1, 22.0), (2, 33.0)):
             answer = await values(user, f"?as_of={began + hours * 3600:.0f}")
             assert by_day(answer) == {"2026-11-19": value, "2026-11-20": value}
+        assert [*by_day(await values(user, "?as_of=0"))] == ["1970-01-01"]
         refused = await user.get(f"{VALUE}?as_of={clock.now + 60:.0f}")
         assert (refused.status_code, refused.json()["errors"][0]["field"]) == (422, "as_of")
