@@ -22,6 +22,20 @@ test("a price in another currency names its rates", async () => {
   assert.deepEqual([past.symbol, past.date, past.status], ["BTC/USDT", "2026-03-31", "close"]);
 });
 
+test("prices have terms, days have a quality, and the past is what was known", async () => {
+  const rest = new Rest({ address: ADDRESS });
+  const path = { symbol: "AAPL" };
+  const price = await rest.call("GET /api/prices/{symbol}", { path });
+  const { feeds } = await rest.call("GET /api/market/status");
+  assert.deepEqual([price.terms?.show, feeds.stocks?.terms?.show], ["yes", "yes"]);
+  const quality = await rest.call("GET /api/quality", { query: { feed: "crypto", symbol: "BTC/USDT" } });
+  assert.deepEqual([quality.feed, quality.symbol?.symbol, quality.symbols], ["crypto", "BTC/USDT", null]);
+  const actions = await rest.call("GET /api/market/actions", { query: { symbols: "AAPL", start: "2020-01-01" } });
+  assert.ok(actions.length > 0 && actions.every((each) => each.symbol === "AAPL" && each.knownAt === null));
+  const unknown = rest.call("GET /api/prices/{symbol}", { path, query: { as_of: "2000-01-01T00:00:00Z" } });
+  await assert.rejects(unknown, (error) => error instanceof ApiError && error.status === 422);
+});
+
 test("an error has the service's status", async () => {
   const rest = new Rest({ address: ADDRESS });
   const asked = rest.call("GET /api/market/quotes/{symbol}", { path: { symbol: "../no" } });
