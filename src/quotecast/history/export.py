@@ -15,6 +15,7 @@ from quotecast.history.playback import Playback
 from quotecast.history.segments import HistoryError
 from quotecast.market.codec import iso_utc
 from quotecast.market.feeds import Feed
+from quotecast.market.moves import common_fields
 from quotecast.market.quotes import Quote
 
 Format = Literal["parquet", "csv", "ndjson"]
@@ -109,7 +110,7 @@ class _Parquet:
         self._row_of = _mapper(feed)
         self._pa = pa
         self._schema = pa.schema(
-            [*place, *((field.encode_name, kinds[_kind(field)]) for field in fields(feed.spec.quote))]
+            [*place, *((field.encode_name, kinds[_kind(field)]) for field in common_fields(feed.spec.quote))]
         )
         self._writer = parquet.ParquetWriter(file, self._schema, compression="zstd")
 
@@ -129,12 +130,12 @@ _WRITERS: Final[dict[Format, Callable[[Feed, BinaryIO], ExportWriter]]] = {
 
 
 def _columns(feed: Feed) -> list[str]:
-    return [*_PLACE, *(field.encode_name for field in fields(feed.spec.quote))]
+    return [*_PLACE, *(field.encode_name for field in common_fields(feed.spec.quote))]
 
 
 def _mapper(feed: Feed) -> Callable[[Row], dict[str, Any]]:
     """Returns a function from a row to its values by column; a removal has its key alone."""
-    names = [(field.name, field.encode_name) for field in fields(feed.spec.quote)]
+    names = [(field.name, field.encode_name) for field in common_fields(feed.spec.quote)]
     key_name = fields(feed.spec.move)[0].name
 
     def row_of(row: Row) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from hashlib import blake2b
 from operator import attrgetter
 from typing import Any, Final
 
-from msgspec.structs import fields
+from msgspec.structs import FieldInfo, fields
 
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import Move, Quote
@@ -29,8 +29,13 @@ def only_moves_differ(before: Quote, after: Quote) -> bool:
 
 def shape_digest(feed: Feed) -> str:
     """Returns a digest, four hexadecimal digits, of the names of the fields that all quotes have."""
-    names = ",".join(field.encode_name for field in fields(feed.spec.quote) if field.name not in SELECTABLE)
+    names = ",".join(field.encode_name for field in common_fields(feed.spec.quote))
     return blake2b(names.encode(), digest_size=2).hexdigest()
+
+
+def common_fields(kind: type[Any]) -> list[FieldInfo]:
+    """Returns the fields that all quotes of a kind have, in their order."""
+    return [field for field in fields(kind) if field.name not in SELECTABLE]
 
 
 def _names(struct: type[Any]) -> list[str]:

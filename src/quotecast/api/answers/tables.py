@@ -4,20 +4,19 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from msgspec import Struct
-from msgspec.structs import fields
 
 from quotecast.api.answers.csv import CsvTable
 from quotecast.market.bars import Bar
 from quotecast.market.feeds import Feed
 from quotecast.market.movers import Mover
-from quotecast.market.moves import SELECTABLE
+from quotecast.market.moves import common_fields
 
 Row = Mapping[str, Any]
 
 
 def columns(kind: type[Struct]) -> tuple[str, ...]:
     """Returns the names of a struct's fields in JSON, but for those that a quote has at times only."""
-    return tuple(field.encode_name for field in fields(kind) if field.name not in SELECTABLE)
+    return tuple(field.encode_name for field in common_fields(kind))
 
 
 def _values(by_key: Mapping[str, Row]) -> Iterable[Row]:

@@ -184,6 +184,7 @@ async def test_openapi_describes_the_header_where_it_is_sent() -> None:
         "/api/portfolio/holdings",
         "/api/portfolio/positions",
         "/api/prices",
+        "/api/quality",
         "/api/prices/{symbol}",
         "/api/prices/{symbol}/history",
         "/api/rates",

@@ -11,7 +11,7 @@ from quotecast.market.feeds import Feed
 from quotecast.market.financials import Earnings, Recommendation
 from quotecast.market.heatmap import HeatmapStock
 from quotecast.market.movers import Mover
-from quotecast.market.moves import SELECTABLE
+from quotecast.market.moves import common_fields
 
 Column = dict[str, Any]
 
@@ -47,7 +47,7 @@ def _title(name: str) -> str:
 
 def _columns_of(kind: type[Struct], *, first: Iterable[str] = ()) -> list[Column]:
     """Returns the columns of a struct, those of `first` in front."""
-    known = {field.encode_name: field for field in fields(kind) if field.name not in SELECTABLE}
+    known = {field.encode_name: field for field in common_fields(kind)}
     order = [*first, *(name for name in known if name not in set(first))]
     return [_column_of(known[name]) for name in order]
 
