@@ -189,7 +189,3 @@ async def write_bars(writer: BarWriter | None, begun: asyncio.Event) -> AsyncIte
     finally:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
-        # The next leader does not wait for the last write, which the database completes before it closes.
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(0):
-                await writer.write_figures()

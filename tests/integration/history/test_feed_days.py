@@ -13,7 +13,7 @@ from quotecast.database.database import Database
 from quotecast.errors import BusError
 from quotecast.history import feed_days
 from quotecast.history.feed_days import FeedDays, FeedMinutes
-from quotecast.history.writer import FIGURES_SECONDS, write_bars
+from quotecast.history.writer import FIGURES_SECONDS
 from quotecast.market.feed_days import DayFigures
 from quotecast.market.feeds import Feed
 from support.made.closings import FIRST, made_closing, made_closings, put, write_all, writer_of
@@ -88,20 +88,6 @@ async def test_figures_are_written_while_redis_is_away(database: Database) -> No
     bus: Any = Away(lambda: 0.0)
     await writer_of(bus, database, figures={DAY: DayFigures(updates=3)}).step()
     assert (await figures(database))[DAY].updates == 3
-
-
-async def test_the_end_of_a_term_writes_what_was_counted_since(
-    database: Database, own_accounts_url: str
-) -> None:
-    """The next leader does not wait for it; the database does, before it closes."""
-    days = {DAY: DayFigures(updates=1)}
-    async with open_database(own_accounts_url) as own:
-        writer = writer_of(no_bus(), own, figures=days)
-        async with write_bars(writer, asyncio.Event()):
-            await writer.step()
-            days[DAY].updates = 9
-        assert own.statistics()["transactions"] == 1
-    assert (await figures(database))[DAY].updates == 9
 
 
 async def test_a_database_that_is_away_loses_no_figures() -> None:
