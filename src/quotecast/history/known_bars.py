@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, NamedTuple
@@ -23,7 +23,7 @@ _STORED: Final = (
 _INSERT: Final = "INSERT INTO known_bars (feed, symbol, provider, known_at, bars) VALUES ($1, $2, $3, $4, $5)"
 #: A worker remembers so many readings for so many seconds: to store them again would change nothing.
 _MAX_WRITTEN: Final = 4096
-_WRITTEN_SECONDS: Final = 600.0
+WRITTEN_SECONDS: Final = 600.0
 _MILLISECOND: Final = timedelta(milliseconds=1)
 
 _encode: Final = msgspec.msgpack.Encoder().encode
@@ -53,10 +53,11 @@ class KnownDays(NamedTuple):
 
 
 class KnownBars:
-    """Stores what providers say about days, with the time."""
+    """Stores what providers say about days, with the time; `clock` gives monotonic seconds."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, clock: Callable[[], float] = time.monotonic) -> None:
         self._database = database
+        self._clock = clock
         self._written: dict[tuple[str, str, str], tuple[str, int, float]] = {}
 
     async def record(self, series: Series, bars: Sequence[Bar], now: datetime) -> None:
@@ -67,7 +68,7 @@ class KnownBars:
         feed, symbol, provider = series
         key, digest = (feed, symbol, bars[0].time), hash(tuple(bars))
         *known, until = self._written.get(key, ("", 0, 0.0))
-        if known == [provider, digest] and time.monotonic() < until:
+        if known == [provider, digest] and self._clock() < until:
             return
 
         async def write(connection: Any) -> None:
@@ -86,7 +87,7 @@ class KnownBars:
             await self._database.session(write)
             if len(self._written) >= _MAX_WRITTEN:
                 del self._written[next(iter(self._written))]
-            self._written[key] = provider, digest, time.monotonic() + _WRITTEN_SECONDS
+            self._written[key] = provider, digest, self._clock() + WRITTEN_SECONDS
 
     async def read(self, feed: str, symbol: str, at: datetime) -> KnownDays | None:
         """Returns the days of an instrument as they were known at a moment; None if there were none by then.

@@ -10,9 +10,10 @@ import pytest
 
 from quotecast.database.database import Database
 from quotecast.errors import DatabaseAway
-from quotecast.history.known_bars import KnownBars
+from quotecast.history.known_bars import WRITTEN_SECONDS, KnownBars
 from support.oracles.transactions import open_database
 from support.stages.account_service import PATIENCE_SECONDS
+from support.stages.caching import Clock
 from support.stages.known_days import APPLE, FIRST, HOUR, days, days_read
 
 
@@ -85,6 +86,18 @@ async def test_the_days_are_those_of_the_provider_that_was_read_last(
     assert [each.provider for each in found if each] == ["test", "other", "test", "test"]
     assert await closes(known, FIRST + 6 * HOUR) == [7]
     assert await closes(known, FIRST + 9 * HOUR) == [1, 2.5, 3, 4]
+
+
+async def test_a_worker_stores_again_what_another_one_has_replaced(database: Database) -> None:
+    """It remembers what it has stored for ten minutes, and knows nothing of other workers."""
+    clock = Clock()
+    worker, other = KnownBars(database, clock), KnownBars(database)
+    for each, said in ((worker, 2), (other, 3)):
+        await each.record(APPLE, days(said), FIRST)
+    for seconds, close in ((0.0, 3), (WRITTEN_SECONDS, 2)):
+        clock.now += seconds
+        await worker.record(APPLE, days(2), FIRST + HOUR)
+        assert await closes(worker, FIRST + 2 * HOUR) == [close]
 
 
 async def test_other_instruments_and_simulated_markets_have_days_of_their_own(known: KnownBars) -> None:
