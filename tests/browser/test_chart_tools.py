@@ -379,20 +379,15 @@ def test_charts_show_the_same_moment_under_the_crosshair(browser: Browser, servi
 
 def test_a_price_after_hours_stands_beside_the_close(page: Page) -> None:
     """The change is that of the live price, not of the answer with the close."""
-
-    def answer(route: Route) -> None:
-        found = route.fetch()
-        extended = {"session": "post", "price": 1.0, "change": 9.0, "changePercent": 9.0, "close": 100.0}
-        time = "2026-11-20T22:00:00Z"
-        route.fulfill(response=found, json={**found.json(), "extended": {**extended, "timestamp": time}})
-
-    page.route("**/api/market/quotes/AAPL", answer)
+    hours = {"session": "post", "price": 1.0, "change": 9.0, "changePercent": 9.0, "close": 100.0}
+    found = {"extended": {**hours, "timestamp": "2026-11-20T22:00:00Z"}}
+    page.route("**/api/market/quotes/AAPL", lambda route: route.fulfill(json=found))
     page.reload()
     headline = chart_of(page).locator(".headline")
     expect(headline).to_contain_text("After hours")
     # Both are of one frame of the page.
     last, shown = headline.evaluate("""each => ["strong", ".extended"].map(
         part => each.querySelector(part).textContent.replace(",", "").replace("\N{MINUS SIGN}", "-"))""")
-    found = re.fullmatch(r"After hours ([+-][\d.]+) \([+-][\d.]+\s?%\) close 100.00", shown)
-    assert found, shown
-    assert float(found[1]) == pytest.approx(float(last) - 100)
+    change = re.fullmatch(r"After hours ([+-][\d.]+) \([+-][\d.]+\s?%\) close 100.00", shown)
+    assert change, shown
+    assert float(change[1]) == pytest.approx(float(last) - 100)
