@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from support.servers.fault_proxy import FaultProxy
-from support.servers.opened_page import DEADLINE_MS, open_page, wait_for_live, wait_for_price
+from support.servers.opened_page import DEADLINE_MS, fetched, open_page, wait_for_live, wait_for_price
 from support.servers.processes import running_valkey
 from support.servers.service import Service
 
@@ -77,7 +77,7 @@ def colour(page: Page) -> str:
 
 def answer_closed(route: Route) -> None:
     """Answers as the service does on a weekend, with another provider's delayed data."""
-    answer = route.fetch()
+    answer = fetched(route)
     status = answer.json()
     status |= {"marketOpen": False, "session": "closed"}
     status |= {"nextOpen": "2026-11-23T14:30:00.000Z", "nextClose": "2026-11-23T21:00:00.000Z"}

@@ -5,7 +5,7 @@ from typing import Any, Final
 import pytest
 from playwright.sync_api import Browser, Request, Route, expect
 
-from support.servers.opened_page import open_page, wait_for_price
+from support.servers.opened_page import fetched, open_page, wait_for_price
 from support.servers.service import Service
 
 pytestmark = pytest.mark.browser
@@ -16,7 +16,7 @@ WATCHED: Final = {"market": "AAPL", "crypto": "BTC/USDT", "doviz": "USD"}
 
 def lengthen(route: Route, points: int) -> None:
     """Answers with the service's lines and earlier points: a young service has one or two of its own."""
-    answer = route.fetch()
+    answer = fetched(route)
     lines: dict[str, Any] = answer.json()
     for line in lines.values():
         last = line["closes"][-1]

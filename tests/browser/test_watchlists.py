@@ -6,7 +6,15 @@ import re
 import pytest
 from playwright.sync_api import APIResponse, Browser, Locator, Page, Response, Route, expect
 
-from support.servers.opened_page import address, eventually, log_in, open_page, register, wait_for_price
+from support.servers.opened_page import (
+    address,
+    eventually,
+    fetched,
+    log_in,
+    open_page,
+    register,
+    wait_for_price,
+)
 from support.servers.service import Service
 
 pytestmark = pytest.mark.browser
@@ -173,7 +181,7 @@ def test_a_list_added_during_the_first_load_stays(page: Page) -> None:
 
     def hold_first(route: Route) -> None:
         if route.request.method == "GET" and not held:
-            held.append((route, route.fetch()))
+            held.append((route, fetched(route)))
         else:
             route.continue_()
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import APIResponse, Browser, Page, Route
 
 from support.servers.service import Service
 
@@ -67,6 +67,11 @@ def eventually(page: Page, holds: Callable[[], object], trouble: str) -> None:
     while not holds():
         assert time.monotonic() < deadline, trouble
         page.wait_for_timeout(20)
+
+
+def fetched(route: Route) -> APIResponse:
+    """Returns the service's answer uncompressed: Playwright does not read zstd, which Firefox accepts."""
+    return route.fetch(headers={**route.request.headers, "accept-encoding": "identity"})
 
 
 def wait_for_price(page: Page, symbol: str = "AAPL") -> None:
