@@ -143,6 +143,8 @@ class Snapshot(Struct, frozen=True):
 #: Names of documents.
 NEWS: Final = "news"
 ASSETS: Final = "assets"
+RENAMES: Final = "renames"
+DOCUMENTS: Final = (NEWS, ASSETS, RENAMES)
 
 
 class Document(Struct, frozen=True):

@@ -15,6 +15,7 @@ from quotecast.market.feeds import Feed
 from quotecast.market.news import Article
 from quotecast.market.own_bars import Closing, Parts, Progress
 from quotecast.market.quotes import Quote
+from quotecast.market.renames import Rename
 
 T = TypeVar("T")
 
@@ -29,6 +30,7 @@ _closing_decoder: Final = msgspec.msgpack.Decoder(Closing)
 _crossing_decoder: Final = msgspec.msgpack.Decoder(Crossing)
 _article_decoder: Final = msgspec.msgpack.Decoder(list[Article])
 _asset_decoder: Final = msgspec.msgpack.Decoder(list[Asset])
+_rename_decoder: Final = msgspec.msgpack.Decoder(list[Rename])
 
 #: What msgspec raises for data that it cannot decode: besides its own errors, which are ValueErrors, that is
 #: UnicodeDecodeError for text, and RecursionError for arrays in arrays.
@@ -94,7 +96,7 @@ def decode_crossing(data: bytes) -> Crossing:
     return _decode(_crossing_decoder, data)
 
 
-def encode_document(feed: Feed, name: str, content: Sequence[Article | Asset]) -> Document:
+def encode_document(feed: Feed, name: str, content: Sequence[Article | Asset | Rename]) -> Document:
     """Returns the document that the bus stores."""
     data = encode(content)
     return Document(feed, name, digest_of(data), data)
@@ -113,6 +115,11 @@ def decode_articles(content: bytes) -> list[Article]:
 def decode_assets(content: bytes) -> list[Asset]:
     """Returns the assets of a document. Raises UnreadableState if no known version wrote them."""
     return _decode(_asset_decoder, content)
+
+
+def decode_renames(content: bytes) -> list[Rename]:
+    """Returns the renames of a document. Raises UnreadableState if no known version wrote them."""
+    return _decode(_rename_decoder, content)
 
 
 def _decode(decoder: msgspec.msgpack.Decoder[T], data: bytes) -> T:

@@ -13,7 +13,7 @@ from typing import Any, Final
 import structlog
 
 from quotecast.backoff import Backoff, without_jitter
-from quotecast.bus.base import Batch, Beat, BusReader, DocumentChanged, Message, Snapshot
+from quotecast.bus.base import RENAMES, Batch, Beat, BusReader, DocumentChanged, Message, Snapshot
 from quotecast.bus.wire import digest_of
 from quotecast.errors import BusError, UnreadableState
 from quotecast.feed.documents import Copy
@@ -177,6 +177,8 @@ class BusListener:
             return
         if document.digest == digest_of(document.content):
             copy.take(document)
+            if copy.name == RENAMES:
+                self._mirrors[feed].follow_renames(copy.items or ())
             return
         log.warning("document is damaged; asking for it again", feed=feed, document=name)
         await self._ask(feed, self._reader.report_document(document))

@@ -1,4 +1,4 @@
-"""A worker's copies of the documents news and assets, and the views derived from them."""
+"""A worker's copies of the documents news, assets and renames, and the views derived from them."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Concatenate, Final, Generic, ParamSpec, TypeVar
@@ -6,11 +6,12 @@ from typing import Any, Concatenate, Final, Generic, ParamSpec, TypeVar
 import structlog
 
 from quotecast.bus import wire
-from quotecast.bus.base import ASSETS, NEWS, Document
+from quotecast.bus.base import ASSETS, NEWS, RENAMES, Document
 from quotecast.errors import BusError
 from quotecast.market.assets import Asset
 from quotecast.market.feeds import Feed
 from quotecast.market.news import Article
+from quotecast.market.renames import Rename
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -61,7 +62,8 @@ class Documents:
     def __init__(self) -> None:
         self.news: Copy[Article] = Copy(Feed.STOCKS, NEWS, wire.decode_articles)
         self.assets: Copy[Asset] = Copy(Feed.STOCKS, ASSETS, wire.decode_assets)
+        self.renames: Copy[Rename] = Copy(Feed.STOCKS, RENAMES, wire.decode_renames)
 
     def __iter__(self) -> Iterator[Copy[Any]]:
         """Yields each copy."""
-        return iter((self.news, self.assets))
+        return iter((self.news, self.assets, self.renames))

@@ -12,7 +12,7 @@ nothing about the fields that only this version sends.
 """
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import attrgetter
 from typing import Any, Concatenate, Final, Literal, NamedTuple, ParamSpec, TypeVar
 
@@ -26,7 +26,7 @@ from quotecast.market.groups import groups
 from quotecast.market.instruments import canonical_symbol
 from quotecast.market.moves import only_moves_differ, shape_digest
 from quotecast.market.quotes import Quote
-from quotecast.market.renames import present_symbol
+from quotecast.market.renames import Rename, present_symbols, well_known_renames
 
 STALE_AFTER_SECONDS: Final = 3.0
 #: Epochs that have ended, of which a mirror knows how far it was.
@@ -71,6 +71,8 @@ class Mirror:
         self._book = BarBook(feed)
         self._present: OrderedDict[str, QuoteEntry] = OrderedDict()
         self._spellings: dict[str, str] = {}
+        self.renames: Mapping[str, str] = {}
+        self.follow_renames()
         self._tombstones = 0
         #: Revision of the last change of a non-moving field, or of a removal.
         self.full_revision = 0
@@ -143,8 +145,14 @@ class Mirror:
         entry = self._entries.get(self._spellings.get(symbol, ""))
         if entry is not None and entry.quote is not None:
             return entry
-        present = present_symbol(self.feed.spec.kind, symbol)
-        return None if present is None else self._find_spelled(present)
+        # Of a pair only the first asset may have another symbol.
+        base, slash, target = symbol.partition("/")
+        present = self.renames.get(base)
+        return None if present is None else self._find_spelled(f"{present}{slash}{target}")
+
+    def follow_renames(self, renames: Iterable[Rename] = ()) -> None:
+        """Finds instruments by the former symbols of well-known renames and of these."""
+        self.renames = present_symbols([*renames, *well_known_renames(self.feed.spec.kind)])
 
     def entries_named(self, texts: Iterable[str]) -> dict[str, QuoteEntry | None]:
         """Returns the entry of each symbol in any spelling, or None without a quote; by the text."""

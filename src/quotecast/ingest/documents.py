@@ -1,4 +1,4 @@
-"""Documents, which ingest fetches as a whole: news and assets, from upstream to bus."""
+"""Documents, which ingest fetches as a whole: news, assets and renames, from upstream to bus."""
 
 import asyncio
 import contextlib
@@ -12,12 +12,12 @@ from msgspec import Struct
 
 from quotecast.backoff import Backoff
 from quotecast.bus import wire
-from quotecast.bus.base import ASSETS, NEWS, BusWriter, Document
+from quotecast.bus.base import ASSETS, NEWS, RENAMES, BusWriter, Document
 from quotecast.errors import BusError, UnreadableState, UpstreamError
 from quotecast.market.feeds import Feed
 from quotecast.market.news import clean_article
 from quotecast.observe.outages import OutageLog
-from quotecast.providers.base import AssetsProvider, NewsProvider
+from quotecast.providers.base import AssetsProvider, NewsProvider, RenamesProvider
 
 #: Seconds between two checks that the bus has the document: it may have lost its data.
 CHECK_SECONDS: Final = 1.0
@@ -50,6 +50,15 @@ def assets_source(provider: AssetsProvider, feed: Feed) -> DocumentSource:
         return wire.encode_document(feed, ASSETS, await provider.assets())
 
     return DocumentSource(feed, ASSETS, provider.every_seconds, fetch)
+
+
+def renames_source(provider: RenamesProvider, feed: Feed) -> DocumentSource:
+    """Returns the source of a feed's renames."""
+
+    async def fetch() -> Document:
+        return wire.encode_document(feed, RENAMES, await provider.renames())
+
+    return DocumentSource(feed, RENAMES, provider.every_seconds, fetch)
 
 
 @contextlib.asynccontextmanager

@@ -2,18 +2,15 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Final
 
 import structlog
 
-from quotecast.bus.base import ASSETS, NEWS, BusReader, BusWriter, Document
+from quotecast.bus.base import DOCUMENTS, BusReader, BusWriter, Document
 from quotecast.bus.wire import digest_of
 from quotecast.errors import BusError, UnreadableState
 from quotecast.ingest.documents import CHECK_SECONDS
 from quotecast.market.feeds import Feed
 from quotecast.observe.outages import OutageLog
-
-NAMES: Final = (NEWS, ASSETS)
 
 log = structlog.get_logger()
 
@@ -42,7 +39,7 @@ class FollowedDocuments:
 
     def look(self) -> None:
         """Asks the origin for its documents at the next step."""
-        self._due.update(NAMES)
+        self._due.update(DOCUMENTS)
 
     async def run(self) -> None:
         """Copies documents without end; the caller leads the feed meanwhile."""

@@ -9,7 +9,7 @@ from typing import Final
 
 from msgspec import structs
 
-from quotecast.bus.base import ASSETS, NEWS, Batch, Beat, BusReader, Document, Snapshot
+from quotecast.bus.base import DOCUMENTS, Batch, Beat, BusReader, Document, Snapshot
 from quotecast.bus.kept import KeptBlock, KeptWriter
 from quotecast.errors import BusError, UnreadableState
 from quotecast.market.feeds import Feed
@@ -144,7 +144,7 @@ class FeedKeeper:
     async def _documents(self) -> list[Document]:
         """Returns the feed's readable documents. Raises BusError."""
         found = []
-        for name in (NEWS, ASSETS):
+        for name in DOCUMENTS:
             with contextlib.suppress(UnreadableState):
                 found.append(await self._bus.document(self._feed, name))
         return [each for each in found if each is not None]

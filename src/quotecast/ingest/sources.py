@@ -1,6 +1,6 @@
 """The providers that this process reads, as the settings choose them."""
 
-from quotecast.ingest.documents import DocumentSource, assets_source, news_source
+from quotecast.ingest.documents import DocumentSource, assets_source, news_source, renames_source
 from quotecast.ingest.failover import Failover
 from quotecast.market.feeds import Feed
 from quotecast.providers.base import QuoteProvider
@@ -29,7 +29,7 @@ def quote_provider(name: str, feed: Feed, settings: Settings, budgets: Budgets) 
 
 
 def document_sources(settings: Settings, budgets: Budgets) -> list[DocumentSource]:
-    """Returns the sources of news and assets: the upstreams that quote the stocks have them too."""
+    """Returns the sources of news, assets and renames: the upstreams that quote the stocks have them too."""
     feed = Feed.STOCKS
     sources = []
     for name in settings.providers_of(feed):
@@ -38,6 +38,8 @@ def document_sources(settings: Settings, budgets: Budgets) -> list[DocumentSourc
             sources.append(news_source(offer.news(own, budgets), feed))
         if offer.assets:
             sources.append(assets_source(offer.assets(own, budgets), feed))
+        if offer.renames:
+            sources.append(renames_source(offer.renames(own, budgets), feed))
     return sources
 
 

@@ -12,7 +12,6 @@ from quotecast.market.assets import Asset
 from quotecast.market.feeds import Kind
 from quotecast.market.groups import bank_of
 from quotecast.market.quotes import CryptoQuote, DovizQuote, Quote, StockQuote
-from quotecast.market.renames import formers_of
 
 
 class Alias(Struct, frozen=True, gc=False):
@@ -62,18 +61,21 @@ class Listing(Struct, frozen=True, gc=False):
     weight: float
 
 
-def stock_listings(assets: Iterable[Asset], quotes: Mapping[str, Any]) -> Iterator[Listing]:
-    """Yields the stocks of the assets, then those that only have a quote."""
+def stock_listings(
+    assets: Iterable[Asset], quotes: Mapping[str, Any], formers: Mapping[str, str]
+) -> Iterator[Listing]:
+    """Yields the stocks of the assets, then those that only have a quote; `formers` has former symbols."""
     listed = set()
     for asset in assets:
         listed.add(asset.ticker)
-        yield _stock(asset.ticker, asset.name, asset.exchange, quotes.get(asset.ticker))
+        formerly = formers.get(asset.ticker, "")
+        yield _stock(asset.ticker, asset.name, asset.exchange, quotes.get(asset.ticker), formerly)
     for ticker, quote in quotes.items():
         if ticker not in listed:
-            yield _stock(ticker, quote.name, None, quote)
+            yield _stock(ticker, quote.name, None, quote, formers.get(ticker, ""))
 
 
-def _stock(ticker: str, name: str, exchange: str | None, quote: StockQuote | None) -> Listing:
+def _stock(ticker: str, name: str, exchange: str | None, quote: StockQuote | None, formers: str) -> Listing:
     turnover = quote.price * float(quote.volume or 0) if quote else 0.0
     alias = alias_of("stock", ticker)
     result = SearchResult("stock", ticker, name, "USD", exchange)
@@ -81,12 +83,12 @@ def _stock(ticker: str, name: str, exchange: str | None, quote: StockQuote | Non
         result,
         ticker,
         "",
-        f"{name} {alias.names} {_formers('stock', ticker)}",
+        f"{name} {alias.names} {formers}",
         _weight(ticker, alias, turnover),
     )
 
 
-def pair_listings(quotes: Mapping[str, CryptoQuote]) -> Iterator[Listing]:
+def pair_listings(quotes: Mapping[str, CryptoQuote], formers: Mapping[str, str]) -> Iterator[Listing]:
     """Yields the pairs. The base asset names its pairs; those in dollars come first, by turnover."""
     for _, quote in sorted(quotes.items()):
         base, _, target = quote.ticker.partition("/")
@@ -94,7 +96,7 @@ def pair_listings(quotes: Mapping[str, CryptoQuote]) -> Iterator[Listing]:
         turnover = quote.price * (quote.volume or 0.0) + 1 if target in _DOLLARS else 0.0
         result = SearchResult("crypto", quote.ticker, quote.name, target, quote.exchange)
         weight = _weight(quote.ticker, alias, turnover)
-        text = f"{quote.name} {alias.names} {_formers('crypto', base)}"
+        text = f"{quote.name} {alias.names} {formers.get(base, '')}"
         yield Listing(result, f"{quote.ticker} {base}", "", text, weight)
 
 
@@ -110,10 +112,6 @@ def doviz_listings(quotes: Mapping[str, DovizQuote]) -> Iterator[Listing]:
         names = f"{quote.name.replace(' ', '-')} {quote.source.replace(' ', '-')} {alias.names}"
         weight = _weight(quote.symbol, alias, 0.0, dealer=bank is not None)
         yield Listing(result, quote.symbol, parts, names, weight)
-
-
-def _formers(kind: Kind, symbol: str) -> str:
-    return " ".join(formers_of(kind, symbol))
 
 
 def _weight(ticker: str, alias: Alias, turnover: float, *, dealer: bool = False) -> float:

@@ -1,36 +1,62 @@
 """Former symbols of instruments."""
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
 from functools import cache
 from importlib import resources
+
+from msgspec import Struct
 
 from quotecast.market.feeds import Kind
 
 
-def present_symbol(kind: Kind, symbol: str) -> str | None:
-    """Returns the present symbol of a former one, both in canonical spelling; None for any other symbol.
+class Rename(Struct, frozen=True, kw_only=True):
+    """A change of an instrument's symbol, from the open of `day` on."""
 
-    Of a pair only the first asset may have another one.
+    former: str
+    symbol: str
+    day: date
+
+
+def present_symbols(renames: Iterable[Rename]) -> dict[str, str]:
+    """Returns the present symbol by former one, the latest renames first.
+
+    A former symbol that another instrument took over later is left out.
     """
-    base, slash, target = symbol.partition("/")
-    present = _present(kind).get(base)
-    return None if present is None else f"{present}{slash}{target}"
+    found: dict[str, str] = {}
+    #: The present symbols of those that had a symbol before the rename at hand; None if unknown.
+    owners: dict[str, str | None] = {}
+    reused = set()
+    for each in sorted(renames, key=lambda each: each.day, reverse=True):
+        if each.former == each.symbol:
+            # Only the company's name changed.
+            continue
+        present = owners.get(each.symbol, each.symbol)
+        if present is None:
+            # Either this very rename again, or of an instrument that lost the symbol without a rename.
+            owners.setdefault(each.former, None)
+            continue
+        owners |= {each.former: present, each.symbol: None}
+        if each.former not in reused and each.former != present:
+            found.setdefault(each.former, present)
+        reused.add(each.symbol)
+    return found
 
 
-def formers_of(kind: Kind, symbol: str) -> list[str]:
-    """Returns the former symbols of a stock or a coin."""
-    return [former for former, present in _present(kind).items() if present == symbol]
-
-
-def _present(kind: Kind) -> Mapping[str, str]:
-    return _renames().get(kind, {})
+def formers_of(present: Mapping[str, str]) -> dict[str, str]:
+    """Returns the former symbols by present one, separated by blanks."""
+    found: dict[str, str] = {}
+    for former, symbol in present.items():
+        found[symbol] = f"{found[symbol]} {former}" if symbol in found else former
+    return found
 
 
 @cache
-def _renames() -> Mapping[str, Mapping[str, str]]:
+def well_known_renames(kind: Kind) -> Sequence[Rename]:
+    """Returns the renames of well-known stocks or coins, which hold without an upstream."""
     text = (resources.files("quotecast.market") / "data" / "renames.csv").read_text(encoding="utf-8")
-    found: dict[str, dict[str, str]] = {}
-    for row in csv.DictReader(text.splitlines()):
-        found.setdefault(row["type"], {})[row["former"]] = row["symbol"]
-    return found
+    rows = [row for row in csv.DictReader(text.splitlines()) if row["type"] == kind]
+    return [
+        Rename(former=row["former"], symbol=row["symbol"], day=date.fromisoformat(row["day"])) for row in rows
+    ]

@@ -1,4 +1,4 @@
-"""The protocols of providers: quotes, bars, company data, news and the list of stocks."""
+"""The protocols of providers: quotes, bars, company data, news, and the stocks with their renames."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from datetime import date, datetime
@@ -23,6 +23,7 @@ from quotecast.market.financials import (
 from quotecast.market.news import Article
 from quotecast.market.own_bars import VenueBar
 from quotecast.market.quotes import Quote
+from quotecast.market.renames import Rename
 from quotecast.market.sessions import Unscheduled
 
 #: Awaited before a call; raises UpstreamError, with `retry_after`, when the plan allows no more calls.
@@ -222,4 +223,15 @@ class AssetsProvider(Protocol):
 
     async def assets(self) -> Sequence[Asset]:
         """Returns all stocks, by ticker. Raises UpstreamError."""
+        ...
+
+
+class RenamesProvider(Protocol):
+    """Changes of stocks' symbols."""
+
+    name: str
+    every_seconds: float
+
+    async def renames(self) -> Sequence[Rename]:
+        """Returns those of some years up to today, ascending. Raises UpstreamError."""
         ...

@@ -16,6 +16,7 @@ from quotecast.providers.base import (
     HistoryProvider,
     NewsProvider,
     QuoteProvider,
+    RenamesProvider,
 )
 
 #: The key in `Meta(extra=...)` of a setting whose variable does not begin with its provider's name.
@@ -90,6 +91,7 @@ class Offer(Struct, frozen=True, kw_only=True):
     history: Mapping[Feed, Callable[[Any, Budgets, ExchangeNow], HistoryProvider]] = {}
     news: Callable[[Any, Budgets], NewsProvider] | None = None
     assets: Callable[[Any, Budgets], AssetsProvider] | None = None
+    renames: Callable[[Any, Budgets], RenamesProvider] | None = None
     financials: Callable[[Any, Budgets], FinancialsProvider] | None = None
     actions: Callable[[Any, Budgets], ActionsProvider] | None = None
     #: Returns the admission of calls about a company that no list names.

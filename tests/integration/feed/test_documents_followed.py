@@ -1,9 +1,10 @@
-"""News and assets on their way from the upstream over the bus to a worker's copies."""
+"""News, assets and renames on their way from the upstream over the bus to a worker's copies."""
 
 import asyncio
 import contextlib
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
+from datetime import date
 from itertools import pairwise
 
 import pytest
@@ -21,9 +22,10 @@ from quotecast.ingest import documents as publication
 from quotecast.ingest.documents import DocumentPublisher, publish_documents
 from quotecast.market.feeds import Feed
 from quotecast.market.news import Article
+from quotecast.market.renames import Rename
 from quotecast.simulation.market.assets import SimulatorAssets
 from quotecast.simulation.market.news import SimulatorNews
-from support.made.documents import article, asset, assets_of, news_of
+from support.made.documents import article, asset, assets_of, news_of, renames_of
 from support.made.market import state_of, stock
 
 Bus = MemoryBus | RedisBus
@@ -104,10 +106,11 @@ async def until(condition: Callable[[], object], seconds: float = 10.0) -> None:
 
 
 @contextlib.asynccontextmanager
-async def following(bus: Bus) -> AsyncIterator[Documents]:
+async def following(bus: Bus, mirror: Mirror | None = None) -> AsyncIterator[Documents]:
     """Yields a worker's documents while its relay follows the bus."""
     documents = Documents()
-    relay = asyncio.create_task(BusListener(bus, {Feed.STOCKS: Mirror(Feed.STOCKS)}, documents).run())
+    mirrors = {Feed.STOCKS: Mirror(Feed.STOCKS) if mirror is None else mirror}
+    relay = asyncio.create_task(BusListener(bus, mirrors, documents).run())
     try:
         yield documents
     finally:
@@ -179,6 +182,18 @@ async def test_the_simulators_documents_reach_a_worker(bus: Bus) -> None:
     async with following(bus) as documents, publish_documents(sources, bus, ME):
         await until(lambda: documents.news.items and documents.assets.items)
     assert documents.assets.items == await assets.assets()
+
+
+async def test_a_worker_finds_stocks_by_the_upstream_s_renames(bus: Bus) -> None:
+    """A former symbol finds the stock once the upstream tells of the rename."""
+    mirror = Mirror(Feed.STOCKS)
+    await bus.begin(ME, state_of([stock("AAPL")]))
+    async with following(bus, mirror):
+        await until(lambda: mirror.find("AAPL"))
+        assert mirror.find("OLD") is None
+        await bus.store(ME, renames_of(Rename(former="OLD", symbol="AAPL", day=date(2026, 11, 20))))
+        await until(lambda: mirror.find("OLD"))
+        assert mirror.keys_named(["old", "AAPL"]) == {"old": "AAPL", "AAPL": "AAPL"}
 
 
 async def test_a_worker_that_starts_late_knows_the_documents(bus: Bus) -> None:

@@ -1,6 +1,6 @@
 """Corporate actions from Alpaca, Finnhub and the simulated market, over the vendors' wire formats."""
 
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import Any
 
 import pytest
@@ -10,6 +10,7 @@ from fakes.finnhub import VERSION
 from fakes.http import Answer
 from quotecast.errors import NotOffered, UpstreamError
 from quotecast.market.actions import CorporateAction
+from quotecast.market.renames import Rename
 from quotecast.providers.alpaca.corporate_actions import PATH, AlpacaActions
 from quotecast.providers.finnhub.corporate_actions import FinnhubActions
 from quotecast.providers.finnhub.rest import FinnhubRest
@@ -102,6 +103,31 @@ async def test_alpaca_s_bad_rows_spoil_no_others() -> None:
         for body in (answer(), answer(cash_dividends=None), Answer.of({})):
             fake.answers[PATH] = body
             assert [*await upstream.actions("AAPL", FIRST, LAST)] == []
+
+
+async def test_alpaca_tells_the_renames_of_all_stocks() -> None:
+    """Ten years up to today in New York."""
+    changes = [
+        {"id": "1", "old_symbol": "FB", "new_symbol": "META", "process_date": "2022-06-09"},
+        {"id": "2", "old_symbol": "!", "new_symbol": "BANG", "process_date": "2022-06-10"},
+        {"id": "3", "old_symbol": "SQ", "new_symbol": "XYZ", "process_date": "2025-01-21"},
+        {"id": "4", "old_symbol": "OLD", "process_date": "2025-01-22"},
+    ]
+    async with local_rest() as fake:
+        fake.answers[PATH] = answer(name_changes=changes)
+        # Friday evening in New York, Saturday in UTC.
+        upstream = AlpacaActions(
+            fake.url, "key", "secret", clock=datetime(2026, 11, 21, 2, tzinfo=UTC).timestamp
+        )
+        found = await upstream.renames()
+        asked = fake.requests[0].query
+    assert found == [
+        Rename(former="FB", symbol="META", day=date(2022, 6, 9)),
+        Rename(former="SQ", symbol="XYZ", day=date(2025, 1, 21)),
+    ]
+    assert (asked["types"], asked["start"], asked["end"]) == ("name_change", "2016-11-19", "2026-11-20")
+    assert "symbols" not in asked
+    assert upstream.statistics() == {"unreadable": 2}
 
 
 async def test_alpaca_s_pages_have_an_end() -> None:

@@ -3,10 +3,11 @@
 from typing import Any
 
 from quotecast.bus import wire
-from quotecast.bus.base import ASSETS, NEWS, Document
+from quotecast.bus.base import ASSETS, NEWS, RENAMES, Document
 from quotecast.market.assets import Asset
 from quotecast.market.feeds import Feed
 from quotecast.market.news import Article
+from quotecast.market.renames import Rename
 
 
 def article(number: int = 1, **other: Any) -> Article:
@@ -35,3 +36,7 @@ def news_of(*articles: Article) -> Document:
 
 def assets_of(*assets: Asset) -> Document:
     return wire.encode_document(Feed.STOCKS, ASSETS, assets)
+
+
+def renames_of(*renames: Rename) -> Document:
+    return wire.encode_document(Feed.STOCKS, RENAMES, renames)

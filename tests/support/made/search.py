@@ -5,8 +5,10 @@ from functools import cache
 
 from quotecast.market import reference
 from quotecast.market.assets import Asset
+from quotecast.market.feeds import Kind
 from quotecast.market.listings import Listing, doviz_listings, pair_listings, stock_listings
 from quotecast.market.quotes import CryptoQuote, DovizQuote, StockQuote
+from quotecast.market.renames import formers_of, present_symbols, well_known_renames
 from quotecast.market.search import Index, search, weight_of
 
 
@@ -64,12 +66,16 @@ def doviz_quotes() -> dict[str, DovizQuote]:
     }
 
 
+def _formers(kind: Kind) -> dict[str, str]:
+    return formers_of(present_symbols(well_known_renames(kind)))
+
+
 @cache
 def indexes() -> tuple[Index, ...]:
     """Returns the indexes of all feeds."""
     return (
-        index_of(stock_listings(assets(), stock_quotes())),
-        index_of(pair_listings(pair_quotes())),
+        index_of(stock_listings(assets(), stock_quotes(), _formers("stock"))),
+        index_of(pair_listings(pair_quotes(), _formers("crypto"))),
         index_of(doviz_listings(doviz_quotes())),
     )
 

@@ -1,19 +1,70 @@
 """Former symbols and the present ones."""
 
-from quotecast.market.renames import formers_of, present_symbol
+from datetime import date
+
+import pytest
+
+from quotecast.feed.mirror import Mirror
+from quotecast.market.feeds import Feed
+from quotecast.market.renames import Rename, formers_of, present_symbols, well_known_renames
 
 
-def test_a_pair_has_the_present_symbol_of_its_first_asset() -> None:
-    assert present_symbol("stock", "FB") == "META"
-    assert present_symbol("crypto", "MATIC/USDT") == "POL/USDT"
-    assert present_symbol("crypto", "BTC/MATIC") is None
-    assert present_symbol("stock", "META") is present_symbol("doviz", "FB") is None
-    assert formers_of("crypto", "POL") == ["MATIC"]
+def renames(text: str) -> list[Rename]:
+    """Returns `A>B` and so on as renames, each a year after the one before it."""
+    pairs = [each.split(">") for each in text.split()]
+    return [
+        Rename(former=former, symbol=symbol, day=date(2000 + year, 1, 3))
+        for year, (former, symbol) in enumerate(pairs)
+    ]
 
 
-def test_no_present_symbol_is_a_former_one() -> None:
-    """So the search for a quote ends."""
-    for kind, symbols in (("stock", ("META", "XYZ", "COR", "WBD", "DOC")), ("crypto", ("POL", "BTC"))):
-        for symbol in symbols:
-            assert formers_of(kind, symbol)  # type: ignore[arg-type]  # a kind
-            assert present_symbol(kind, symbol) is None  # type: ignore[arg-type]  # a kind
+@pytest.mark.parametrize(
+    ("history", "present"),
+    [
+        ("FB>META", {"FB": "META"}),
+        # Of a chain each symbol means the last one.
+        ("A>B B>C", {"A": "C", "B": "C"}),
+        # Back again: the first symbol is the present one.
+        ("A>B B>A", {"B": "A"}),
+        # The symbol went to another company, whose former one it is not.
+        ("META>METV FB>META", {"FB": "META"}),
+        ("A>B C>A", {"C": "A"}),
+        # The last one to have a former symbol counts.
+        ("A>B C>A A>D", {"A": "D", "C": "D"}),
+        # The first company lost B without a rename.
+        ("A>B C>B", {"C": "B"}),
+        ("Z>A A>B C>B", {"C": "B"}),
+        # Two sources tell of one rename.
+        ("A>B B>C B>C", {"A": "C", "B": "C"}),
+        # The name of the company changed alone.
+        ("A>B B>B", {"A": "B"}),
+        ("", {}),
+    ],
+)
+def test_a_former_symbol_means_the_present_one_of_its_last_owner(
+    history: str, present: dict[str, str]
+) -> None:
+    assert present_symbols(renames(history)) == present
+    assert present_symbols(reversed(renames(history))) == present
+
+
+def test_a_present_symbol_has_its_former_ones() -> None:
+    assert formers_of({"A": "C", "B": "C", "FB": "META"}) == {"C": "A B", "META": "FB"}
+
+
+def test_renames_of_an_upstream_stand_beside_the_well_known_ones() -> None:
+    mirror = Mirror(Feed.STOCKS)
+    assert mirror.renames["FB"] == "META"
+    later = Rename(former="META", symbol="NEXT", day=date(2027, 1, 4))
+    mirror.follow_renames([later])
+    assert (mirror.renames["FB"], mirror.renames["META"], mirror.renames["UTX"]) == ("NEXT", "NEXT", "RTX")
+    mirror.follow_renames([])
+    assert mirror.renames["FB"] == "META"
+    assert Mirror(Feed.CRYPTO).renames["MATIC"] == "POL"
+    assert Mirror(Feed.DOVIZ).renames == {}
+
+
+def test_the_well_known_renames_are_of_the_past() -> None:
+    listed = well_known_renames("stock")
+    assert len({each.former for each in listed}) == len(listed)
+    assert all(date(2014, 1, 1) < each.day < date(2026, 1, 1) for each in listed)

@@ -109,7 +109,7 @@ def test_ranks_are_in_order() -> None:
         asset("GOLD", "The Company"),
         asset("F", "Silver Company"),
     ]
-    index = index_of(stock_listings(assets, {}))
+    index = index_of(stock_listings(assets, {}, {}))
     assert [each.ticker for each in search([index], "gold", 10)] == ["GOLD", "GOLDX", "C", "D", "E"]
 
 
@@ -117,13 +117,13 @@ def test_equal_matches_come_by_turnover_then_by_length() -> None:
     """Without a quote the turnover is unknown, and counts as none."""
     assets = [asset(ticker, "Tin Mines") for ticker in ("AB", "LONG", "QUIET", "BUSY")]
     quotes = {"BUSY": stock("BUSY", 500.0), "QUIET": stock("QUIET", 1.0)}
-    index = index_of(stock_listings(assets, quotes))
+    index = index_of(stock_listings(assets, quotes, {}))
     assert [each.ticker for each in search([index], "tin", 10)] == ["BUSY", "QUIET", "AB", "LONG"]
 
 
 def test_pairs_in_dollars_come_before_others() -> None:
     """Turnover in lira is a larger number, but not more."""
-    index = index_of(pair_listings({key: pair(key, 1e9) for key in ("FOO/TRY", "FOO/USDT")}))
+    index = index_of(pair_listings({key: pair(key, 1e9) for key in ("FOO/TRY", "FOO/USDT")}, {}))
     assert [each.ticker for each in search([index], "foo", 10)] == ["FOO/USDT", "FOO/TRY"]
 
 
@@ -137,7 +137,7 @@ def test_banks_come_after_the_market() -> None:
 
 def test_results_say_what_they_are() -> None:
     """A stock has an exchange if it is listed, Turkish instruments have a source."""
-    listed = index_of(stock_listings([asset()], {"NEW": stock("NEW", name="New Apple")}))
+    listed = index_of(stock_listings([asset()], {"NEW": stock("NEW", name="New Apple")}, {}))
     assert search([listed], "apple", 10) == [
         SearchResult("stock", "AAPL", "Apple Inc.", "USD", "NASDAQ"),
         SearchResult("stock", "NEW", "New Apple", "USD"),

@@ -37,6 +37,23 @@ def finnhub(*, free: bool = False) -> FinnhubServer:
     return FinnhubServer(Market(7, Schedule(SPLITS)), ManualClock(START), free=free)
 
 
+def test_alpaca_has_well_known_renames() -> None:
+    """By the former or the present symbol, of a span of days."""
+    server = alpaca()
+    query = {"types": "name_change", "start": "2022-06-01", "end": "2026-11-19"}
+
+    def renames(**more: str) -> list[tuple[str, str, str]]:
+        found = ask(server, "/v1/corporate-actions", **{**query, **more})[1]["corporate_actions"]
+        rows = found.get("name_changes", [])
+        return [(each["old_symbol"], each["new_symbol"], each["process_date"]) for each in rows]
+
+    everything = renames()
+    assert everything[0] == ("FB", "META", "2022-06-09")
+    assert [day for *_, day in everything] == sorted(day for *_, day in everything)
+    assert renames(symbols="FB") == renames(symbols="META,MSFT") == [("FB", "META", "2022-06-09")]
+    assert renames(start="2022-06-10", symbols="FB") == renames(types="forward_split") == []
+
+
 def test_alpaca_has_the_splits_of_a_span() -> None:
     """Today's by default; those of the next midnight are tomorrow's."""
     server = alpaca()

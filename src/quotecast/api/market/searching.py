@@ -9,6 +9,7 @@ from quotecast.feed.mirror import Mirror
 from quotecast.market.feeds import Feed
 from quotecast.market.listings import Listing, doviz_listings, identity, pair_listings, stock_listings
 from quotecast.market.quotes import Quote
+from quotecast.market.renames import formers_of
 from quotecast.market.search import Index, weight_of
 
 #: Listings that are indexed at a time: less than a millisecond.
@@ -28,6 +29,7 @@ class _Part:
         self._built_at = 0.0
         self._revision = 0
         self._indexed_assets: Sequence[Any] | None = None
+        self._indexed_renames: Mapping[str, str] = {}
         self._quotes: Mapping[str, Quote] = {}
 
     async def refresh(self, now: float) -> None:
@@ -40,6 +42,8 @@ class _Part:
 
     def _is_current(self, now: float) -> bool:
         if self.index is None or now - self._built_at > REFRESH_SECONDS:
+            return False
+        if self._mirror.renames is not self._indexed_renames:
             return False
         return self._assets() is self._indexed_assets and not self._has_renamed()
 
@@ -56,10 +60,10 @@ class _Part:
 
     async def _build(self, now: float) -> None:
         """Builds in pieces: the event loop serves others in between."""
-        quotes, assets = self._mirror.quotes(), self._assets()
+        quotes, assets, renames = self._mirror.quotes(), self._assets(), self._mirror.renames
         revision = self._mirror.mark.revision
         listings: list[Listing] = []
-        for piece in _pieces(_listings(self._mirror.feed, quotes, assets or ())):
+        for piece in _pieces(_listings(self._mirror.feed, quotes, assets or (), formers_of(renames))):
             listings += piece
             await asyncio.sleep(0)
         listings.sort(key=weight_of)
@@ -69,7 +73,8 @@ class _Part:
             await asyncio.sleep(0)
         index.finish()
         self.index, self._built_at = index, now
-        self._revision, self._quotes, self._indexed_assets = revision, quotes, assets
+        self._revision, self._quotes = revision, quotes
+        self._indexed_assets, self._indexed_renames = assets, renames
 
 
 class Searches:
@@ -97,12 +102,14 @@ class Searches:
         )
 
 
-def _listings(feed: Feed, quotes: Mapping[str, Any], assets: Sequence[Any]) -> Iterator[Listing]:
+def _listings(
+    feed: Feed, quotes: Mapping[str, Any], assets: Sequence[Any], formers: Mapping[str, str]
+) -> Iterator[Listing]:
     match feed:
         case Feed.STOCKS:
-            return stock_listings(assets, quotes)
+            return stock_listings(assets, quotes, formers)
         case Feed.CRYPTO:
-            return pair_listings(quotes)
+            return pair_listings(quotes, formers)
         case Feed.DOVIZ:
             return doviz_listings(quotes)
 

@@ -6,7 +6,7 @@ unknown fields. Types that are left out change no price of a stock, or ask the h
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import date
+from datetime import date, datetime, timedelta
 from typing import Any, Final
 
 from msgspec import Raw, Struct
@@ -16,6 +16,8 @@ from quotecast.market.actions import CorporateAction
 from quotecast.market.feeds import Feed
 from quotecast.market.instruments import canonical_symbol
 from quotecast.market.numbers import Number, positive, to_float
+from quotecast.market.renames import Rename
+from quotecast.market.sessions import NEW_YORK
 from quotecast.providers.alpaca.rest import AlpacaRest
 from quotecast.providers.base import Admission, unlimited
 from quotecast.providers.refusals import RefusalCounter
@@ -24,8 +26,9 @@ from quotecast.providers.validation.rows import decode_rows
 NAME: Final = "alpaca"
 PATH: Final = "/v1/corporate-actions"
 PER_PAGE: Final = 1000
-#: A stock with a dividend a month for forty years fills one page.
+#: A stock with a dividend a month for forty years fills one page; ten years of renames fill five.
 MAX_PAGES: Final = 10
+RENAMES_SINCE: Final = timedelta(days=3653)
 
 
 class Row(Struct, frozen=True):
@@ -115,6 +118,8 @@ class AlpacaActions:
     """Corporate actions of US stocks; `url` is the market data host."""
 
     name = NAME
+    #: On the morning of a rename the former symbol has to find the stock soon.
+    every_seconds = 3600.0
 
     def __init__(
         self,
@@ -126,6 +131,7 @@ class AlpacaActions:
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._rest = AlpacaRest(url, key, secret, admitted, clock)
+        self._clock = clock
         self._refused = RefusalCounter(NAME)
 
     def statistics(self) -> Mapping[str, int]:
@@ -134,9 +140,20 @@ class AlpacaActions:
 
     async def actions(self, symbol: str, first: date, last: date) -> Sequence[CorporateAction]:
         """See ActionsProvider."""
-        params = {
-            "symbols": symbol,
-            "types": _TYPES,
+        found = await self._read({"symbols": symbol, "types": _TYPES}, first, last)
+        return [each for each in found if each.symbol == symbol]
+
+    async def renames(self) -> Sequence[Rename]:
+        """See RenamesProvider."""
+        today = datetime.fromtimestamp(self._clock(), NEW_YORK).date()
+        return [
+            Rename(former=each.symbol, symbol=each.new_symbol, day=each.ex_day)
+            for each in await self._read({"types": "name_change"}, today - RENAMES_SINCE, today)
+            if each.new_symbol
+        ]
+
+    async def _read(self, params: dict[str, str], first: date, last: date) -> list[CorporateAction]:
+        params |= {
             "start": first.isoformat(),
             "end": last.isoformat(),
             "limit": str(PER_PAGE),
@@ -146,7 +163,7 @@ class AlpacaActions:
         async with self._rest.open() as client:
             for _ in range(MAX_PAGES):
                 page = await self._rest.get(client, PATH, Page, params)
-                found += [each for each in self._actions(page) if each.symbol == symbol]
+                found += self._actions(page)
                 if not page.next_page_token:
                     return sorted(found, key=lambda each: (each.ex_day, each.id))
                 params["page_token"] = page.next_page_token

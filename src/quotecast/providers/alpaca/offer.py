@@ -1,4 +1,4 @@
-"""Alpaca's offer: quotes, bars and news of US stocks, and the list of assets."""
+"""Alpaca's offer: quotes, bars, news, assets and corporate actions of US stocks."""
 
 import time
 from collections.abc import Callable
@@ -133,6 +133,7 @@ OFFER: Final = Offer(
     history={Feed.STOCKS: _history},
     news=_news,
     assets=_assets,
+    renames=_actions,
     actions=_actions,
 )
 

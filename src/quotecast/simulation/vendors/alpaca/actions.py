@@ -1,4 +1,4 @@
-"""Alpaca's corporate actions: the splits and cash dividends of the simulated market.
+"""Alpaca's corporate actions: the splits and cash dividends of the simulated market, and true renames.
 
 Source: Alpaca's documentation, "Market data: corporate actions".
 """
@@ -9,6 +9,7 @@ from datetime import date
 from itertools import chain
 from typing import Final
 
+from quotecast.market.renames import well_known_renames
 from quotecast.market.sessions import NEW_YORK
 from quotecast.simulation.vendors.alpaca.errors import BadQuery
 from quotecast.simulation.vendors.alpaca.query import limit_of, moment_of
@@ -18,8 +19,14 @@ from quotecast.simulation.vendors.market import Market, utc
 FORWARD: Final = "forward_splits"
 REVERSE: Final = "reverse_splits"
 CASH: Final = "cash_dividends"
+RENAMES: Final = "name_changes"
 #: The types that the market has.
-_TYPES: Final = {"forward_split": FORWARD, "reverse_split": REVERSE, "cash_dividend": CASH}
+_TYPES: Final = {
+    "forward_split": FORWARD,
+    "reverse_split": REVERSE,
+    "cash_dividend": CASH,
+    "name_change": RENAMES,
+}
 _ABSENT: Final = frozenset(
     [
         "unit_split",
@@ -29,7 +36,6 @@ _ABSENT: Final = frozenset(
         "stock_merger",
         "stock_and_cash_merger",
         "redemption",
-        "name_change",
         "worthless_removal",
         "rights_distribution",
     ]
@@ -48,14 +54,29 @@ def corporate_actions(market: Market, query: Mapping[str, str]) -> Answer:
     wanted = {_TYPES[name] for name in types if name in _TYPES}
     # One page holds all: a market has few splits.
     limit_of(query, _MOST, _MOST)
-    symbols = {*filter(None, query.get("symbols", "").split(","))} or {*market.stocks}
+    symbols = frozenset(filter(None, query.get("symbols", "").split(",")))
     found: dict[str, list[Row]] = {}
-    for symbol in sorted(symbols & market.stocks.keys()):
-        listed = chain(_splits(market, symbol, first, last), _dividends(market, symbol, first, last))
-        for kind, row in listed:
-            if kind in wanted:
-                found.setdefault(kind, []).append(row)
+    for kind, row in chain(_stocks_actions(market, symbols, first, last), _renames(symbols, first, last)):
+        if kind in wanted:
+            found.setdefault(kind, []).append(row)
     return Answer.of({"corporate_actions": found, "next_page_token": None})
+
+
+def _stocks_actions(
+    market: Market, symbols: frozenset[str], first: date, last: date
+) -> Iterator[tuple[str, Row]]:
+    listed = market.stocks.keys()
+    for symbol in sorted(listed & symbols if symbols else listed):
+        yield from _splits(market, symbol, first, last)
+        yield from _dividends(market, symbol, first, last)
+
+
+def _renames(symbols: frozenset[str], first: date, last: date) -> Iterator[tuple[str, Row]]:
+    for each in sorted(well_known_renames("stock"), key=lambda each: each.day):
+        names = {"old_symbol": each.former, "new_symbol": each.symbol}
+        if first <= each.day <= last and (not symbols or symbols & {*names.values()}):
+            row = {"id": str(uuid.uuid5(_SPACE, f"{each.former} {each.day}")), "process_date": f"{each.day}"}
+            yield RENAMES, row | names | {"old_cusip": "", "new_cusip": ""}
 
 
 def _splits(market: Market, symbol: str, first: date, last: date) -> Iterator[tuple[str, Row]]:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from datetime import date
 
 import httpx
 import pytest
@@ -13,6 +14,7 @@ from quotecast.feed.documents import Documents
 from quotecast.feed.mirror import Mirror
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import Quote, StockQuote
+from quotecast.market.renames import Rename
 from quotecast.market.search import search
 from support.made.documents import asset, assets_of
 from support.made.factories import MONOTONIC, client_of, empty_mirrors, mirror_of, services
@@ -191,6 +193,15 @@ async def test_new_names_are_found_at_once() -> None:
         assert tickers(await client.get("/api/search?q=renamed")) == []
         documents.assets.take(assets_of(asset("NEWS", "Quotecast News")))
         assert tickers(await client.get("/api/search?q=quotecast")) == ["NEWS"]
+
+
+async def test_a_rename_is_found_by_at_once() -> None:
+    mirrors = reference_mirrors()
+    async with client_of(services(mirrors, documents=reference_documents())) as client:
+        query = "/api/search?q=OLDNAME"
+        assert tickers(await client.get(query)) == []
+        mirrors[Feed.STOCKS].follow_renames([Rename(former="OLDNAME", symbol="AAPL", day=date(2026, 11, 20))])
+        assert tickers(await client.get(query)) == ["AAPL"]
 
 
 async def found_by(searches: Searches, text: str, now: float) -> list[str]:
