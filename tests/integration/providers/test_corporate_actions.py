@@ -186,12 +186,18 @@ async def test_finnhub_has_splits_and_dividends_as_far_as_its_plan_does() -> Non
 async def test_the_simulated_market_splits_by_scenarios_and_pays_dividends() -> None:
     """Four dividends a year of companies that pay; those that are not declared yet are unknown."""
     moment = 1_795_118_400_000
-    schedule = Schedule([Planned(Split(symbols=("KO",), ratio=0.1), moment)])
+    plan = [
+        Planned(Split(symbols=("KO",), ratio=ratio), moment + days * 86_400_000)
+        for days, ratio in ((0, 0.1), (3, 1.05))
+    ]
+    schedule = Schedule(plan)
     upstream = SimulatorActions(1, schedule, lambda: moment / 1000)
     found = [*await upstream.actions("KO", FIRST, LAST)]
     assert found == sorted(found, key=lambda each: each.ex_day)
     (split,) = (each for each in found if each.type == "split")
     assert (split.old_shares, split.new_shares, split.ex_day) == (10.0, 1.0, date(2026, 11, 20))
+    (stock,) = (each for each in found if each.type == "stock_dividend")
+    assert (stock.old_shares, stock.new_shares, stock.ex_day) == (1.0, 1.05, date(2026, 11, 23))
     paid = [each for each in found if each.type == "cash_dividend"]
     assert len(paid) == 4
     assert all(each.amount and each.payable_day and each.payable_day > each.ex_day for each in paid)

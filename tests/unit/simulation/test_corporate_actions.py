@@ -37,6 +37,18 @@ def finnhub(*, free: bool = False) -> FinnhubServer:
     return FinnhubServer(Market(7, Schedule(SPLITS)), ManualClock(START), free=free)
 
 
+def test_a_split_of_less_than_a_quarter_is_a_stock_dividend() -> None:
+    plan = [
+        Planned(Split(symbols=(name,), ratio=ratio), START) for name, ratio in (("KO", 1.05), ("F", 1.25))
+    ]
+    server = AlpacaServer(Market(7, Schedule(plan)), ManualClock(START))
+    span = {"start": "2026-11-20", "end": "2026-11-20", "types": "stock_dividend,forward_split"}
+    found = ask(server, "/v1/corporate-actions", **span)[1]["corporate_actions"]
+    ((dividend,), (split,)) = found["stock_dividends"], found["forward_splits"]
+    assert (dividend["symbol"], dividend["rate"]) == ("KO", 0.05)
+    assert (split["symbol"], split["new_rate"]) == ("F", 1.25)
+
+
 def test_alpaca_has_well_known_renames() -> None:
     """By the former or the present symbol, of a span of days."""
     server = alpaca()

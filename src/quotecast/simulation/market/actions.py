@@ -53,7 +53,7 @@ class SimulatorActions:
                 old, new = old_and_new(each.ratio)
                 yield CorporateAction(
                     id=f"split {symbol} {day}",
-                    type="split",
+                    type="stock_dividend" if each.is_stock_dividend else "split",
                     symbol=symbol,
                     ex_day=day,
                     old_shares=old,

@@ -147,10 +147,9 @@ class Market:
         tape = source.at(max(self.present, end)) if adjusted else source.raw()
         return [_candle(tape, each) for each in candles(tape, interval, start, end)]
 
-    def splits(self, symbol: str) -> list[tuple[int, float]]:
-        """Returns a stock's splits: when each begins, in Unix milliseconds, and new shares for an old one."""
-        found = self.schedule.alterations(symbol)
-        return [(each.moment, each.ratio) for each in found if isinstance(each, Split)]
+    def splits(self, symbol: str) -> list[Split]:
+        """Returns a stock's splits and stock dividends."""
+        return [each for each in self.schedule.alterations(symbol) if isinstance(each, Split)]
 
     def dividends(self, symbol: str, first: date, last: date) -> list[Dividend]:
         """Returns a stock's dividends with ex-days from `first` to `last` that are declared now."""

@@ -43,6 +43,11 @@ class Split(Struct, frozen=True):
     moment: int
     ratio: float
 
+    @property
+    def is_stock_dividend(self) -> bool:
+        """Whether exchanges call it a stock dividend: fewer than one new share for four old ones."""
+        return 1 < self.ratio < 1.25
+
 
 class Listed(Struct, frozen=True):
     """The time in which an instrument trades, in Unix milliseconds; None where it has no bound."""

@@ -1,4 +1,4 @@
-"""Alpaca's corporate actions: the splits and cash dividends of the simulated market, and true renames.
+"""Alpaca's corporate actions: the splits and dividends of the simulated market, and true renames.
 
 Source: Alpaca's documentation, "Market data: corporate actions".
 """
@@ -18,19 +18,20 @@ from quotecast.simulation.vendors.market import Market, utc
 
 FORWARD: Final = "forward_splits"
 REVERSE: Final = "reverse_splits"
+STOCK: Final = "stock_dividends"
 CASH: Final = "cash_dividends"
 RENAMES: Final = "name_changes"
 #: The types that the market has.
 _TYPES: Final = {
     "forward_split": FORWARD,
     "reverse_split": REVERSE,
+    "stock_dividend": STOCK,
     "cash_dividend": CASH,
     "name_change": RENAMES,
 }
 _ABSENT: Final = frozenset(
     [
         "unit_split",
-        "stock_dividend",
         "spin_off",
         "cash_merger",
         "stock_merger",
@@ -80,12 +81,14 @@ def _renames(symbols: frozenset[str], first: date, last: date) -> Iterator[tuple
 
 
 def _splits(market: Market, symbol: str, first: date, last: date) -> Iterator[tuple[str, Row]]:
-    for moment, ratio in market.splits(symbol):
-        day = utc(moment).astimezone(NEW_YORK).date()
+    for each in market.splits(symbol):
+        day, ratio = utc(each.moment).astimezone(NEW_YORK).date(), each.ratio
         if not first <= day <= last:
             continue
         row = _row(symbol, day, day)
-        if ratio >= 1:
+        if each.is_stock_dividend:
+            yield STOCK, row | {"cusip": "", "rate": round(ratio - 1, 6)}
+        elif ratio >= 1:
             yield FORWARD, row | {"cusip": "", "new_rate": ratio, "old_rate": 1}
         else:
             yield (

@@ -128,7 +128,7 @@ class SimulatedCompanies:
 
     def _splits(self, company: Company) -> list[Row]:
         ticker = company.stock.ticker
-        return [split_row(ticker, moment, ratio) for moment, ratio in self._market.splits(ticker)]
+        return [split_row(ticker, each.moment, each.ratio) for each in self._market.splits(ticker)]
 
     def _dividends(self, company: Company) -> list[Row]:
         """Returns all dividends until now; the server selects those of the request's days."""
