@@ -4,11 +4,14 @@ import json
 import re
 import time
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 from typing import Any, Final
 
+import httpx
 import pytest
 from playwright.sync_api import Browser, Locator, Page, Request, Route, expect
 
+from quotecast.market.sessions import NEW_YORK
 from support.made.web_files import AXE
 from support.servers.opened_page import DEADLINE_MS, bring_up, open_page, wait_for_price
 from support.servers.service import Service
@@ -375,6 +378,34 @@ def test_charts_show_the_same_moment_under_the_crosshair(browser: Browser, servi
         before = legends.last.text_content()
         page.mouse.move(2, 2)
         expect(legends.last).not_to_have_text(before or "")
+
+
+def test_dividends_and_splits_have_marks(page: Page, service: Service) -> None:
+    """The legend says what the mark of a bar is; the chart asks for actions only if the reader wants them."""
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url) if "/actions" in request.url else None)
+    chart_of(page).get_by_role("button", name="1Y", exact=True).click()
+    wait_for_chart(page)
+    bars = httpx.get(f"{service.url}/api/market/bars/AAPL?range=1Y&interval=D").json()
+    last = datetime.fromisoformat(bars[-1]["time"]).astimezone(NEW_YORK).date()
+    # A new day may begin meanwhile.
+    days = [last, last + timedelta(days=1)]
+    paid = [{"type": "cash_dividend", "exDate": f"{day}", "amount": 0.27, "currency": "USD"} for day in days]
+    split = {"type": "split", "oldShares": 1, "newShares": 4}
+    page.route(
+        "**/api/market/actions?*",
+        lambda route: route.fulfill(json=[*paid, *({**split, "exDate": f"{day}"} for day in days)]),
+    )
+    rows = page.locator(".plot .values li")
+    expect(rows).to_have_count(0)
+    assert asked == []
+    panel = open_panel(page, "Indicators")
+    panel.get_by_label("Dividends and splits").check()
+    expect(rows).to_have_text(["Dividend 0.27 USD", "Split 1 → 4"])
+    assert "symbols=AAPL" in asked[0]
+    assert memory(page)["marks"] == "on"
+    panel.get_by_label("Dividends and splits").uncheck()
+    expect(rows).to_have_count(0)
 
 
 def test_a_price_after_hours_stands_beside_the_close(page: Page) -> None:

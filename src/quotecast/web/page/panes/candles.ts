@@ -15,6 +15,7 @@ import { type Compared, ComparedSeries } from "./chart/compared-series.ts";
 import { pointed } from "./chart/crosshair.ts";
 import { DrawingTools } from "./chart/drawing-tools.ts";
 import type { Row } from "./chart/legend.ts";
+import { type Mark, placed } from "./chart/marks.ts";
 import { PriceSeries } from "./chart/price-series.ts";
 import { ON_PRICES, type Spec } from "./chart/specs.ts";
 import { StudySeries } from "./chart/study-series.ts";
@@ -41,6 +42,9 @@ export class CandleChart {
   #times: number[] = [];
   #tick: number | null = null;
   #specs: readonly Spec[] = [];
+  #marks: readonly Mark[] = [];
+  /** The marks by the index of their bar. */
+  #placed = new Map<number, Mark[]>();
   #scale: Scale = "linear";
   /** Index of the bar under the crosshair; null without one. */
   #pointed: number | null = null;
@@ -141,6 +145,13 @@ export class CandleChart {
     this.#tell();
   }
 
+  setMarks(marks: readonly Mark[]): void {
+    if (this.#isRemoved) return;
+    this.#marks = marks;
+    this.#placeMarks();
+    this.#tell();
+  }
+
   setScale(scale: Scale): void {
     if (this.#isRemoved) return;
     const changed = scale !== this.#scale;
@@ -217,6 +228,15 @@ export class CandleChart {
     this.#bars = [...all];
     this.#times = all.map(timeOf);
     this.#prices.load(all);
+    this.#placeMarks();
+  }
+
+  #placeMarks(): void {
+    this.#placed = placed(this.#marks, this.#bars, this.options.interval);
+    const letters = [...this.#placed].map(
+      ([index, marks]) => [this.#bars[index] as Candle, marks.map(({ letter }) => letter).join(" ")] as const,
+    );
+    this.#prices.setMarks(letters);
   }
 
   #show(view: View | null): void {
@@ -260,7 +280,9 @@ export class CandleChart {
   #tell(): void {
     const index = Math.min(this.#pointed ?? Infinity, this.#bars.length - 1);
     const bar = this.#bars[index];
-    this.options.events.onPoint(bar ?? null, bar ? [...this.#ownChange(index), ...this.#studies.rows(index)] : []);
+    const marks = (this.#placed.get(index) ?? []).map(({ label, text }) => ({ label, text, colour: colour("accent") }));
+    const rows = bar ? [...this.#ownChange(index), ...this.#studies.rows(index), ...marks] : [];
+    this.options.events.onPoint(bar ?? null, rows);
   }
 
   /** Returns the changes since the left edge, in a chart that compares. */

@@ -7,7 +7,7 @@ import { watchBars } from "../live-bars.ts";
 import { useVisible } from "../pane.tsx";
 import { isReplay } from "../replay-state.ts";
 import { retried } from "../retried.ts";
-import { connect, live } from "../service.ts";
+import { connect, live, rest, useAnswer } from "../service.ts";
 import { shade } from "../theme.ts";
 import { hours, zone } from "../time-choice.ts";
 import { language, say } from "../words.ts";
@@ -17,6 +17,7 @@ import { parseCompared } from "./chart/compare.ts";
 import { memoryKey, parseDrawings, writeDrawings } from "./chart/drawings.ts";
 import { onChartKey } from "./chart/keys.ts";
 import { writeRows } from "./chart/legend.ts";
+import { type Mark, marksOf } from "./chart/marks.ts";
 import { Past, type PastState } from "./chart/past.ts";
 import { writePrice } from "./chart/prices.ts";
 import { scaleOf } from "./chart/scale.ts";
@@ -25,6 +26,9 @@ import { parseSpecs } from "./chart/specs.ts";
 import type { ChartState, DrawingState } from "./chart/state.ts";
 import { useCompared } from "./chart/use-compared.ts";
 import { at, type Candle, ChartBars, type Interval, LIVE_INTERVAL } from "./chart-bars.ts";
+import { newYorkDay } from "./week.ts";
+
+const MARKS_EVERY_MS = 3_600_000;
 
 interface Props {
   readonly bars: readonly Candle[];
@@ -79,6 +83,7 @@ export function Plot({ bars, tick, state, onGap, onChart, onDrawing }: Props) {
   };
   useChart(element, held, state, { events, visible: visible && bars.length > 0, onChart });
   useChoices(state, useComparedOf(state, bars, first, visible), tick, name);
+  useMarks(state, visible);
   useEffect(() => {
     const update = (bar: Candle) => latest.current.chart?.update(bar);
     return visible && !isReplay.value
@@ -189,6 +194,18 @@ function useChoices(
   useEffect(() => void chart?.setStudies(parseSpecs(memory.indicators)), [chart, memory.indicators]);
   useEffect(() => chart?.setCompared(compared), [chart, compared]);
   useEffect(() => chart?.drawings.set(parseDrawings(memory[name])), [chart, memory[name]]);
+}
+
+/** Draws the dividends and splits of a stock, if the reader asks for them. */
+function useMarks({ chart, instrument, memory }: ChartState, visible: boolean): void {
+  const isOn = instrument.feed === "market" && memory.marks === "on" && !isReplay.value;
+  const ask = () =>
+    rest.call("GET /api/market/actions", {
+      query: { symbols: instrument.key, start: "1900-01-01", end: newYorkDay(Date.now()) },
+    });
+  const { data } = useAnswer(ask, `actions ${instrument.key}`, { everyMs: MARKS_EVERY_MS, active: visible && isOn });
+  const marks = useMemo<readonly Mark[]>(() => (isOn && data ? marksOf(data) : []), [isOn, data, language.value]);
+  useEffect(() => chart?.setMarks(marks), [chart, marks]);
 }
 
 function useComparedOf(

@@ -56,6 +56,16 @@ export function IndicatorsPanel({ state: { memory, remember, instrument, interva
           </button>
         ))}
       </div>
+      {instrument.feed === "market" && (
+        <label>
+          <input
+            type="checkbox"
+            checked={memory.marks === "on"}
+            onChange={(event) => remember({ marks: event.currentTarget.checked ? "on" : "" })}
+          />
+          {say("showActions")}
+        </label>
+      )}
       {isFull && <p role="status">{say("indicatorsFull", { most: MOST_SPECS })}</p>}
       {!hasVwap && <p>{say("vwapNeeds")}</p>}
       {hidden && <p>{say("overlaysHidden")}</p>}

@@ -1,10 +1,13 @@
 import {
   CandlestickSeries,
+  createSeriesMarkers,
   HistogramSeries,
   type IChartApi,
   type IPriceLine,
   type ISeriesApi,
+  type ISeriesMarkersPluginApi,
   LineStyle,
+  type Time,
 } from "lightweight-charts";
 
 import { colour } from "../../theme.ts";
@@ -18,12 +21,14 @@ export class PriceSeries {
   readonly #volume: ISeriesApi<"Histogram">;
   /** The library's own line has the colour of the body, and rising candles are hollow. */
   readonly #line: IPriceLine;
+  readonly #marks: ISeriesMarkersPluginApi<Time>;
   readonly #tones = [colour("rise"), colour("fall")] as const;
   readonly #shades = [colour("volume-rise"), colour("volume-fall")] as const;
   readonly #ground = colour("panel");
 
   constructor(chart: IChartApi) {
     this.candles = chart.addSeries(CandlestickSeries, { ...candleColours(), priceFormat: priceFormat(null) });
+    this.#marks = createSeriesMarkers(this.candles);
     this.#line = this.candles.createPriceLine({ price: 0, axisLabelVisible: true, lineStyle: LineStyle.Dotted });
     this.#volume = chart.addSeries(HistogramSeries, {
       priceFormat: { type: "volume" },
@@ -46,6 +51,12 @@ export class PriceSeries {
     this.candles.update(candle(bar), isOlder);
     this.#volume.update(this.#column(bar), isOlder);
     if (!isOlder) this.#showPrice(bar);
+  }
+
+  /** Draws letters under bars. */
+  setMarks(marks: Iterable<readonly [Candle, string]>): void {
+    const [color, shape, position] = [colour("accent"), "square", "belowBar"] as const;
+    this.#marks.setMarkers([...marks].map(([bar, text]) => ({ time: timeOf(bar), text, color, shape, position })));
   }
 
   #showPrice(last: Candle | undefined): void {
