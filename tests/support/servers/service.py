@@ -105,7 +105,7 @@ class Service:
         with theirs:
             link = {parent.VARIABLE: str(theirs.fileno())}
             environment = {**self._environment, **link, **(settings or {})}
-            if _can_fork(more, settings or {}):
+            if _can_fork(more, environment):
                 process: subprocess.Popen[bytes] = _fork(command, environment, theirs.fileno(), **more)
             else:
                 process = subprocess.Popen(
@@ -185,12 +185,14 @@ class FeedClient:
         return self.connection.close_code
 
 
-def _can_fork(more: Mapping[str, Any], settings: Mapping[str, str]) -> bool:
+def _can_fork(more: Mapping[str, Any], environment: Mapping[str, str]) -> bool:
     """Returns whether a fork differs in nothing from a new interpreter."""
     return (
         more.keys() <= {"stdout", "stderr"}
         and subprocess.PIPE not in more.values()
-        and not any(name.startswith("PYTHON") for name in settings)
+        and not any(
+            name.startswith("PYTHON") and os.environ.get(name) != value for name, value in environment.items()
+        )
     )
 
 

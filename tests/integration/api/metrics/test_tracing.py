@@ -153,13 +153,17 @@ def test_a_missing_extra_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_service_without_the_extra_serves(receiver: OtlpReceiver, tmp_path: Path) -> None:
-    """Ingest and workers start, answer and limit; they send no traces."""
+    """Ingest and workers start, answer and limit; they send no traces, and the worker says so."""
     (tmp_path / "sitecustomize.py").write_text("import sys\nsys.modules['quotecast.observe.spans'] = None\n")
     environment = {**asking(receiver), "PYTHONPATH": str(tmp_path)}
     with running_valkey() as redis, Service(redis, environment) as service:
-        service.start("ingest", "api")
+        with (tmp_path / "log").open("wb") as log:
+            for command in ("ingest", "api"):
+                service.launch(command, stderr=log)
+            service.until_ready(2)
         assert service.get("/api/market/quotes/AAPL").headers["x-ratelimit-remaining"] == "119"
     assert not receiver.raw
+    assert "pip install 'quotecast[otel]'" in (tmp_path / "log").read_text()
 
 
 def test_probes_are_not_traced(traced: Service, receiver: OtlpReceiver) -> None:
