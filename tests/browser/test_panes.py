@@ -79,6 +79,45 @@ def test_a_pane_moves_by_keyboard_until_escape_or_enter(page: Page) -> None:
     expect(page.get_by_role("button", name="Maximise Movers")).to_be_focused()
 
 
+def empty_cells(page: Page) -> int:
+    """Returns how many cells of the first screen no pane covers."""
+    taken: list[list[int]] = page.evaluate(
+        """() => [...document.querySelectorAll('.pane')].map(({ style }) =>
+            [style.gridColumnStart, style.gridColumnEnd, style.gridRowStart, style.gridRowEnd]
+                .map((text) => Number(text.replace('span ', ''))))"""
+    )
+    cells = {(column, row) for column in range(1, 13) for row in range(1, 25)}
+    for column, columns, row, rows in taken:
+        cells -= {(x, y) for x in range(column, column + columns) for y in range(row, row + rows)}
+    return len(cells)
+
+
+def test_a_dropped_pane_swaps_or_splits_and_the_screen_stays_full(page: Page) -> None:
+    """In the middle of a pane it takes its place; beside an edge half of it."""
+
+    def drop(kind: str, x: float, y: float) -> None:
+        """Drops a pane at a point of the chart, in shares of its size."""
+        start, chart = box_of(pane(page, kind).locator("h2")), box_of(pane(page, "chart"))
+        page.mouse.move(start.x + 5, start.y + 5)
+        page.mouse.down()
+        page.mouse.move(chart.x + chart.width * x, chart.y + chart.height * y, steps=5)
+        page.mouse.up()
+
+    places = {kind: place_of(pane(page, kind)) for kind in ("news", "chart")}
+    assert empty_cells(page) == 0
+    drop("news", 0.5, 0.5)
+    assert place_of(pane(page, "news")) == places["chart"]
+    assert place_of(pane(page, "chart")) == places["news"]
+    page.keyboard.press("Control+z")
+    expect(pane(page, "news")).to_have_css("grid-row-start", "10")
+    drop("news", 0.05, 0.5)
+    assert place_of(pane(page, "news")) == "4 / span 3, 1 / span 14"
+    assert place_of(pane(page, "chart")) == "7 / span 3, 1 / span 14"
+    assert empty_cells(page) == 0
+    page.get_by_role("button", name="Close Chart").click()
+    assert empty_cells(page) == 0
+
+
 def test_escape_cancels_a_drag(page: Page) -> None:
     """A drag follows the pointer, Escape puts the pane back, and releasing the pointer keeps it."""
     movers = pane(page, "movers")

@@ -81,6 +81,14 @@ def test_workspaces_have_names_order_and_keys(page: Page) -> None:
     expect(page.get_by_role("tab", name="Gold", exact=True)).to_have_attribute("aria-selected", "true")
 
 
+def test_a_workspace_begins_with_a_template(page: Page) -> None:
+    """It has the name of the template, and its charts stay with their symbols."""
+    choose(page, "Four charts")
+    expect(tabs(page)).to_have_text(["Main", "Four charts"])
+    headings = page.locator("[data-kind=chart] .headline h3")
+    expect(headings).to_have_text(["AAPL", "MSFT", "BTC/USDT", "gram-altin"])
+
+
 def test_a_layout_of_before_becomes_the_first_workspace(page: Page) -> None:
     """A layout that was stored without workspaces opens as it was."""
     panes = [{"id": "news", "kind": "news", "x": 0, "y": 0, "w": 6, "h": 9}]

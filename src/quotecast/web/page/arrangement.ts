@@ -1,7 +1,8 @@
 import { computed, signal } from "@preact/signals";
 import { announcement, focusOn, maximised, moving, nameOf, titleOf, undoOffer } from "./frame-state.ts";
-import { addPlace, DEFAULT, inOrder, type Kind, type Place, removePlace } from "./layout.ts";
+import { DEFAULT, inOrder, type Kind, type Place } from "./layout.ts";
 import { layout, loadLayout, putLayout } from "./layout-store.ts";
+import { closePlace, insertPlace } from "./tiling.ts";
 import { type Changes, NO_CHANGES, noteChange, stepBack, stepForward } from "./undo.ts";
 import { say, type Word } from "./words.ts";
 import {
@@ -15,7 +16,6 @@ import {
   removeWorkspace,
   renameWorkspace,
   replacePanes,
-  type Workspace,
 } from "./workspaces.ts";
 
 const changes = signal<Changes<Layout>>(NO_CHANGES);
@@ -82,7 +82,7 @@ export const redo = (): void => travel(stepForward, "redone");
 /** Adds a pane to the active workspace, brings it into view and focuses it; returns its id. */
 export function addPane(kind: Kind, memory?: Record<string, string>): string {
   const before = activeWorkspace.value.panes;
-  const next = addPlace(before, kind, memory);
+  const next = insertPlace(before, kind, memory);
   const { id } = next.find((each) => !before.some((other) => other.id === each.id)) as Place;
   maximised.value = null;
   arrange(next);
@@ -107,7 +107,7 @@ export function closePane(id: string): void {
   if (!closed) return;
   if (maximised.value === id) maximised.value = null;
   const offer = { word: "paneClosed", name: titleOf(closed) } as const;
-  commit(replacePanes(layout.value, removePlace(activeWorkspace.value.panes, id)), offer);
+  commit(replacePanes(layout.value, closePlace(activeWorkspace.value.panes, id)), offer);
   focusOn({ pane: (ordered[at + 1] ?? ordered[at - 1])?.id ?? null, part: "grip" });
 }
 
@@ -124,15 +124,13 @@ export function openWorkspace(id: string): void {
   putLayout({ ...layout.value, active: id });
 }
 
-/** Opens a new workspace with the default panes, or with those of another; returns its id. */
-export function addWorkspace(like?: Workspace): string {
+/** Opens a new workspace; returns its id. */
+export function addWorkspace(panes: readonly Place[] = DEFAULT, given?: string): string {
   if (!canAddWorkspace()) return activeWorkspace.value.id;
   const id = Math.random().toString(36).slice(2, 10);
-  const name = like
-    ? say("workspaceCopy", { name: nameOf(like) })
-    : say("workspaceNumber", { number: workspaces.value.length + 1 });
+  const name = given ?? say("workspaceNumber", { number: workspaces.value.length + 1 });
   leave();
-  commit(insertWorkspace(layout.value, { id, name, panes: like?.panes ?? DEFAULT }));
+  commit(insertWorkspace(layout.value, { id, name, panes }));
   focusOn({ pane: null, part: "pane" });
   return id;
 }

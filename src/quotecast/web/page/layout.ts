@@ -1,7 +1,7 @@
 export const COLUMNS = 12;
 /** Rows that fill the screen; a longer layout scrolls. */
 export const ROWS = 24;
-const [LEAST_WIDTH, LEAST_HEIGHT] = [2, 4];
+export const [LEAST_WIDTH, LEAST_HEIGHT] = [2, 4];
 /** Bounds of a stored layout, which may hold any numbers. */
 const [MOST_PANES, MOST_HEIGHT, MOST_Y] = [60, 100, 2000];
 
@@ -62,7 +62,7 @@ export const DEFAULT: readonly Place[] = [
   place("portfolio", 6, 24, 6, 13),
 ];
 
-const overlap = (one: Place, other: Place): boolean =>
+export const overlap = (one: Place, other: Place): boolean =>
   one.x < other.x + other.w && other.x < one.x + one.w && one.y < other.y + other.h && other.y < one.y + one.h;
 
 /** Returns the place within the grid's bounds. */
@@ -85,7 +85,7 @@ function lowerPlace(given: Place, others: readonly Place[]): Place {
 }
 
 /** Moves every place up as far as it goes without passing another. */
-function raisePlaces(places: readonly Place[]): Place[] {
+export function raisePlaces(places: readonly Place[]): Place[] {
   const settled: Place[] = [];
   for (const each of inOrder(places)) {
     let best = each;
@@ -153,11 +153,6 @@ function freePlace(places: readonly Place[], w: number, h: number): Place {
 
 /** Returns the number of a pane among those of its kind, by its id. */
 export const numberOf = (each: Place): number => Number(/-(\d+)$/.exec(each.id)?.[1] ?? 1);
-
-/** Returns the layout without a pane. */
-export function removePlace(places: readonly Place[], id: string): Place[] {
-  return raisePlaces(places.filter((each) => each.id !== id));
-}
 
 /** Returns the places in reading order. */
 export const inOrder = (places: readonly Place[]): Place[] =>

@@ -1,6 +1,7 @@
 import { activeWorkspace, arrange } from "./arrangement.ts";
 import { announcement, type Moving, moving, titleOf } from "./frame-state.ts";
 import { COLUMNS, changePlace, type Place, stepPlace } from "./layout.ts";
+import { dropPlace, fillPlaces, resizePlace, sideAt } from "./tiling.ts";
 import { say } from "./words.ts";
 
 /** Pixels between panes. */
@@ -8,6 +9,8 @@ export const GAP = 4;
 
 /** What does not drag the heading that it stands in. */
 export const CONTROLS = "button:not(.grip), select, input, label";
+
+type Point = Pick<Place, "x" | "y">;
 
 /** What a handle changes: the place of a pane, its size, or one of its edges. */
 export type Handle = "move" | "resize" | "resizeWidth" | "resizeHeight";
@@ -41,7 +44,7 @@ export function acceptMove(): void {
   const moved = moving.value;
   moving.value = null;
   if (!moved) return;
-  const now = new Map(moved.now.map((each) => [each.id, each]));
+  const now = new Map(fillPlaces(moved.now, moved.id).map((each) => [each.id, each]));
   const panes = activeWorkspace.value.panes;
   const settled = panes.map((each) => {
     const { x, y, w, h } = now.get(each.id) ?? each;
@@ -80,8 +83,7 @@ export function moveByKey(event: KeyboardEvent, id: string): void {
   const moved = moving.value?.id === id ? moving.value : begin(id, "keys");
   const [dx, dy] = arrow;
   const now = find(moved.now, id);
-  const resized = { ...now, w: now.w + dx, h: now.h + dy };
-  preview(moved, event.shiftKey ? changePlace(moved.before, id, resized) : stepPlace(moved.before, now, dx, dy));
+  preview(moved, event.shiftKey ? resizePlace(moved.now, id, dx, dy) : stepPlace(moved.before, now, dx, dy));
 }
 
 /** Moves or resizes a pane with the pointer, in steps of the grid; Escape and a lost pointer put it back. */
@@ -96,7 +98,12 @@ export function moveByPointer(event: PointerEvent, place: Place, row: number, ha
   target.onpointermove = (now) => {
     const dx = Math.round((now.clientX - event.clientX) / column);
     const dy = Math.round((now.clientY - event.clientY) / (row + GAP));
-    if (isMine()) preview(moved, changePlace(moved.before, place.id, changed(place, handle, dx, dy)));
+    if (!isMine()) return;
+    if (handle === "move") {
+      const { left, top } = grid.getBoundingClientRect();
+      const at = { x: (now.clientX - left) / column, y: (now.clientY - top) / (row + GAP) };
+      preview(moved, dropAt(moved.before, place, at, { x: place.x + dx, y: place.y + dy }));
+    } else preview(moved, fillPlaces(resizePlace(moved.before, place.id, ...sizeBy(handle, dx, dy)), place.id));
   };
   target.onpointercancel = cancelMove;
   target.onlostpointercapture = () => {
@@ -107,7 +114,14 @@ export function moveByPointer(event: PointerEvent, place: Place, row: number, ha
   };
 }
 
-function changed({ x, y, w, h }: Place, handle: Handle, dx: number, dy: number): Partial<Place> {
-  if (handle === "move") return { x: x + dx, y: y + dy };
-  return { w: handle === "resizeHeight" ? w : w + dx, h: handle === "resizeWidth" ? h : h + dy };
+/** Returns the panes with one dropped at a point: on the pane there, or in the empty space `free`. */
+function dropAt(places: readonly Place[], place: Place, at: Point, free: Point): readonly Place[] {
+  const under = places.find(({ x, y, w, h }) => x <= at.x && at.x < x + w && y <= at.y && at.y < y + h);
+  if (!under) return fillPlaces(changePlace(places, place.id, free), place.id);
+  return dropPlace(places, place.id, under.id, sideAt((at.x - under.x) / under.w, (at.y - under.y) / under.h));
 }
+
+const sizeBy = (handle: Handle, dx: number, dy: number): [number, number] => [
+  handle === "resizeHeight" ? 0 : dx,
+  handle === "resizeWidth" ? 0 : dy,
+];

@@ -13,6 +13,7 @@ import {
 import { nameOf } from "./frame-state.ts";
 import { Menu } from "./menu.tsx";
 import { nextItem } from "./roving.ts";
+import { TEMPLATE_NAMES, TEMPLATES } from "./templates.ts";
 import { say } from "./words.ts";
 import { LONGEST_NAME, type Workspace } from "./workspaces.ts";
 
@@ -90,6 +91,8 @@ function Actions({ workspace, close }: { readonly workspace: Workspace; readonly
     close();
     action();
   };
+  const isFull = !canAddWorkspace();
+  const copyName = say("workspaceCopy", { name: nameOf(workspace) });
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
     const name = String(new FormData(event.currentTarget as HTMLFormElement).get("name"));
@@ -108,15 +111,25 @@ function Actions({ workspace, close }: { readonly workspace: Workspace; readonly
       <button type="button" disabled={at === count - 1} onClick={() => shiftWorkspace(id, 1)}>
         → {say("moveWorkspaceRight")}
       </button>
-      <button type="button" disabled={!canAddWorkspace()} onClick={then(() => addWorkspace(workspace))}>
+      <button type="button" disabled={isFull} onClick={then(() => addWorkspace(workspace.panes, copyName))}>
         {say("duplicateWorkspace")}
       </button>
       <button type="button" disabled={count === 1} onClick={then(() => deleteWorkspace(id))}>
         {say("deleteWorkspace")}
       </button>
-      <button type="button" disabled={!canAddWorkspace()} onClick={then(() => addWorkspace())}>
+      <button type="button" disabled={isFull} onClick={then(() => addWorkspace())}>
         + {say("addWorkspace")}
       </button>
+      {TEMPLATE_NAMES.map((each) => (
+        <button
+          key={each}
+          type="button"
+          disabled={isFull}
+          onClick={then(() => addWorkspace(TEMPLATES[each], say(each)))}
+        >
+          + {say(each)}
+        </button>
+      ))}
     </>
   );
 }

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { addPlace, DEFAULT, removePlace } from "../layout.ts";
+import { addPlace, DEFAULT } from "../layout.ts";
+import { closePlace } from "../tiling.ts";
 import { NO_CHANGES, noteChange, stepBack, stepForward } from "../undo.ts";
 import {
   activeOf,
@@ -76,7 +77,7 @@ test("undo goes back change by change, redo forward, and a new change forgets th
 test("undoing a closed pane brings it back with its choices, and reverts no choice of another", () => {
   const chosen = DEFAULT.map((each) => ({ ...each, memory: { range: "1D" } }));
   const before = replacePanes(FIRST_LAYOUT, chosen);
-  const closed = replacePanes(before, removePlace(chosen, "news"));
+  const closed = replacePanes(before, closePlace(chosen, "news"));
   const changed = replacePanes(
     closed,
     activeOf(closed).panes.map((each) => ({ ...each, memory: { range: "5Y" } })),

@@ -1,0 +1,135 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { COLUMNS, DEFAULT, KINDS, type Place, parsePlaces, ROWS } from "../layout.ts";
+import { TEMPLATE_NAMES, TEMPLATES } from "../templates.ts";
+import { closePlace, dropPlace, fillPlaces, insertPlace, resizePlace, type Side, sideAt } from "../tiling.ts";
+
+const SIDES: readonly Side[] = ["left", "right", "top", "bottom", "middle"];
+const FIRST_SCREEN = DEFAULT.filter(({ y }) => y < ROWS);
+const IDS = DEFAULT.map(({ id }) => id);
+
+/** Returns how many panes each cell of the first screen has. */
+function cells(places: readonly Place[]): number[] {
+  const found = new Array<number>(COLUMNS * ROWS).fill(0);
+  for (const { x, y, w, h } of places)
+    for (let row = y; row < Math.min(ROWS, y + h); row += 1)
+      for (let column = x; column < x + w; column += 1)
+        found[row * COLUMNS + column] = (found[row * COLUMNS + column] ?? 0) + 1;
+  return found;
+}
+
+function isTiled(places: readonly Place[], what: string): void {
+  for (const { x, w } of places) assert.ok(x >= 0 && x + w <= COLUMNS, what);
+  assert.deepEqual([...new Set(cells(places))], [1], what);
+}
+
+const placeOf = (places: readonly Place[], id: string) => places.find((each) => each.id === id) as Place;
+const spot = (places: readonly Place[], id: string) => {
+  const { x, y, w, h } = placeOf(places, id);
+  return [x, y, w, h];
+};
+
+test("a pane dropped in the middle of another changes places with it", () => {
+  const places = dropPlace(DEFAULT, "news", "chart", "middle");
+  assert.deepEqual(spot(places, "news"), spot(DEFAULT, "chart"));
+  assert.deepEqual(spot(places, "chart"), spot(DEFAULT, "news"));
+  isTiled(places, "swap");
+});
+
+test("a pane dropped beside an edge takes half of the other, and its neighbours take its place", () => {
+  const places = dropPlace(DEFAULT, "news", "chart", "left");
+  assert.deepEqual(
+    [spot(places, "news"), spot(places, "chart")],
+    [
+      [3, 0, 3, 14],
+      [6, 0, 3, 14],
+    ],
+  );
+  assert.deepEqual(spot(places, "movers"), [9, 0, 3, 14]);
+  assert.deepEqual(spot(dropPlace(DEFAULT, "movers", "heatmap", "bottom"), "heatmap"), [0, 14, 5, 5]);
+});
+
+test("panes too small for two change places", () => {
+  assert.deepEqual(spot(dropPlace(DEFAULT, "chart", "news", "top"), "chart"), spot(DEFAULT, "news"));
+});
+
+test("a point near an edge is beside it", () => {
+  assert.deepEqual(
+    [sideAt(0.1, 0.5), sideAt(0.9, 0.5), sideAt(0.5, 0.1), sideAt(0.5, 0.9), sideAt(0.5, 0.5), sideAt(0.2, 0.1)],
+    ["left", "right", "top", "bottom", "middle", "top"],
+  );
+});
+
+test("each template fills the screen with panes that a stored layout may have", () => {
+  for (const name of TEMPLATE_NAMES) {
+    isTiled(TEMPLATES[name], name);
+    assert.deepEqual(parsePlaces(TEMPLATES[name]), TEMPLATES[name]);
+  }
+});
+
+test("wherever a pane is dropped, the screen is full", () => {
+  for (const id of IDS)
+    for (const target of IDS)
+      for (const side of SIDES) isTiled(dropPlace(DEFAULT, id, target, side), `${id} ${target} ${side}`);
+});
+
+test("a closed pane leaves no gap, and the last one fills the screen", () => {
+  let places: readonly Place[] = FIRST_SCREEN;
+  for (const { id } of FIRST_SCREEN.slice(0, -1)) {
+    places = closePlace(places, id);
+    isTiled(places, id);
+  }
+  assert.deepEqual(spot(places, "doviz"), [0, 0, COLUMNS, ROWS]);
+  assert.deepEqual(fillPlaces([]), []);
+});
+
+test("a new pane takes half of the largest where the screen is full", () => {
+  const places = insertPlace(FIRST_SCREEN, "earnings");
+  isTiled(places, "earnings");
+  assert.equal(placeOf(places, "earnings").x, 6);
+  let all: readonly Place[] = [];
+  for (const kind of KINDS) {
+    all = insertPlace(all, kind);
+    isTiled(all, kind);
+  }
+  assert.equal(placeOf(insertPlace(DEFAULT, "earnings"), "earnings").y, 37);
+});
+
+test("the panes along an edge give what a pane takes", () => {
+  const wider = resizePlace(DEFAULT, "watchlist", 2, 0);
+  isTiled(wider, "wider");
+  assert.deepEqual(
+    [spot(wider, "watchlist"), spot(wider, "chart")],
+    [
+      [0, 0, 5, 14],
+      [5, 0, 4, 14],
+    ],
+  );
+  // The chart keeps its least width.
+  assert.equal(placeOf(resizePlace(DEFAULT, "watchlist", 9, 0), "chart").w, 2);
+  // At the right border the left edge moves.
+  assert.deepEqual(spot(resizePlace(DEFAULT, "news", 1, 0), "news"), [8, 9, 4, 5]);
+  assert.deepEqual(spot(resizePlace(DEFAULT, "news", 1, 0), "movers"), [8, 0, 4, 9]);
+  const higher = resizePlace(DEFAULT, "chart", 0, 3);
+  isTiled(higher, "higher");
+  assert.deepEqual([placeOf(higher, "heatmap").y, placeOf(higher, "doviz").y], [17, 14]);
+});
+
+test("the screen stays full over many changes, and no pane is lost", () => {
+  let seed = 1;
+  const draw = (count: number) => {
+    seed = (seed * 48_271) % 2_147_483_647;
+    return seed % count;
+  };
+  for (let walk = 0; walk < 20; walk += 1) {
+    let places: readonly Place[] = DEFAULT;
+    for (let step = 0; step < 40; step += 1) {
+      const [one, other] = [IDS[draw(IDS.length)] as string, IDS[draw(IDS.length)] as string];
+      if (draw(2)) places = dropPlace(places, one, other, SIDES[draw(SIDES.length)] as Side);
+      else places = fillPlaces(resizePlace(places, one, draw(7) - 3, draw(7) - 3), one);
+      isTiled(places, `walk ${walk}, step ${step}`);
+      assert.equal(new Set(places.map(({ id }) => id)).size, IDS.length);
+    }
+  }
+});
