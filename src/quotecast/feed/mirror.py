@@ -153,6 +153,8 @@ class Mirror:
     def follow_renames(self, renames: Iterable[Rename] = ()) -> None:
         """Finds instruments by the former symbols of well-known renames and of these."""
         self.renames = present_symbols([*renames, *well_known_renames(self.feed.spec.kind)])
+        # Answers that are kept until the state changes may lack a symbol that is known now.
+        self._mark = Mark(*self._mark)
 
     def entries_named(self, texts: Iterable[str]) -> dict[str, QuoteEntry | None]:
         """Returns the entry of each symbol in any spelling, or None without a quote; by the text."""

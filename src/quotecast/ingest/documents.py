@@ -13,7 +13,7 @@ from msgspec import Struct
 from quotecast.backoff import Backoff
 from quotecast.bus import wire
 from quotecast.bus.base import ASSETS, NEWS, RENAMES, BusWriter, Document
-from quotecast.errors import BusError, UnreadableState, UpstreamError
+from quotecast.errors import BusError, NotOffered, UnreadableState, UpstreamError, UpstreamRefused
 from quotecast.market.feeds import Feed
 from quotecast.market.news import clean_article
 from quotecast.observe.outages import OutageLog
@@ -21,6 +21,9 @@ from quotecast.providers.base import AssetsProvider, NewsProvider, RenamesProvid
 
 #: Seconds between two checks that the bus has the document: it may have lost its data.
 CHECK_SECONDS: Final = 1.0
+#: Seconds until the next call after a refusal that a retry does not change, such as that of the plan.
+REFUSED_SECONDS: Final = 3600.0
+_FINAL_STATUSES: Final = frozenset({401, 402, 403, 404})
 
 log = structlog.get_logger()
 
@@ -111,9 +114,11 @@ class DocumentPublisher:
         source = self._source
         try:
             self._document = await source.fetch()
-        except UpstreamError as error:
+        except (UpstreamError, NotOffered) as error:
             log.warning("upstream failed", feed=source.feed, document=source.name, error=str(error))
-            return max(self._backoff.delay(), error.retry_after or 0.0)
+            if _is_final(error):
+                return REFUSED_SECONDS
+            return max(self._backoff.delay(), getattr(error, "retry_after", None) or 0.0)
         except Exception:
             # A bug in one adapter must not end the feed.
             log.exception("provider failed", feed=source.feed, document=source.name)
@@ -139,3 +144,10 @@ class DocumentPublisher:
             self._outage.log_failure(
                 "document not stored", feed=document.feed, document=document.name, error=str(error)
             )
+
+
+def _is_final(error: Exception) -> bool:
+    """Returns whether the upstream would answer the same to a retry."""
+    return isinstance(error, NotOffered) or (
+        isinstance(error, UpstreamRefused) and error.upstream_status in _FINAL_STATUSES
+    )

@@ -24,23 +24,30 @@ def present_symbols(renames: Iterable[Rename]) -> dict[str, str]:
 
     A former symbol that another instrument took over later is left out.
     """
+    by_day: dict[date, dict[str, str]] = {}
+    for each in renames:
+        # Otherwise only the company's name changed.
+        if each.former != each.symbol:
+            by_day.setdefault(each.day, {})[each.former] = each.symbol
     found: dict[str, str] = {}
-    #: The present symbols of those that had a symbol before the rename at hand; None if unknown.
+    #: The owner of each symbol before the renames that the loop has read, by today's symbol; None if unknown.
     owners: dict[str, str | None] = {}
-    reused = set()
-    for each in sorted(renames, key=lambda each: each.day, reverse=True):
-        if each.former == each.symbol:
-            # Only the company's name changed.
-            continue
-        present = owners.get(each.symbol, each.symbol)
-        if present is None:
-            # Either this very rename again, or of an instrument that lost the symbol without a rename.
-            owners.setdefault(each.former, None)
-            continue
-        owners |= {each.former: present, each.symbol: None}
-        if each.former not in reused and each.former != present:
-            found.setdefault(each.former, present)
-        reused.add(each.symbol)
+    reused: set[str] = set()
+    for day in sorted(by_day, reverse=True):
+        # At once: on one day a company may take the symbol that another one gives up.
+        present = {former: owners.get(symbol, symbol) for former, symbol in by_day[day].items()}
+        for former, symbol in by_day[day].items():
+            # Without an owner it is the same rename again, or a company that lost the symbol otherwise.
+            if present[former] is not None:
+                owners[symbol] = None
+                reused.add(symbol)
+        for former, owner in present.items():
+            if owner is None:
+                owners.setdefault(former, None)
+                continue
+            owners[former] = owner
+            if former not in reused and former != owner:
+                found.setdefault(former, owner)
     return found
 
 

@@ -14,7 +14,7 @@ from quotecast.bus.base import NEWS, Document
 from quotecast.bus.memory import MemoryBus
 from quotecast.bus.redis import RedisBus
 from quotecast.bus.wire import digest_of
-from quotecast.errors import BusError, UpstreamError
+from quotecast.errors import BusError, NotOffered, UpstreamError, UpstreamRefused
 from quotecast.feed.bus_listener import BusListener
 from quotecast.feed.documents import Documents
 from quotecast.feed.mirror import Mirror
@@ -144,6 +144,15 @@ async def test_while_an_upstream_fails_the_last_good_document_stays(bus: Bus, fa
     assert held == [news_of(article(1))] * 130
     pauses = [later - earlier for earlier, later in pairwise(newsroom.asked_at)]
     assert pauses == [60, 1, 1, 2, 4, 8, 16, 30]
+
+
+@pytest.mark.parametrize(
+    "refusal", [NotOffered("no news"), UpstreamRefused("403", upstream_status=403, excerpt="")]
+)
+async def test_an_upstream_that_refuses_is_asked_again_in_an_hour(bus: Bus, refusal: Exception) -> None:
+    newsroom = Newsroom(refusal)
+    await newsroom.run(bus, 3700)
+    assert newsroom.asked_at == [1000, 4600]
 
 
 async def test_an_upstream_is_left_alone_for_as_long_as_it_asks(bus: Bus) -> None:

@@ -131,10 +131,17 @@ async def test_alpaca_tells_the_renames_of_all_stocks() -> None:
 
 
 async def test_alpaca_s_pages_have_an_end() -> None:
+    """Of the actions of a stock none may be missing; of all renames the newest are enough."""
     async with local_rest() as fake:
         fake.answers[PATH] = answer("more")
         with pytest.raises(UpstreamError, match="more than 10 pages"):
             await alpaca(fake).actions("AAPL", FIRST, LAST)
+        with pytest.raises(UpstreamError, match="lists no renames"):
+            await alpaca(fake).renames()
+        change = {"id": "1", "old_symbol": "FB", "new_symbol": "META", "process_date": "2022-06-09"}
+        fake.answers[PATH] = answer("more", name_changes=[change])
+        assert len(await alpaca(fake).renames()) == 10
+        assert fake.requests[-1].query["sort"] == "desc"
         assert [each.query.get("page_token") for each in fake.requests[:2]] == [None, "more"]
 
 

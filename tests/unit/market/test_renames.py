@@ -48,6 +48,16 @@ def test_a_former_symbol_means_the_present_one_of_its_last_owner(
     assert present_symbols(reversed(renames(history))) == present
 
 
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_company_may_take_a_symbol_on_the_day_that_another_gives_it_up(order: int) -> None:
+    """In whatever order an upstream lists the two."""
+    day = date(2016, 12, 7)
+    both = [Rename(former="UA", symbol="UAA", day=day), Rename(former="UA.C", symbol="UA", day=day)]
+    assert present_symbols(both[::order]) == {"UA.C": "UA"}
+    later = Rename(former="UA", symbol="UB", day=date(2020, 1, 3))
+    assert present_symbols([later, *both[::order]]) == {"UA.C": "UB", "UA": "UB"}
+
+
 def test_a_present_symbol_has_its_former_ones() -> None:
     assert formers_of({"A": "C", "B": "C", "FB": "META"}) == {"C": "A B", "META": "FB"}
 

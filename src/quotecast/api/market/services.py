@@ -148,7 +148,9 @@ async def mirror_at(services: MarketServices, feed: Feed, at: str | None) -> Mir
     """Returns a feed's mirror, or one of a recorded moment. Raises InvalidValue too."""
     if at is None:
         return require_mirror(services, feed)
-    return await services.past.mirror(feed, at, services.monotonic())
+    mirror = await services.past.mirror(feed, at, services.monotonic())
+    mirror.renames = services.mirrors[feed].renames
+    return mirror
 
 
 def combined_state(services: MarketServices, feeds: Iterable[Feed]) -> FeedState:

@@ -26,7 +26,7 @@ from quotecast.providers.validation.rows import decode_rows
 NAME: Final = "alpaca"
 PATH: Final = "/v1/corporate-actions"
 PER_PAGE: Final = 1000
-#: A stock with a dividend a month for forty years fills one page; ten years of renames fill five.
+#: A stock with a dividend a month for forty years fills one page; ten years of renames take some more.
 MAX_PAGES: Final = 10
 RENAMES_SINCE: Final = timedelta(days=3653)
 
@@ -118,7 +118,6 @@ class AlpacaActions:
     """Corporate actions of US stocks; `url` is the market data host."""
 
     name = NAME
-    #: On the morning of a rename the former symbol has to find the stock soon.
     every_seconds = 3600.0
 
     def __init__(
@@ -140,34 +139,39 @@ class AlpacaActions:
 
     async def actions(self, symbol: str, first: date, last: date) -> Sequence[CorporateAction]:
         """See ActionsProvider."""
-        found = await self._read({"symbols": symbol, "types": _TYPES}, first, last)
+        found, is_whole = await self._read({"symbols": symbol, "types": _TYPES, "sort": "asc"}, first, last)
+        if not is_whole:
+            raise UpstreamError(f"Alpaca sent more than {MAX_PAGES} pages of corporate actions")
         return [each for each in found if each.symbol == symbol]
 
     async def renames(self) -> Sequence[Rename]:
-        """See RenamesProvider."""
+        """See RenamesProvider; raises UpstreamError for an empty list."""
         today = datetime.fromtimestamp(self._clock(), NEW_YORK).date()
+        # The newest first: of more than all pages hold, the oldest are left out.
+        params = {"types": "name_change", "sort": "desc"}
+        found, _ = await self._read(params, today - RENAMES_SINCE, today)
+        if not found:
+            raise UpstreamError("Alpaca lists no renames")
         return [
             Rename(former=each.symbol, symbol=each.new_symbol, day=each.ex_day)
-            for each in await self._read({"types": "name_change"}, today - RENAMES_SINCE, today)
+            for each in found
             if each.new_symbol
         ]
 
-    async def _read(self, params: dict[str, str], first: date, last: date) -> list[CorporateAction]:
-        params |= {
-            "start": first.isoformat(),
-            "end": last.isoformat(),
-            "limit": str(PER_PAGE),
-            "sort": "asc",
-        }
+    async def _read(
+        self, params: dict[str, str], first: date, last: date
+    ) -> tuple[list[CorporateAction], bool]:
+        """Returns actions, ascending, and whether these are all."""
+        params |= {"start": first.isoformat(), "end": last.isoformat(), "limit": str(PER_PAGE)}
         found: list[CorporateAction] = []
         async with self._rest.open() as client:
             for _ in range(MAX_PAGES):
                 page = await self._rest.get(client, PATH, Page, params)
                 found += self._actions(page)
                 if not page.next_page_token:
-                    return sorted(found, key=lambda each: (each.ex_day, each.id))
+                    break
                 params["page_token"] = page.next_page_token
-        raise UpstreamError(f"Alpaca sent more than {MAX_PAGES} pages of corporate actions")
+        return sorted(found, key=lambda each: (each.ex_day, each.id)), not page.next_page_token
 
     def _actions(self, page: Page) -> Iterator[CorporateAction]:
         for kind, rows in (page.corporate_actions or {}).items():
