@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { compact, difference, percent, price } from "./formats.ts";
+import { compact, difference, percent, quotedPrice } from "./formats.ts";
 import type { Instrument } from "./instruments.ts";
 import type { AnyQuote } from "./live.ts";
 import type { Word } from "./words.ts";
@@ -23,14 +23,12 @@ type Numbers = Record<string, number | null | undefined>;
 const number = (field: string) => (quote: AnyQuote) => (quote as unknown as Numbers)[field];
 const isRise = (quote: AnyQuote) => quote.change;
 
-export const SYMBOL: Column = {
-  title: "symbol",
-  text: () => "",
-  value: (quote) => ("ticker" in quote ? quote.ticker : quote.symbol),
-};
+const keyOf = (quote: AnyQuote): string => ("ticker" in quote ? quote.ticker : quote.symbol);
+
+export const SYMBOL: Column = { title: "symbol", text: () => "", value: keyOf };
 export const PRICE: Column = {
   title: "last",
-  text: (quote) => price(quote.price),
+  text: (quote) => quotedPrice(keyOf(quote), quote.price),
   value: number("price"),
   lights: true,
   className: "price",
@@ -61,7 +59,7 @@ const priceColumn = (
   rest: Partial<Column> = {},
 ): Column => ({
   title,
-  text: (quote) => price(number(title)(quote)),
+  text: (quote) => quotedPrice(keyOf(quote), number(title)(quote)),
   value: number(title),
   ...rest,
 });
@@ -77,7 +75,10 @@ export const PREVIOUS_CLOSE = priceColumn("previousClose", { rank: 6 });
 /** The day's lowest and highest price; sorted by the place of the price between them. */
 export const DAY_RANGE: Column = {
   title: "range24",
-  text: (quote) => (quote.low === null || quote.high === null ? "–" : `${price(quote.low)} – ${price(quote.high)}`),
+  text: (quote) => {
+    const [low, high] = [quote.low, quote.high].map((each) => quotedPrice(keyOf(quote), each));
+    return quote.low === null || quote.high === null ? "–" : `${low} – ${high}`;
+  },
   value: ({ low, high, price: now }) =>
     low === null || high === null || high <= low ? null : (now - low) / (high - low),
   rank: 6,

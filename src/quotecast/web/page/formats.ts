@@ -19,11 +19,28 @@ function format(name: string, options: Intl.NumberFormatOptions): Intl.NumberFor
 const decimals = (value: number, digits: number) =>
   Math.min(20, Math.max(0, digits - 1 - Math.floor(Math.log10(Math.abs(value) || 1))));
 
+const mostDecimals = (value: number): number =>
+  Math.abs(value) >= 100 ? 2 : Math.abs(value) >= 1 ? 4 : Math.max(8, decimals(value, 4));
+
 /** A price with at least two decimals, more where it is small. */
 export function price(value: number | null | undefined): string {
+  return value === null || value === undefined ? UNKNOWN : writeDecimals(value, 2, mostDecimals(value));
+}
+
+const writeDecimals = (value: number, least: number, most: number): string =>
+  format(`price ${least} ${most}`, { minimumFractionDigits: least, maximumFractionDigits: most }).format(value);
+
+/** Decimals that the prices of an instrument have had, by its key: quotes do not name its tick size. */
+const learned = new Map<string, number>();
+
+/** A price of an instrument with as many decimals as its others: the digits of a column stay in their places. */
+export function quotedPrice(key: string, value: number | null | undefined): string {
   if (value === null || value === undefined) return UNKNOWN;
-  const most = Math.abs(value) >= 100 ? 2 : Math.abs(value) >= 1 ? 4 : Math.max(8, decimals(value, 4));
-  return format(`price ${most}`, { minimumFractionDigits: 2, maximumFractionDigits: most }).format(value);
+  const most = mostDecimals(value);
+  const own = /\.(\d*[1-9])0*$/.exec(value.toFixed(most))?.[1]?.length ?? 0;
+  const known = Math.max(2, own, learned.get(key) ?? 0);
+  learned.set(key, known);
+  return writeDecimals(value, Math.min(known, most), most);
 }
 
 /** A change in price or value, with its sign. */

@@ -1,5 +1,5 @@
 import { effect } from "@preact/signals";
-import { percent, price } from "./formats.ts";
+import { percent, quotedPrice } from "./formats.ts";
 import type { Instrument } from "./instruments.ts";
 import type { AnyQuote } from "./live.ts";
 import { isReplay } from "./replay-state.ts";
@@ -15,7 +15,7 @@ export function titleOf(instrument: Instrument, quote: AnyQuote | undefined, isL
   const change = quote.changePercent;
   const arrow = !change ? "" : change > 0 ? " ▲" : " ▼";
   const size = change === null || change === undefined ? "" : ` ${percent(Math.abs(change)).replace("+", "")}`;
-  return `${isLive ? "" : "⚠ "}${instrument.key} ${price(quote.price)}${arrow}${size} · ${NAME}`;
+  return `${isLive ? "" : "⚠ "}${instrument.key} ${quotedPrice(instrument.key, quote.price)}${arrow}${size} · ${NAME}`;
 }
 
 /**

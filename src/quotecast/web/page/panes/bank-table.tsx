@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 
 import { ApiError, type DovizQuote } from "quotecast-client";
-import { moment, price } from "../formats.ts";
+import { moment, price, quotedPrice } from "../formats.ts";
 import { instrumentOf } from "../instruments.ts";
 import { instrumentName } from "../names.ts";
 import { useVisible } from "../pane.tsx";
@@ -53,8 +53,8 @@ export function Banks({ category, offer }: { readonly category: Category; readon
           {quotes.map((quote) => (
             <tr key={quote.symbol}>
               <th scope="row">{quote.source}</th>
-              <Side value={quote.buying} best={best.buying} note={say("bestBuy")} />
-              <Side value={quote.selling} best={best.selling} note={say("bestSell")} />
+              <Side symbol={quote.symbol} value={quote.buying} best={best.buying} note={say("bestBuy")} />
+              <Side symbol={quote.symbol} value={quote.selling} best={best.selling} note={say("bestSell")} />
               <td class="spread">{price(spreadOf(quote))}</td>
               <td class="spread-line">
                 <SpreadLine quote={quote} />
@@ -67,7 +67,14 @@ export function Banks({ category, offer }: { readonly category: Category; readon
   );
 }
 
-function Side({ value, best, note }: { readonly value: number; readonly best: number; readonly note: string }) {
+interface SideProps {
+  readonly symbol: string;
+  readonly value: number;
+  readonly best: number;
+  readonly note: string;
+}
+
+function Side({ symbol, value, best, note }: SideProps) {
   const isBest = value === best;
   return (
     <td class={isBest ? "best" : undefined} title={isBest ? note : undefined}>
@@ -76,7 +83,7 @@ function Side({ value, best, note }: { readonly value: number; readonly best: nu
           ★{" "}
         </span>
       )}
-      {price(value)}
+      {quotedPrice(symbol, value)}
       {isBest && <span class="unseen"> {note}</span>}
     </td>
   );

@@ -3,7 +3,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { CryptoQuote, Page } from "quotecast-client";
 import { toggleWatched, watched } from "../account.ts";
 import { AlertButton } from "../alerts/button.tsx";
-import { difference, percent, price, tone } from "../formats.ts";
+import { difference, percent, quotedPrice, tone } from "../formats.ts";
 import { type EntryType, type Instrument, instrumentOf, same, typeOf } from "../instruments.ts";
 import { instrumentName } from "../names.ts";
 import { type Memory, useVisible } from "../pane.tsx";
@@ -85,7 +85,7 @@ function Heading({
     <div class="headline" data-feed={shown.feed}>
       <h3>{shown.key}</h3>
       <span class="name">{quote && instrumentName(shown, quote.name)}</span>
-      <strong>{price(quote?.price)}</strong>
+      <strong>{quotedPrice(shown.key, quote?.price)}</strong>
       <span data-tone={tone(quote?.change)}>
         {difference(quote?.change)} ({percent(quote?.changePercent)})
       </span>

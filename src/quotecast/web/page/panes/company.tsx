@@ -1,5 +1,5 @@
 import type { Overview } from "quotecast-client";
-import { compact, percent, plain, price, tone } from "../formats.ts";
+import { compact, percent, plain, price, quotedPrice, tone } from "../formats.ts";
 import { instrumentOf } from "../instruments.ts";
 import { sectorName } from "../names.ts";
 import { AnswerView, useVisible } from "../pane.tsx";
@@ -34,7 +34,7 @@ export function Company() {
       <div class="headline">
         <h3>{ticker}</h3>
         <span class="name">{quote?.name}</span>
-        <strong>{price(quote?.price)}</strong>
+        <strong>{quotedPrice(ticker, quote?.price)}</strong>
         <span data-tone={tone(quote?.change)}>{percent(quote?.changePercent)}</span>
       </div>
       {quote && "sector" in quote && (

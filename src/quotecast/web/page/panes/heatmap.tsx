@@ -1,7 +1,7 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import type { Heatmap as HeatmapAnswer, HeatmapSector, HeatmapStock } from "quotecast-client";
-import { compact, percent, price, tone } from "../formats.ts";
+import { compact, percent, quotedPrice, tone } from "../formats.ts";
 import { instrumentOf } from "../instruments.ts";
 import type { AnyQuote } from "../live.ts";
 import { sectorName } from "../names.ts";
@@ -225,7 +225,7 @@ function Tile({ box, stock, moved, onHover }: TilePart) {
   // Read aloud once: a description that followed the price would be read at every tick.
   const describe = (tile: HTMLElement) => {
     const quote = live.quote("market", stock.ticker);
-    const values = [price(quote?.price), percent(quote?.changePercent)];
+    const values = [quotedPrice(stock.ticker, quote?.price), percent(quote?.changePercent)];
     tile.setAttribute("aria-description", [stock.name, ...values].join(", "));
   };
   return (
@@ -268,7 +268,8 @@ function Card({ stock, x, y }: Hovered) {
     <div class="card" style={side} aria-hidden="true">
       <b>{stock.ticker}</b> {stock.name}
       <p>
-        <strong>{price(quote?.price)}</strong> <span data-tone={tone(change)}>{percent(change)}</span>
+        <strong>{quotedPrice(stock.ticker, quote?.price)}</strong>{" "}
+        <span data-tone={tone(change)}>{percent(change)}</span>
       </p>
       {quote && "volume" in quote && (
         <p>

@@ -3,7 +3,7 @@ import { afterEach, test } from "node:test";
 
 import "./fake-browser.ts";
 
-import { age, compact, difference, percent, price, quantity, time } from "../formats.ts";
+import { age, compact, difference, percent, price, quantity, quotedPrice, time } from "../formats.ts";
 import { hours, zone } from "../time-choice.ts";
 import { language, say } from "../words.ts";
 
@@ -16,6 +16,13 @@ afterEach(() => {
 test("a price has two decimals, more where it is small, and a dash where there is none", () => {
   const prices = [1234.567, 99.12345, 0.123456789, 5, 0, null, undefined];
   assert.deepEqual(prices.map(price), ["1,234.57", "99.1235", "0.12345679", "5.00", "0.00", "–", "–"]);
+});
+
+test("the prices of an instrument keep the most decimals that they have had", () => {
+  const shown = [43.767, 43.8459, 43.77, 99.5, 104.25, 43.5].map((each) => quotedPrice("USD", each));
+  assert.deepEqual(shown, ["43.767", "43.8459", "43.7700", "99.5000", "104.25", "43.5000"]);
+  assert.deepEqual([quotedPrice("EUR", 43.5), quotedPrice("EUR", null)], ["43.50", "–"]);
+  assert.equal(quotedPrice("PEPE/USDT", 0.0000071), "0.0000071");
 });
 
 test("no price or change that is not zero reads as zero", () => {
