@@ -61,7 +61,7 @@ def test_a_pane_moves_by_keyboard_until_escape_or_enter(page: Page) -> None:
     before = place_of(movers)
     grip(page, "Movers").focus()
     page.keyboard.press("ArrowDown")
-    expect(announced).to_have_text("Movers: column 10, row 6, 3 wide, 9 high")
+    expect(announced).to_have_text("Movers: column 10, row 10, 3 wide, 5 high")
     assert box_of(announced).width > 100
     assert box_of(pane(page, "news")).y < box_of(movers).y
     page.keyboard.press("Shift+ArrowLeft")
@@ -72,7 +72,7 @@ def test_a_pane_moves_by_keyboard_until_escape_or_enter(page: Page) -> None:
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     expect(grip(page, "Movers")).to_be_focused()
-    assert '"movers","x":9,"y":5' in page.evaluate(STORED).replace('"kind":"movers",', "")
+    assert '"movers","x":9,"y":9' in page.evaluate(STORED).replace('"kind":"movers",', "")
     page.keyboard.press("ArrowUp")
     page.keyboard.press("Tab")
     assert place_of(movers) == before
@@ -116,6 +116,22 @@ def test_a_dropped_pane_swaps_or_splits_and_the_screen_stays_full(page: Page) ->
     assert empty_cells(page) == 0
     page.get_by_role("button", name="Close Chart").click()
     assert empty_cells(page) == 0
+
+
+def test_a_pane_below_the_screen_is_dropped_where_the_pointer_is(page: Page) -> None:
+    """The workspace has scrolled; a click on a heading moves nothing."""
+    company = pane(page, "company")
+    company.scroll_into_view_if_needed()
+    heading, place = box_of(company.locator("h2")), place_of(company)
+    page.mouse.move(heading.x + 5, heading.y + 5)
+    page.mouse.down()
+    page.mouse.move(heading.x + 6, heading.y + 5)
+    assert place_of(company) == place
+    portfolio = box_of(pane(page, "portfolio"))
+    page.mouse.move(portfolio.x + portfolio.width / 2, portfolio.y + portfolio.height / 2, steps=5)
+    page.mouse.up()
+    assert place_of(company) == "7 / span 6, 25 / span 13"
+    assert place_of(pane(page, "portfolio")) == place
 
 
 def test_escape_cancels_a_drag(page: Page) -> None:

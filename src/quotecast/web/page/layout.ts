@@ -96,44 +96,19 @@ export function raisePlaces(places: readonly Place[]): Place[] {
   return settled;
 }
 
-/** Returns the layout with one place changed; the others make room, and gaps close. */
+/** Returns the layout with one place changed; the others make room below it, and gaps close. */
 export function changePlace(places: readonly Place[], id: string, change: Partial<Place>): Place[] {
   const before = places.find((each) => each.id === id);
   if (!before) return [...places];
   const others = places.filter((each) => each.id !== id);
-  const given = clampPlace({ ...before, ...change });
-  const passed = passedPlaces(before, given, others);
-  if (!passed.length) return raisePlaces(makeRoom(given, others));
-  const raised = raisePlaces(others);
-  const bottoms = raised.filter((each) => passed.includes(each.id)).map((each) => each.y + each.h);
-  return raisePlaces(makeRoom({ ...given, y: Math.max(...bottoms) }, raised));
+  return raisePlaces(makeRoom(clampPlace({ ...before, ...change }), others));
 }
-
-/** Returns the ids of the panes below a pane whose middle its lower edge passes on its way down. */
-const passedPlaces = (before: Place, given: Place, others: readonly Place[]): string[] =>
-  given.y <= before.y
-    ? []
-    : others
-        .filter((each) => each.x < given.x + given.w && given.x < each.x + each.w)
-        .filter((each) => each.y >= before.y + before.h && each.y + each.h / 2 < given.y + given.h)
-        .map((each) => each.id);
 
 /** Moves the panes under a place down. */
 function makeRoom(given: Place, others: readonly Place[]): Place[] {
   const settled = [given];
   for (const each of inOrder(others)) settled.push(lowerPlace(each, settled));
   return settled;
-}
-
-/** Returns the layout after the pane's next visible step: a move by a row that changes nothing goes on. */
-export function stepPlace(places: readonly Place[], now: Place, dx: number, dy: number): Place[] {
-  const step = (rows: number) => changePlace(places, now.id, { ...now, x: now.x + dx, y: now.y + rows });
-  for (let rows = dy; dy && Math.abs(rows) <= MOST_HEIGHT; rows += dy) {
-    const next = step(rows);
-    const y = next.find((each) => each.id === now.id)?.y ?? 0;
-    if ((y - now.y) * dy > 0) return next;
-  }
-  return step(0);
 }
 
 /** Returns the layout with another pane in the first free place. */
@@ -178,11 +153,15 @@ export function foldPlaces(places: readonly Place[]): { readonly place: Place; r
   return folded;
 }
 
-/** Returns the valid places of a stored layout; null for anything else. */
+/** Returns the valid places of a stored layout, without overlaps; null for anything else. */
 export function parsePlaces(panes: unknown): Place[] | null {
   if (!Array.isArray(panes)) return null;
   const places = panes.filter(isPlace).map(clampPlace);
-  return places.filter((each, index) => places.findIndex(({ id }) => id === each.id) === index).slice(0, MOST_PANES);
+  const known = places.filter((each, index) => places.findIndex(({ id }) => id === each.id) === index);
+  const settled: Place[] = [];
+  for (const each of inOrder(known.slice(0, MOST_PANES))) settled.push(lowerPlace(each, settled));
+  const raised = new Map(raisePlaces(settled).map((each) => [each.id, each]));
+  return known.flatMap(({ id }) => raised.get(id) ?? []);
 }
 
 function isPlace(value: Place | null): value is Place {

@@ -1,7 +1,7 @@
 import { activeWorkspace, arrange } from "./arrangement.ts";
 import { announcement, type Moving, moving, titleOf } from "./frame-state.ts";
-import { COLUMNS, changePlace, type Place, stepPlace } from "./layout.ts";
-import { dropPlace, fillPlaces, resizePlace, sideAt } from "./tiling.ts";
+import { COLUMNS, changePlace, type Place } from "./layout.ts";
+import { dropPlace, fillPlaces, resizePlace, sideAt, swapPlace } from "./tiling.ts";
 import { say } from "./words.ts";
 
 /** Pixels between panes. */
@@ -44,7 +44,7 @@ export function acceptMove(): void {
   const moved = moving.value;
   moving.value = null;
   if (!moved) return;
-  const now = new Map(fillPlaces(moved.now, moved.id).map((each) => [each.id, each]));
+  const now = new Map(moved.now.map((each) => [each.id, each]));
   const panes = activeWorkspace.value.panes;
   const settled = panes.map((each) => {
     const { x, y, w, h } = now.get(each.id) ?? each;
@@ -73,7 +73,7 @@ const ARROWS: Record<string, [number, number]> = {
   ArrowDown: [0, 1],
 };
 
-/** Moves a pane with the arrow keys, with Shift resizes it; Enter keeps the change. */
+/** Swaps a pane with its neighbour by the arrow keys, with Shift resizes it; Enter keeps the change. */
 export function moveByKey(event: KeyboardEvent, id: string): void {
   if (event.ctrlKey || event.altKey || event.metaKey) return;
   if (event.key === "Enter") acceptMove();
@@ -82,8 +82,7 @@ export function moveByKey(event: KeyboardEvent, id: string): void {
   event.preventDefault();
   const moved = moving.value?.id === id ? moving.value : begin(id, "keys");
   const [dx, dy] = arrow;
-  const now = find(moved.now, id);
-  preview(moved, event.shiftKey ? resizePlace(moved.now, id, dx, dy) : stepPlace(moved.before, now, dx, dy));
+  preview(moved, event.shiftKey ? resizePlace(moved.now, id, dx, dy) : swapPlace(moved.now, id, dx, dy));
 }
 
 /** Moves or resizes a pane with the pointer, in steps of the grid; Escape and a lost pointer put it back. */
@@ -91,7 +90,7 @@ export function moveByPointer(event: PointerEvent, place: Place, row: number, ha
   const target = event.currentTarget as HTMLElement;
   if (event.button !== 0 || (event.target as Element).closest(CONTROLS)) return;
   const grid = target.closest("main") as HTMLElement;
-  const column = (grid.clientWidth + GAP) / COLUMNS;
+  const column = (grid.clientWidth - GAP) / COLUMNS;
   const moved = begin(place.id, "pointer");
   const isMine = () => moving.value?.before === moved.before;
   target.setPointerCapture(event.pointerId);
@@ -101,9 +100,11 @@ export function moveByPointer(event: PointerEvent, place: Place, row: number, ha
     if (!isMine()) return;
     if (handle === "move") {
       const { left, top } = grid.getBoundingClientRect();
-      const at = { x: (now.clientX - left) / column, y: (now.clientY - top) / (row + GAP) };
+      const x = (now.clientX - left - GAP) / column;
+      const y = (now.clientY - top - GAP + grid.scrollTop) / (row + GAP);
+      const at = { x: Math.min(COLUMNS - 0.01, Math.max(0, x)), y: Math.max(0, y) };
       preview(moved, dropAt(moved.before, place, at, { x: place.x + dx, y: place.y + dy }));
-    } else preview(moved, fillPlaces(resizePlace(moved.before, place.id, ...sizeBy(handle, dx, dy)), place.id));
+    } else preview(moved, resizePlace(moved.before, place.id, ...sizeBy(handle, dx, dy)));
   };
   target.onpointercancel = cancelMove;
   target.onlostpointercapture = () => {

@@ -110,6 +110,8 @@ export interface Answer<T> {
 }
 
 const RETRY_MS = 5000;
+/** Codes of data that the service does not have at all. */
+const UNAVAILABLE: ReadonlySet<string> = new Set(["no_provider", "not_offered"]);
 
 /**
  * Returns an answer of the service: calls `ask` when `name` or the user's rights change, and every `everyMs` while `active`.
@@ -153,5 +155,6 @@ export function useAnswer<T>(ask: () => Promise<T>, name: string, { everyMs = 0,
 /** Milliseconds until a retry; 0 for an error that a retry would only repeat. */
 function waitAfter(error: unknown): number {
   if (error instanceof RateLimited) return error.retryAfter * 1000 + 100;
-  return error instanceof ApiError && error.status < 500 ? 0 : RETRY_MS;
+  const isFinal = error instanceof ApiError && (error.status < 500 || UNAVAILABLE.has(error.code ?? ""));
+  return isFinal ? 0 : RETRY_MS;
 }

@@ -120,16 +120,19 @@ function Actions({ workspace, close }: { readonly workspace: Workspace; readonly
       <button type="button" disabled={isFull} onClick={then(() => addWorkspace())}>
         + {say("addWorkspace")}
       </button>
-      {TEMPLATE_NAMES.map((each) => (
-        <button
-          key={each}
-          type="button"
-          disabled={isFull}
-          onClick={then(() => addWorkspace(TEMPLATES[each], say(each)))}
-        >
-          + {say(each)}
-        </button>
-      ))}
+      <div class="templates" role="group" aria-label={say("templates")}>
+        <p aria-hidden="true">{say("templates")}</p>
+        {TEMPLATE_NAMES.map((each) => (
+          <button
+            key={each}
+            type="button"
+            disabled={isFull}
+            onClick={then(() => addWorkspace(TEMPLATES[each], say(each)))}
+          >
+            + {say(each)}
+          </button>
+        ))}
+      </div>
     </>
   );
 }

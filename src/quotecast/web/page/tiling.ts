@@ -25,7 +25,7 @@ export function fillPlaces(places: readonly Place[], last = ""): Place[] {
   let filled = growPlaces(places, last);
   if (firstGap(filled)) filled = growPlaces(raisePlaces(places), last);
   for (let gap = firstGap(filled); gap; ) {
-    // Four panes around it, each of which blocks the next one: one of their edges moves across it.
+    // Four panes around the gap block each other: one of their edges moves across it.
     const moved = edgesOf(gap, filled).map(([own, axis, edge, step]) => shiftEdge(filled, own, axis, edge, step));
     const next = moved.find((each) => each !== null && countGaps(each) < countGaps(filled));
     if (!next) break;
@@ -132,8 +132,10 @@ export function insertPlace(places: readonly Place[], kind: Kind, memory?: Place
   const largest = [...places].sort((one, other) => other.w * other.h - one.w * one.h)[0];
   // A longer layout scrolls anyway. A column is as wide as three rows are high.
   const isLong = places.some(({ y, h }) => y + h > ROWS);
-  if (!largest || isLong || own.y + own.h <= ROWS) return fillPlaces(added, own.id);
-  return dropPlace(added, own.id, largest.id, 3 * largest.w > largest.h ? "right" : "bottom");
+  const sides: Side[] = largest && 3 * largest.w > largest.h ? ["right", "bottom"] : ["bottom", "right"];
+  const side = sides.find((each) => largest && halvePlace(largest, each));
+  if (!largest || !side || isLong || own.y + own.h <= ROWS) return fillPlaces(added, own.id);
+  return dropPlace(added, own.id, largest.id, side);
 }
 
 /** Returns the half of a pane on a side, and the other half; null where they would be too small. */
@@ -155,9 +157,31 @@ function halvePlace(given: Place, side: Side): [Place, Place] | null {
   return isFirst ? [first, second] : [second, first];
 }
 
+/** Returns the layout with a pane in the place of its neighbour in a direction, and the neighbour in its own. */
+export function swapPlace(places: readonly Place[], id: string, dx: number, dy: number): Place[] {
+  const own = places.find((each) => each.id === id);
+  if (!own) return [...places];
+  const shared = (each: Place) =>
+    dx
+      ? Math.min(own.y + own.h, each.y + each.h) - Math.max(own.y, each.y)
+      : Math.min(own.x + own.w, each.x + each.w) - Math.max(own.x, each.x);
+  const distance = (each: Place) =>
+    dx > 0
+      ? each.x - own.x - own.w
+      : dx < 0
+        ? own.x - each.x - each.w
+        : dy > 0
+          ? each.y - own.y - own.h
+          : own.y - each.y - each.h;
+  const [neighbour] = places
+    .filter((each) => each !== own && shared(each) > 0 && distance(each) >= 0)
+    .sort((one, other) => distance(one) - distance(other) || shared(other) - shared(one));
+  return neighbour ? dropPlace(places, id, neighbour.id, "middle") : [...places];
+}
+
 /** Returns the layout with a pane wider and higher by some tracks; the panes along the moved edges give or take them. */
 export function resizePlace(places: readonly Place[], id: string, dw: number, dh: number): Place[] {
-  return moveEdge(moveEdge(places, id, "x", dw), id, "y", dh);
+  return fillPlaces(moveEdge(moveEdge(places, id, "x", dw), id, "y", dh), id);
 }
 
 /** Moves the right or the lower edge of a pane; at the right border, its left edge. */
@@ -167,7 +191,7 @@ function moveEdge(places: readonly Place[], id: string, axis: Axis, delta: numbe
   const size = axis === "x" ? "w" : "h";
   const isAtBorder = axis === "x" && own.x + own.w >= COLUMNS;
   const edge = isAtBorder ? own.x : own[axis] + own[size];
-  // Nothing lies beyond: the others make room, or the pane ends where they do.
+  // No pane shares this edge: those below make room, or the pane leaves a gap.
   if (!isAtBorder && alongEdge(places, own, axis, edge).every((each) => each[axis] !== edge))
     return changePlace(places, id, { [size]: own[size] + delta });
   for (let step = isAtBorder ? -delta : delta; step; step -= Math.sign(step)) {
@@ -194,7 +218,7 @@ function shiftEdge(places: readonly Place[], own: Place, axis: Axis, edge: numbe
   return moved.every(isFit) ? moved : null;
 }
 
-/** Returns the panes on both sides of an edge that meet without a break, from one pane on. */
+/** Returns the panes that have to change when an edge of a pane moves: those that share it, and so on. */
 function alongEdge(places: readonly Place[], own: Place, axis: Axis, edge: number): Place[] {
   const [size, cross, crossSize] = axis === "x" ? (["w", "y", "h"] as const) : (["h", "x", "w"] as const);
   const touching = places.filter((each) => each[axis] === edge || each[axis] + each[size] === edge);

@@ -113,8 +113,10 @@ export class CandleChart {
     // The final bar of the last interval is most often the same as its last state.
     if (index < 0 || (isOlder && isSame(bar, this.#bars[index] as Candle))) return;
     this.#bars[index] = bar;
+    const isNew = index >= this.#times.length;
     this.#times[index] = timeOf(bar);
     this.#prices.update(bar, isOlder);
+    if (isNew) this.#placeMarks();
     this.#studies.update(bar, index, this.#bars);
     if (!isOlder) this.#compared.update(bar, index);
     this.#tell();

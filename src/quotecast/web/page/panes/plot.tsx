@@ -7,7 +7,7 @@ import { watchBars } from "../live-bars.ts";
 import { useVisible } from "../pane.tsx";
 import { isReplay } from "../replay-state.ts";
 import { retried } from "../retried.ts";
-import { connect, live, rest, useAnswer } from "../service.ts";
+import { connect, explain, live, rest, useAnswer } from "../service.ts";
 import { shade } from "../theme.ts";
 import { hours, zone } from "../time-choice.ts";
 import { language, say } from "../words.ts";
@@ -83,7 +83,7 @@ export function Plot({ bars, tick, state, onGap, onChart, onDrawing }: Props) {
   };
   useChart(element, held, state, { events, visible: visible && bars.length > 0, onChart });
   useChoices(state, useComparedOf(state, bars, first, visible), tick, name);
-  useMarks(state, visible);
+  const noMarks = useMarks(state, visible);
   useEffect(() => {
     const update = (bar: Candle) => latest.current.chart?.update(bar);
     return visible && !isReplay.value
@@ -113,7 +113,7 @@ export function Plot({ bars, tick, state, onGap, onChart, onDrawing }: Props) {
         </button>
       )}
       <p class="past" role="status">
-        {past === "more" ? "" : say(PAST_WORDS[past])}
+        {past === "more" ? noMarks : say(PAST_WORDS[past])}
       </p>
       <a class="credit" href="https://www.tradingview.com/" target="_blank" rel="noopener noreferrer">
         {say("chartsBy")}
@@ -196,16 +196,20 @@ function useChoices(
   useEffect(() => chart?.drawings.set(parseDrawings(memory[name])), [chart, memory[name]]);
 }
 
-/** Draws the dividends and splits of a stock, if the reader asks for them. */
-function useMarks({ chart, instrument, memory }: ChartState, visible: boolean): void {
+/** Draws the dividends and splits of a stock, if the reader asks for them; returns why there are none. */
+function useMarks({ chart, instrument, memory }: ChartState, visible: boolean): string {
   const isOn = instrument.feed === "market" && memory.marks === "on" && !isReplay.value;
   const ask = () =>
     rest.call("GET /api/market/actions", {
       query: { symbols: instrument.key, start: "1900-01-01", end: newYorkDay(Date.now()) },
     });
-  const { data } = useAnswer(ask, `actions ${instrument.key}`, { everyMs: MARKS_EVERY_MS, active: visible && isOn });
+  const { data, error } = useAnswer(ask, `actions ${instrument.key}`, {
+    everyMs: MARKS_EVERY_MS,
+    active: visible && isOn,
+  });
   const marks = useMemo<readonly Mark[]>(() => (isOn && data ? marksOf(data) : []), [isOn, data, language.value]);
   useEffect(() => chart?.setMarks(marks), [chart, marks]);
+  return isOn && error && !data ? explain(error) : "";
 }
 
 function useComparedOf(

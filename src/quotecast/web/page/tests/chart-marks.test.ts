@@ -73,8 +73,12 @@ test("days before the bars, between them and after them have no mark", () => {
 
 test("a week or a month has the marks of all its days", () => {
   const held = bars("2026-11-02T05:00:00.000Z", "2026-11-09T05:00:00.000Z");
-  assert.deepEqual(days(placed(marks("2026-10-30", "2026-11-05", "2026-11-02", "2026-11-12"), held, "W")), [
-    [0, "2026-11-02", "2026-11-05"],
-    [1, "2026-11-12"],
-  ]);
+  assert.deepEqual(
+    days(placed(marks("2026-10-30", "2026-11-05", "2026-11-02", "2026-11-12", "2026-11-16"), held, "W")),
+    [
+      [0, "2026-11-02", "2026-11-05"],
+      [1, "2026-11-12"],
+    ],
+  );
+  assert.deepEqual(days(placed(marks("2026-12-01", "2026-11-30"), held.slice(0, 1), "M")), [[0, "2026-11-30"]]);
 });

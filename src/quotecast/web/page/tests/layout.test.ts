@@ -12,7 +12,6 @@ import {
   parsePlaces,
   ROWS,
   SIZES,
-  stepPlace,
 } from "../layout.ts";
 
 const overlaps = (places: readonly Place[]) =>
@@ -38,35 +37,6 @@ test("every kind of pane has a size, and the first six panes fill the screen", (
 });
 
 const placeOf = (places: readonly Place[], id: string) => places.find((each) => each.id === id) as Place;
-
-test("each step by keyboard moves a pane until it is at the edge", () => {
-  for (const { id } of DEFAULT)
-    for (const [dx, dy] of [
-      [0, 1],
-      [0, -1],
-      [1, 0],
-      [-1, 0],
-    ] as const) {
-      let now = placeOf(DEFAULT, id);
-      for (let step = 0; step < 60; step += 1) {
-        const places = stepPlace(DEFAULT, now, dx, dy);
-        isWhole(places);
-        const next = placeOf(places, id);
-        if (next.x === now.x && next.y === now.y) break;
-        assert.ok((next.x - now.x) * dx + (next.y - now.y) * dy > 0, `${id} ${dx} ${dy}`);
-        now = next;
-      }
-      if (dx) assert.equal(now.x, dx < 0 ? 0 : COLUMNS - now.w);
-      if (dy < 0) assert.equal(now.y, 0);
-      if (dy > 0) assert.ok(!stepPlace(DEFAULT, now, 0, 1).some((each) => each.id === id && each.y > now.y));
-    }
-});
-
-test("a pane moved down past the middle of the next one changes places with it", () => {
-  const places = changePlace(DEFAULT, "movers", { y: 4 });
-  assert.deepEqual([placeOf(places, "news").y, placeOf(places, "movers").y], [0, 5]);
-  assert.equal(placeOf(changePlace(DEFAULT, "movers", { y: 2 }), "movers").y, 0);
-});
 
 test("a new pane takes the first free place", () => {
   const places = addPlace(
@@ -120,6 +90,22 @@ test("parsePlaces returns null for anything but a list, and moves places into th
   const places = parsePlaces(saved) ?? [];
   assert.equal(places.length, 1);
   isWhole(places);
+});
+
+test("parsePlaces separates panes that overlap", () => {
+  const saved = [
+    { id: "chart", kind: "chart", x: 0, y: 1000, w: 6, h: 10 },
+    { id: "news", kind: "news", x: 3, y: 1002, w: 6, h: 10 },
+  ];
+  const places = parsePlaces(saved) ?? [];
+  isWhole(places);
+  assert.deepEqual(
+    places.map(({ id, y }) => [id, y]),
+    [
+      ["chart", 0],
+      ["news", 10],
+    ],
+  );
 });
 
 test("parsePlaces keeps the valid ones of a list: no second pane of an id, no choice that is no text", () => {

@@ -3,11 +3,23 @@ import { test } from "node:test";
 
 import { COLUMNS, DEFAULT, KINDS, type Place, parsePlaces, ROWS } from "../layout.ts";
 import { TEMPLATE_NAMES, TEMPLATES } from "../templates.ts";
-import { closePlace, dropPlace, fillPlaces, insertPlace, resizePlace, type Side, sideAt } from "../tiling.ts";
+import {
+  closePlace,
+  dropPlace,
+  fillPlaces,
+  insertPlace,
+  resizePlace,
+  type Side,
+  sideAt,
+  swapPlace,
+} from "../tiling.ts";
 
 const SIDES: readonly Side[] = ["left", "right", "top", "bottom", "middle"];
 const FIRST_SCREEN = DEFAULT.filter(({ y }) => y < ROWS);
 const IDS = DEFAULT.map(({ id }) => id);
+
+const cellsOf = ({ x, y, w, h }: Place): number[] =>
+  Array.from({ length: w * h }, (_, cell) => (y + Math.floor(cell / w)) * COLUMNS + x + (cell % w));
 
 /** Returns how many panes each cell of the first screen has. */
 function cells(places: readonly Place[]): number[] {
@@ -20,6 +32,8 @@ function cells(places: readonly Place[]): number[] {
 }
 
 function isTiled(places: readonly Place[], what: string): void {
+  const area = places.reduce((sum, { w, h }) => sum + w * h, 0);
+  assert.equal(new Set(places.flatMap(cellsOf)).size, area, `${what}: panes overlap`);
   for (const { x, w } of places) assert.ok(x >= 0 && x + w <= COLUMNS, what);
   assert.deepEqual([...new Set(cells(places))], [1], what);
 }
@@ -84,6 +98,36 @@ test("a closed pane leaves no gap, and the last one fills the screen", () => {
   assert.deepEqual(fillPlaces([]), []);
 });
 
+test("a pane swaps with its neighbour in a direction, and stays at the edge of the screen", () => {
+  const down = swapPlace(DEFAULT, "movers", 0, 1);
+  assert.deepEqual([spot(down, "movers"), spot(down, "news")], [spot(DEFAULT, "news"), spot(DEFAULT, "movers")]);
+  assert.deepEqual(swapPlace(down, "movers", 0, -1), DEFAULT);
+  assert.deepEqual(spot(swapPlace(DEFAULT, "news", -1, 0), "chart"), spot(DEFAULT, "news"));
+  assert.deepEqual(swapPlace(DEFAULT, "chart", 0, -1), DEFAULT);
+  assert.deepEqual(swapPlace(DEFAULT, "movers", 1, 0), DEFAULT);
+  for (const id of IDS)
+    for (const [dx, dy] of [
+      [1, 0],
+      [-1, 0],
+      [0, 1],
+      [0, -1],
+    ] as const) {
+      const places = swapPlace(DEFAULT, id, dx, dy);
+      isTiled(places, `${id} ${dx} ${dy}`);
+      assert.equal(new Set(places.map((each) => each.id)).size, IDS.length);
+    }
+});
+
+test("no new pane throws another one off the screen", () => {
+  const small = Array.from({ length: 12 }, (_, index): Place => {
+    const id = index ? `news-${index + 1}` : "news";
+    return { id, kind: "news", x: 3 * (index % 4), y: 8 * Math.floor(index / 4), w: 3, h: 8 };
+  });
+  const places = insertPlace(small, "chart");
+  isTiled(places, "chart");
+  for (const each of places) assert.ok(each.y + each.h <= ROWS, each.id);
+});
+
 test("a new pane takes half of the largest where the screen is full", () => {
   const places = insertPlace(FIRST_SCREEN, "earnings");
   isTiled(places, "earnings");
@@ -127,7 +171,7 @@ test("the screen stays full over many changes, and no pane is lost", () => {
     for (let step = 0; step < 40; step += 1) {
       const [one, other] = [IDS[draw(IDS.length)] as string, IDS[draw(IDS.length)] as string];
       if (draw(2)) places = dropPlace(places, one, other, SIDES[draw(SIDES.length)] as Side);
-      else places = fillPlaces(resizePlace(places, one, draw(7) - 3, draw(7) - 3), one);
+      else places = resizePlace(places, one, draw(7) - 3, draw(7) - 3);
       isTiled(places, `walk ${walk}, step ${step}`);
       assert.equal(new Set(places.map(({ id }) => id)).size, IDS.length);
     }

@@ -1,5 +1,6 @@
 import { useRef } from "preact/hooks";
 
+import { isReplay } from "../../replay-state.ts";
 import { say } from "../../words.ts";
 import { isDaily } from "../chart-bars.ts";
 import {
@@ -61,6 +62,7 @@ export function IndicatorsPanel({ state: { memory, remember, instrument, interva
           <input
             type="checkbox"
             checked={memory.marks === "on"}
+            disabled={isReplay.value}
             onChange={(event) => remember({ marks: event.currentTarget.checked ? "on" : "" })}
           />
           {say("showActions")}

@@ -4,6 +4,8 @@ import { say } from "../../words.ts";
 import type { Candle, Interval } from "../chart-bars.ts";
 import { newYorkDay } from "../week.ts";
 
+const WEEK_MS = 7 * 86_400_000;
+
 /** A corporate action on the day from which prices are those after it. */
 export interface Mark {
   readonly day: string;
@@ -40,12 +42,19 @@ export function placed(marks: readonly Mark[], bars: readonly Candle[], interval
   for (const mark of [...marks].sort((one, other) => one.day.localeCompare(other.day))) {
     const after = firstIndex(bars.length, (index) => dayAt(index) > mark.day);
     if (!after) continue;
+    if (after === bars.length && !isWithin(mark.day, dayAt(after - 1), interval)) continue;
     const index = isLong ? after - 1 : firstIndex(after, (each) => dayAt(each) >= mark.day);
-    // A day without bars, such as one that has not begun.
+    // A day without bars.
     if (index === after) continue;
     found.set(index, [...(found.get(index) ?? []), mark]);
   }
   return found;
+}
+
+/** Returns whether a day belongs to the newest bar, which began on `begun`. */
+function isWithin(day: string, begun: string, interval: Interval): boolean {
+  if (interval === "M") return day.slice(0, 7) === begun.slice(0, 7);
+  return interval === "W" ? Date.parse(day) - Date.parse(begun) < WEEK_MS : day === begun;
 }
 
 /** Returns the first index below `count` that passes, where all after it pass; `count` for none. */
