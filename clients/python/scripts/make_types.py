@@ -31,6 +31,9 @@ PARAMETERS = {
     "Order": ("/api/market/bars/{symbol}", "order"),
     "Source": ("/api/market/bars/{symbol}", "source"),
     "Hours": ("/api/market/bars/{symbol}", "session"),
+    "Adjusted": ("/api/market/bars/{symbol}", "adjustment"),
+    "MetalUnit": ("/api/prices", "unit"),
+    "Kind": ("/api/prices", "type"),
 }
 BASIC = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
 

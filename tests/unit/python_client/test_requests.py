@@ -246,6 +246,17 @@ def test_what_was_known_is_asked_for(asking: Asking, ask: Callable[[Any, datetim
     assert service.requests[0].url.params["as_of"] == "2026-11-20T14:31:00Z"
 
 
+def test_prices_and_bars_are_adjusted_and_metals_measured(asking: Asking) -> None:
+    wish: dict[str, Any] = {"adjusted": "all", "kind": "doviz", "unit": "gram", "fineness": "22k"}
+    sent = {"adjusted": "all", "type": "doviz", "unit": "gram", "fineness": "22k"}
+    _, service = asking([ok({})], lambda c: c.prices("XAU", **wish))
+    assert dict(service.requests[0].url.params) == {"symbols": "XAU", **sent}
+    _, service = asking([ok({})], lambda c: c.price_history("XAU", "EUR", **wish))
+    assert dict(service.requests[0].url.params) == {"currency": "EUR", **sent}
+    _, service = asking([ok([])], lambda c: c.bars("market:AAPL", "D", adjustment="raw"))
+    assert dict(service.requests[0].url.params) == {"interval": "D", "adjustment": "raw"}
+
+
 def test_actions_are_asked_for_as_of_a_moment(asking: Asking) -> None:
     moment = datetime(2026, 11, 20, 14, 31, tzinfo=UTC)
     found, service = asking([ok([])], lambda c: c.actions(["AAPL", "KO"], "2026-01-01", as_of=moment))

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Union
 
 from quotecast_client.calls import Call, Moment, path
 from quotecast_client.names import split_name
-from quotecast_client.rest_types import Bar, DovizBar, Hours, Interval, Order, Source, Span
+from quotecast_client.rest_types import Adjusted, Bar, DovizBar, Hours, Interval, Order, Source, Span
 
 #: A bar; the volume of doviz is None.
 AnyBar = Union[Bar, DovizBar]
@@ -24,6 +24,7 @@ class BarWish(NamedTuple):
     source: Source | None
     session: Hours | None
     as_of: Moment | None = None
+    adjustment: Adjusted | None = None
 
 
 def bar_calls(name: str, wish: BarWish) -> list[Call[list[AnyBar]]]:
@@ -41,6 +42,7 @@ def bar_calls(name: str, wish: BarWish) -> list[Call[list[AnyBar]]]:
         }
         if feed == "market":
             query.update({"interval": wish.interval, "range": wish.span, "session": wish.session})
+            query["adjustment"] = wish.adjustment
         else:
             query["timeframe"] = wish.interval
         calls.append(Call[list[AnyBar]]("GET", path(f"/api/{feed}/bars/{{}}", symbol), query))

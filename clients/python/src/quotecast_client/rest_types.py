@@ -23,6 +23,13 @@ Order = Literal["asc", "desc"]
 Source = Literal["own"]
 #: `extended` adds the hours before and after regular sessions
 Hours = Literal["regular", "extended"]
+#: Actions for which bars are adjusted: none (`raw`), splits, or splits and dividends (`all`); weeks
+#: and months for splits only
+Adjusted = Literal["raw", "splits", "all"]
+#: Amount of a metal that a price is for
+MetalUnit = Literal["ounce", "gram", "kilogram"]
+#: Kind of the symbols; by default the first of stock, crypto and doviz that has one
+Kind = Literal["stock", "crypto", "doviz"]
 
 
 class AccountDeletion(TypedDict):

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from quotecast_client.calls import Moment
     from quotecast_client.copies import Copy
     from quotecast_client.names import Feed
-    from quotecast_client.rest_types import Hours, Interval, Order, Source, Span
+    from quotecast_client.rest_types import Adjusted, Hours, Interval, Kind, MetalUnit, Order, Source, Span
 
 
 class AsyncMarket:
@@ -78,14 +78,16 @@ class AsyncMarket:
         source: Source | None = None,
         session: Hours | None = None,
         as_of: Moment | None = None,
+        adjustment: Adjusted | None = None,
     ) -> list[AnyBar]:
         """Returns one page of bars of a symbol of any feed, the oldest first.
 
         `interval` is `1m` to `M`; `span` is the `range` of stocks, such as `5D`; `start` and `end` are
         moments. `source="own"` asks for bars of the service's own quotes, `session="extended"` for stocks
-        also outside their hours, and `as_of` for days as the service knew them at that moment.
+        also outside their hours, and `as_of` for days as the service knew them at that moment. `adjustment`
+        is that of stocks: `raw`, `splits` or `all`.
         """
-        wish = BarWish(interval, span, start, end, limit, order, source, session, as_of)
+        wish = BarWish(interval, span, start, end, limit, order, source, session, as_of, adjustment)
         _, page = await self._first_bars(name, wish)
         return page.data
 
@@ -114,13 +116,21 @@ class AsyncMarket:
         currency: str | None = None,
         date: Moment | None = None,
         as_of: Moment | None = None,
+        *,
+        adjusted: Adjusted | None = None,
+        kind: Kind | None = None,
+        unit: MetalUnit | None = None,
+        fineness: str | None = None,
     ) -> dict[str, Price]:
         """Returns prices by symbol, of now or of a day, in their own currencies or in one.
 
         Symbols are of any feed, or metals such as `XAU`; unknown ones are left out. A price that is not known
         is None, and `problem` has the reason. With `as_of` they are closes as the service knew them then.
+        `adjusted` is of closes of stocks, `unit` and `fineness` (`916`, `22k`) of metals, and `kind` is that
+        of the symbols.
         """
         query = {"symbols": listed(symbols), "currency": currency, "date": date, "as_of": as_of}
+        query |= {"adjusted": adjusted, "type": kind, "unit": unit, "fineness": fineness}
         return await self._http.send(Call[dict[str, Price]]("GET", "/api/prices", query))
 
     async def price_history(
@@ -130,12 +140,18 @@ class AsyncMarket:
         start: Moment | None = None,
         end: Moment | None = None,
         as_of: Moment | None = None,
+        *,
+        adjusted: Adjusted | None = None,
+        kind: Kind | None = None,
+        unit: MetalUnit | None = None,
+        fineness: str | None = None,
     ) -> PriceHistory:
         """Returns prices by day, the oldest first: of the last year, or from day `start` to day `end`.
 
-        With `as_of` they are closes as the service knew them then.
+        With `as_of` they are closes as the service knew them then. The others are those of `prices`.
         """
         query = {"currency": currency, "start": start, "end": end, "as_of": as_of}
+        query |= {"adjusted": adjusted, "type": kind, "unit": unit, "fineness": fineness}
         return await self._http.send(Call[PriceHistory]("GET", path("/api/prices/{}/history", symbol), query))
 
     async def rate(
