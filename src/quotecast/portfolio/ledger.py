@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Final, Literal
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from quotecast.errors import InvalidValue
 from quotecast.market.money import PLACES, without_zeros
@@ -22,7 +23,9 @@ _NOTHING: Final = Fraction(0)
 _PRECISION: Final = 200
 _LAST_PLACE: Final = Decimal(1).scaleb(-PLACES)
 _SHARE_PARTS: Final = 10**PLACES
-_COST_PARTS: Final = 10**12
+_COST_PARTS: Final = 10**24
+#: The largest denominator of an exact cost: after many sales at average cost it would have a million digits.
+_MOST_PARTS: Final = 10**200
 #: Splits of one ticker: each changes every lot.
 MAX_SPLITS: Final = 40
 #: Shares after a split for one before it, and the other way round.
@@ -50,6 +53,14 @@ class Transaction(Struct, frozen=True, kw_only=True):
     old_shares: Decimal | None = None
     new_shares: Decimal | None = None
     created_at: datetime
+
+    def at_rate(self, rate: Decimal) -> "Transaction":
+        """Returns the transaction with its amounts in another currency."""
+        with localcontext(prec=_PRECISION):
+            price, fee, amount = (
+                None if each is None else each * rate for each in (self.price, self.fee, self.amount)
+            )
+        return replace(self, price=price, fee=fee, amount=amount)
 
 
 class Lot(Struct):
@@ -223,7 +234,7 @@ def _take(position: Position, shares: Fraction) -> Fraction:
     while shares:
         lot = position.lots[0]
         taken = min(shares, lot.shares)
-        part = lot.cost if taken == lot.shares else _rounded(lot.cost * taken / lot.shares, _COST_PARTS)
+        part = lot.cost if taken == lot.shares else _bounded(lot.cost * taken / lot.shares)
         cost, shares = cost + part, shares - taken
         lot.cost, lot.shares = lot.cost - part, lot.shares - taken
         if not lot.shares:
@@ -231,8 +242,12 @@ def _take(position: Position, shares: Fraction) -> Fraction:
     return cost
 
 
+def _bounded(cost: Fraction) -> Fraction:
+    return cost if cost.denominator <= _MOST_PARTS else _rounded(cost, _COST_PARTS)
+
+
 def _rounded(number: Fraction, parts: int) -> Fraction:
-    """Returns the number in whole parts of one: fractions of fractions would grow without end."""
+    """Returns the number in whole parts of one."""
     return Fraction(round(number * parts), parts)
 
 

@@ -3,20 +3,19 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from datetime import date
-from decimal import localcontext
+from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, Any, Final
 
 from litestar import get
 from litestar.params import QueryParameter
 from msgspec import Struct
-from msgspec.structs import replace
 
 from quotecast.api.answers.answers import Answer, state_header
 from quotecast.api.gate.identity import with_account
 from quotecast.api.market.lookup import Mirrors
 from quotecast.api.market.services import HttpRequest, Services, combined_state, services_of
-from quotecast.api.prices.day_rates import DayRates, read_day_rates
+from quotecast.api.prices.day_rates import read_day_rates
 from quotecast.api.prices.rates import RATE_FEEDS, RateFinder, RateShown, rate_finder, rate_shown
 from quotecast.api.reference.account_operations import (
     SECURED,
@@ -37,8 +36,7 @@ from quotecast.portfolio.ledger import (
     positions,
 )
 
-#: Significant digits of converted amounts.
-_PRECISION: Final = 60
+_ONE: Final = Decimal(1)
 
 HowSold = Annotated[
     Method,
@@ -164,26 +162,16 @@ async def _at_day_rates(
     rates = await read_day_rates(services, currencies, currency, min(days), max(days))
 
     def book() -> dict[tuple[str, str], Position]:
-        converted = [(each, _converted_entry(each, rates)) for each in entries]
-        unknown = {(each.ticker, each.currency) for each, found in converted if found is None}
-        found = positions([found for _, found in converted if found], method)
+        # A split has no amounts.
+        at_rates = [
+            (each, _ONE if each.type == "split" else rates.on(each.currency, each.date)) for each in entries
+        ]
+        unknown = {(each.ticker, each.currency) for each, rate in at_rates if rate is None}
+        converted = [each.at_rate(rate) for each, rate in at_rates if rate is not None]
+        found = positions(converted, method)
         return {key: each for each in found if (key := (each.ticker, each.currency)) not in unknown}
 
     return await asyncio.to_thread(book)
-
-
-def _converted_entry(entry: Transaction, rates: DayRates) -> Transaction | None:
-    """Returns the transaction with its amounts at the rate of its day; None if that is unknown."""
-    if entry.type == "split":
-        return entry
-    rate = rates.on(entry.currency, entry.date)
-    if rate is None:
-        return None
-    with localcontext(prec=_PRECISION):
-        price, fee, amount = (
-            None if each is None else each * rate for each in (entry.price, entry.fee, entry.amount)
-        )
-    return replace(entry, price=price, fee=fee, amount=amount)
 
 
 def _shown(
