@@ -42,6 +42,7 @@ def test_a_broken_promise_comes_with_its_fewest_faults() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.apart
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("name", PLANTED)
 def test_a_planted_fault_is_found(name: str) -> None:
