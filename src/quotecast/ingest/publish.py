@@ -14,7 +14,7 @@ import structlog
 
 from quotecast.alerts.feed_alerts import FeedAlerts
 from quotecast.alerts.statistics import AlertStatistics
-from quotecast.bus.base import MAX_CROSSINGS, STORED_CLOSINGS, Beat, BusWriter, FeedInfo, Snapshot
+from quotecast.bus.base import MAX_CROSSINGS, STORED_CLOSINGS, Batch, Beat, BusWriter, FeedInfo, Snapshot
 from quotecast.errors import BusError, UnreadableState
 from quotecast.history.recall import Recalled
 from quotecast.history.statistics import BarStatistics
@@ -247,22 +247,34 @@ class FeedPublisher:
         if self._ledger.epoch and self._ledger.waiting:
             batch, entries, parts = self._ledger.next_batch(self._clock())
             crossings = self._ledger.crossings.take_waiting()
-            if await self._bus.publish(self._owner, batch, entries, parts, crossings):
+            publishing = asyncio.create_task(self._bus.publish(self._owner, batch, entries, parts, crossings))
+            try:
+                is_taken = await asyncio.shield(publishing)
+            except asyncio.CancelledError:
+                # What the bus takes while this ingest stops belongs to the recording, too.
+                with contextlib.suppress(BusError):
+                    if await publishing:
+                        self._note_published(batch)
+                raise
+            if is_taken:
                 if self._alerts and crossings:
                     self._alerts.writer.wake()
-                self._statistics.batches += 1
-                changes = len(batch.changes) + len(batch.removed)
-                self._statistics.changes += changes
-                self._statistics.seq = batch.seq
-                self._days.today.updates += changes
-                self._count(batch.closings)
-                for sink in self._sinks:
-                    sink.add(batch, self._state)
+                self._note_published(batch)
                 return
             log.warning("bus has another state", feed=self._feed, epoch=batch.epoch, seq=batch.seq)
             self._ledger.epoch = ""
         if not self._ledger.epoch and self._ledger:
             await self._begin()
+
+    def _note_published(self, batch: Batch) -> None:
+        self._statistics.batches += 1
+        changes = len(batch.changes) + len(batch.removed)
+        self._statistics.changes += changes
+        self._statistics.seq = batch.seq
+        self._days.today.updates += changes
+        self._count(batch.closings)
+        for sink in self._sinks:
+            sink.add(batch, self._state)
 
     async def _begin(self) -> None:
         snapshot = self._ledger.begin(new_epoch(self._clock()), self._info())
