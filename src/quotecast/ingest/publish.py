@@ -254,19 +254,19 @@ class FeedPublisher:
                 # What the bus takes while this ingest stops belongs to the recording, too.
                 with contextlib.suppress(BusError):
                     if await publishing:
-                        self._note_published(batch)
+                        self._note_published(batch, crossings)
                 raise
             if is_taken:
-                if self._alerts and crossings:
-                    self._alerts.writer.wake()
-                self._note_published(batch)
+                self._note_published(batch, crossings)
                 return
             log.warning("bus has another state", feed=self._feed, epoch=batch.epoch, seq=batch.seq)
             self._ledger.epoch = ""
         if not self._ledger.epoch and self._ledger:
             await self._begin()
 
-    def _note_published(self, batch: Batch) -> None:
+    def _note_published(self, batch: Batch, crossings: Sequence[Crossing]) -> None:
+        if self._alerts and crossings:
+            self._alerts.writer.wake()
         self._statistics.batches += 1
         changes = len(batch.changes) + len(batch.removed)
         self._statistics.changes += changes

@@ -12,9 +12,6 @@ from msgspec import Struct, field
 from quotecast.market.worth_history import CARRIED
 
 ActionType = Literal["split", "stock_dividend", "cash_dividend", "rename", "merger"]
-ACTION_TYPES: Final[tuple[ActionType, ...]] = (
-    "split", "stock_dividend", "cash_dividend", "rename", "merger",
-)  # fmt: skip
 #: Actions after which a holder has more or fewer shares of the same stock.
 _SHARES: Final = frozenset({"split", "stock_dividend"})
 _ONE: Final = Decimal(1)

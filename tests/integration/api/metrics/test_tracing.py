@@ -158,8 +158,8 @@ def test_a_service_without_the_extra_serves(receiver: OtlpReceiver, tmp_path: Pa
     environment = {**asking(receiver), "PYTHONPATH": str(tmp_path)}
     with running_valkey() as redis, Service(redis, environment) as service:
         with (tmp_path / "log").open("wb") as log:
-            for command in ("ingest", "api"):
-                service.launch(command, stderr=log)
+            service.launch("ingest")
+            service.launch("api", stderr=log)
             service.until_ready(2)
         assert service.get("/api/market/quotes/AAPL").headers["x-ratelimit-remaining"] == "119"
     assert not receiver.raw

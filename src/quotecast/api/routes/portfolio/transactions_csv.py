@@ -51,7 +51,6 @@ class ImportedTransactions(msgspec.Struct, frozen=True, kw_only=True):
     dry_run: bool
 
 
-_ADDED: Final = ImportedTransactions(count=12, dry_run=False)
 _CHECKED: Final = ImportedTransactions(count=12, dry_run=True)
 
 

@@ -25,7 +25,6 @@ _FIRST: Final = datetime(2016, 1, 1, tzinfo=UTC)
 #: Milliseconds between the prices of the delayed feed and now.
 DELAY_MS: Final = 15 * 60_000
 _SECOND_MS: Final = 1000
-_MINUTE_MS: Final = 60_000
 #: Intervals of the market that minutes and hours consist of, the longest first.
 _PARTS: Final[tuple[tuple[int, Interval], ...]] = (
     (60, "1h"),
