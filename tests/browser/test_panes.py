@@ -311,6 +311,24 @@ def test_few_keys_reach_the_panes(page: Page) -> None:
     expect(page.get_by_role("button", name="Close Movers")).to_be_focused()
 
 
+def test_linked_panes_have_a_symbol_of_their_own(page: Page) -> None:
+    """A row of a linked list changes the panes of its link only, also after a reload."""
+    chart, company = pane(page, "chart"), pane(page, "company")
+    for title in ("Chart", "Watchlist"):
+        page.get_by_role("button", name=f"Link of {title}: none").click()
+        expect(page.get_by_role("button", name=f"Link of {title}: 1")).to_be_visible()
+    expect(chart.locator("h3")).to_have_text("AAPL")
+    pane(page, "watchlist").get_by_role("button", name="MSFT", exact=True).click()
+    expect(chart.locator("h3")).to_have_text("MSFT")
+    expect(company.locator("h3").first).to_have_text("AAPL")
+    assert "AAPL" in page.url
+    pane(page, "crypto").get_by_role("button", name="ETH/USDT").click()
+    expect(page).to_have_url(re.compile("ETH"))
+    expect(chart.locator("h3")).to_have_text("MSFT")
+    page.reload()
+    expect(chart.locator("h3")).to_have_text("MSFT")
+
+
 def test_a_question_mark_lists_the_keys(page: Page) -> None:
     """Escape closes the list."""
     page.keyboard.press("?")

@@ -9,6 +9,7 @@ import { acceptKeys, CONTROLS, type Handle, moveByKey, moveByPointer } from "./m
 import { Heading, InView, type Memory } from "./pane.tsx";
 import { hasPast, isReplay } from "./replay-state.ts";
 import { rove } from "./roving.ts";
+import { LINKS, Link, linkOf } from "./selection.ts";
 import { say } from "./words.ts";
 
 /** The tracks of the grid that a pane takes. */
@@ -69,7 +70,9 @@ export function PaneFrame({ workspace, place, content: Content, extent, row, isM
       <InView isHidden={isReplay.value && !isPast}>
         <Boundary>
           <Heading.Provider value={heading}>
-            <Content memory={place.memory ?? {}} remember={(memory) => remember(place.id, memory, workspace)} />
+            <Link.Provider value={linkOf(place.memory)}>
+              <Content memory={place.memory ?? {}} remember={(memory) => remember(place.id, memory, workspace)} />
+            </Link.Provider>
           </Heading.Provider>
         </Boundary>
       </InView>
@@ -114,6 +117,7 @@ function Buttons({ place, title, isMaximised }: Named & { readonly isMaximised: 
   const fill = say(isMaximised ? "restorePane" : "maximisePane", { pane: title });
   return (
     <div class="buttons" role="toolbar" aria-label={say("paneButtons", { pane: title })} onKeyDown={rove}>
+      <LinkButton place={place} title={title} />
       <button type="button" class="icon" aria-label={fill} title={fill} onClick={() => toggleMaximised(place)}>
         {isMaximised ? "⤡" : "⤢"}
       </button>
@@ -128,5 +132,25 @@ function Buttons({ place, title, isMaximised }: Named & { readonly isMaximised: 
         ×
       </button>
     </div>
+  );
+}
+
+/** Takes the pane from one link to the next; panes of a link share an instrument of their own. */
+function LinkButton({ place, title }: Named) {
+  const link = linkOf(place.memory);
+  const label = say("linkOf", { pane: title, link: link ?? say("linkNone") });
+  const next = link ? LINKS[LINKS.indexOf(link) + 1] : LINKS[0];
+  return (
+    <button
+      type="button"
+      class="icon link"
+      tabIndex={-1}
+      data-link={link ?? undefined}
+      aria-label={label}
+      title={label}
+      onClick={() => remember(place.id, { link: next ?? "" })}
+    >
+      <span>{link ?? ""}</span>
+    </button>
   );
 }

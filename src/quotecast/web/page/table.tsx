@@ -11,7 +11,7 @@ import { PRINTED_ROWS, printing } from "./printing.ts";
 import { isReplay } from "./replay-state.ts";
 import { dragRow } from "./row-drag.ts";
 import { idOf, stretches } from "./row-moves.ts";
-import { select, selected } from "./selection.ts";
+import { useSelection } from "./selection.ts";
 import { live } from "./service.ts";
 import { nextSorting, type Sorting, sortingOf, sortingText, sortRows } from "./sorting.ts";
 import { ACTION_WIDTH, type Fit, HANDLE_WIDTH, useFit } from "./widths.ts";
@@ -172,7 +172,8 @@ interface RowProps extends Pick<Props, "heading" | "action"> {
 function Row({ row, fit: { columns, note }, number, isActive, heading, action, onGrip }: RowProps) {
   const element = useRef<HTMLTableRowElement>(null);
   const words = language.value;
-  const current = same(selected.value, row);
+  const [chosen, select] = useSelection();
+  const current = same(chosen, row);
   useLayoutEffect(
     () => watchRow(element.current as HTMLTableRowElement, row, columns, note),
     [row.feed, row.key, columns, words],

@@ -5,7 +5,7 @@ import { AlertList } from "../alerts/list.tsx";
 import { newAlert } from "../alerts/open.ts";
 import { alerts, loadAlerts } from "../alerts/store.ts";
 import { AnswerView, Choice, type Memory, Tools, useVisible } from "../pane.tsx";
-import { selected } from "../selection.ts";
+import { useSelection } from "../selection.ts";
 import { useAnswer } from "../service.ts";
 import { session } from "../session.ts";
 import { openSignIn } from "../sign-in.tsx";
@@ -18,6 +18,7 @@ const TITLES: Record<View, Word> = { list: "alerts", history: "alertHistory", ch
 /** The user's alerts, the events of the last weeks, and how the service delivers them. */
 export function Alerts({ memory, remember }: Memory) {
   const entered = session.value;
+  const [chosen] = useSelection();
   const active = useVisible() && entered !== null;
   const answer = useAnswer(loadAlerts, `${entered?.user.id} ${arrivals.value}`, { active });
   const view = VIEWS.find((each) => each === memory.view) ?? "list";
@@ -40,7 +41,7 @@ export function Alerts({ memory, remember }: Memory) {
           text={(each) => say(TITLES[each])}
           onChoose={(each) => remember({ view: each })}
         />
-        <button type="button" onClick={() => newAlert(selected.value)}>
+        <button type="button" onClick={() => newAlert(chosen)}>
           + {say("alertAdd")}
         </button>
       </Tools>

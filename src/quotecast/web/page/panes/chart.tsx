@@ -8,7 +8,7 @@ import { type EntryType, type Instrument, instrumentOf, same, typeOf } from "../
 import { instrumentName } from "../names.ts";
 import { type Memory, useVisible } from "../pane.tsx";
 import { useQuotes } from "../quotes.ts";
-import { selected } from "../selection.ts";
+import { useSelection } from "../selection.ts";
 import { type Answer, live, rest, useAnswer } from "../service.ts";
 import { say } from "../words.ts";
 import { ChartBody } from "./chart/body.tsx";
@@ -51,7 +51,7 @@ const FITTING: Record<Range, Interval> = {
 };
 
 export function Chart({ memory, remember }: Memory) {
-  const linked = selected.value;
+  const [linked] = useSelection();
   const pinned = useMemo(() => parsePin(memory.pin), [memory.pin]);
   const shown = pinned ?? linked;
   const pin = () => remember({ pin: pinned ? "" : `${typeOf(shown)} ${shown.key}` });

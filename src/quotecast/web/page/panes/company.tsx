@@ -4,9 +4,8 @@ import { instrumentOf } from "../instruments.ts";
 import { sectorName } from "../names.ts";
 import { AnswerView, useVisible } from "../pane.tsx";
 import { useQuotes } from "../quotes.ts";
-import { selected } from "../selection.ts";
+import { useStock } from "../selection.ts";
 import { rest, useAnswer } from "../service.ts";
-import { isText, storedSignal } from "../stored.ts";
 import { say, type Word } from "../words.ts";
 import { currenciesOf } from "./currencies.ts";
 import { EarningsPlot, Recommendations } from "./plots.tsx";
@@ -14,14 +13,8 @@ import { EarningsPlot, Recommendations } from "./plots.tsx";
 /** The upstream states market capitalisation in millions. */
 const MILLION = 1e6;
 
-/** Ticker of the company that the reader selected last; pairs and currencies have none. */
-const company = storedSignal("company", "AAPL", isText);
-selected.subscribe((instrument) => {
-  if (instrument.feed === "market") company.value = instrument.key;
-});
-
 export function Company() {
-  const ticker = company.value;
+  const ticker = useStock();
   const visible = useVisible();
   const [quote] = useQuotes([instrumentOf("stock", ticker)], visible);
   const answer = useAnswer(

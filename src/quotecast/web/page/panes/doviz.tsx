@@ -5,7 +5,7 @@ import { BUYING, PERCENT, SELLING, SYMBOL } from "../columns.ts";
 import { type Instrument, instrumentOf } from "../instruments.ts";
 import { instrumentName } from "../names.ts";
 import { AnswerView, Choice, type Memory, Tools, useVisible } from "../pane.tsx";
-import { selected } from "../selection.ts";
+import { useSelection } from "../selection.ts";
 import { rest, useAnswer } from "../service.ts";
 import { LiveTable } from "../table.tsx";
 import { say } from "../words.ts";
@@ -48,7 +48,7 @@ function Board({ category, symbols }: BoardProps) {
   );
   const rows = useMemo(() => offers.map((each) => instrumentOf("doviz", each.symbol)), [offers]);
   const names = useMemo(() => new Map(offers.map((each) => [each.symbol, each.name])), [offers]);
-  const chosen = selected.value;
+  const [chosen] = useSelection();
   const shown = offers.find((each) => chosen.feed === "doviz" && each.symbol === chosen.key) ?? offers[0];
   const heading = (row: Instrument) => instrumentName(row, names.get(row.key) ?? row.key);
   return (

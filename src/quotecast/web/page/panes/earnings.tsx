@@ -2,9 +2,9 @@ import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 
 import type { EarningsCalendar, EarningsEvent } from "quotecast-client";
 import { compact, dayOnly, plain } from "../formats.ts";
-import { instrumentOf } from "../instruments.ts";
+import { instrumentOf, same } from "../instruments.ts";
 import { AnswerView, Choice, type Memory, Tools, useVisible } from "../pane.tsx";
-import { select, selected } from "../selection.ts";
+import { useSelection } from "../selection.ts";
 import { rest, useAnswer } from "../service.ts";
 import { requireTabStop, walkItems } from "../tab-stop.ts";
 import { lists } from "../watchlists.ts";
@@ -113,10 +113,11 @@ function Day({ day, reports, watched }: DayProps) {
 
 function Report({ report, isWatched }: { readonly report: EarningsEvent; readonly isWatched: boolean }) {
   const { symbol, hour } = report;
-  const isCurrent = selected.value.feed === "market" && selected.value.key === symbol;
+  const [chosen, select] = useSelection();
+  const stock = instrumentOf("stock", symbol);
   const word = HOURS[hour];
   return (
-    <tr aria-current={isCurrent || undefined} onClick={() => select(instrumentOf("stock", symbol))}>
+    <tr aria-current={same(chosen, stock) || undefined} onClick={() => select(stock)}>
       <th scope="row">
         <button type="button" class="symbol" tabIndex={-1}>
           {symbol}

@@ -4,7 +4,7 @@ import type { Article } from "quotecast-client";
 import { dateAndTime } from "../formats.ts";
 import { instrumentOf } from "../instruments.ts";
 import { AnswerView, Choice, type Memory, Tools, useVisible } from "../pane.tsx";
-import { select, selected } from "../selection.ts";
+import { useSelection } from "../selection.ts";
 import { rest, useAnswer } from "../service.ts";
 import { requireTabStop, walkItems } from "../tab-stop.ts";
 import { say } from "../words.ts";
@@ -13,7 +13,7 @@ const EVERY_MS = 30_000;
 const SUBJECTS = ["all", "selected"] as const;
 
 export function News({ memory, remember }: Memory) {
-  const { feed, key } = selected.value;
+  const [{ feed, key }] = useSelection();
   // Articles are about stocks only.
   const stock = feed === "market" ? key : null;
   const subject = memory.about === "selected" && stock !== null ? "selected" : "all";
@@ -64,6 +64,7 @@ function Articles({ articles }: { readonly articles: readonly Article[] }) {
 }
 
 function Item({ article }: { readonly article: Article }) {
+  const [, select] = useSelection();
   return (
     <li>
       <h3>

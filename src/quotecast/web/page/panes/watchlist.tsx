@@ -20,7 +20,7 @@ import type { Instrument } from "../instruments.ts";
 import { same } from "../instruments.ts";
 import { type Memory, Tools } from "../pane.tsx";
 import { isReplay } from "../replay-state.ts";
-import { selected } from "../selection.ts";
+import { useSelection } from "../selection.ts";
 import { live } from "../service.ts";
 import { sortingOf } from "../sorting.ts";
 import { DAY_LINE, useSparklines } from "../sparklines.tsx";
@@ -47,7 +47,7 @@ export function Watchlist({ memory, remember }: Memory) {
     const now = watched.value.findIndex((each) => same(each, row));
     setPlace(say("placeOfRow", { symbol: row.key, place: now + 1, count: rows.length }));
   };
-  const chosen = selected.value;
+  const [chosen] = useSelection();
   const index = rows.findIndex((each) => same(each, chosen));
   return (
     <>
