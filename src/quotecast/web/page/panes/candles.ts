@@ -24,6 +24,8 @@ import { at, type Candle } from "./chart-bars.ts";
 
 /** Bars for which the chart has room at least. */
 const LEAST_SHOWN = 60;
+/** Pixels of a bar, at least, where not all bars fit. */
+const LEAST_SPACING = 2;
 const MODES = {
   linear: PriceScaleMode.Normal,
   log: PriceScaleMode.Logarithmic,
@@ -246,6 +248,8 @@ export class CandleChart {
     if (view) scale.setVisibleLogicalRange({ from: count - view.from, to: count - view.to });
     // A few bars alone would fill the width, and each new one would push one out.
     else if (count < LEAST_SHOWN) scale.setVisibleLogicalRange({ from: count - LEAST_SHOWN, to: count });
+    // All of a day's minutes would be less than a pixel wide: the newest are shown, and the range shows all.
+    else if (count > scale.width()) scale.applyOptions({ barSpacing: LEAST_SPACING });
     else scale.fitContent();
   }
 

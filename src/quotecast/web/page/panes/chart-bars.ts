@@ -20,6 +20,19 @@ export const LIVE_INTERVAL: Record<Interval, LiveInterval> = {
   M: "D",
 };
 
+/** Minutes of a bar, of the longest one for months. */
+export const MINUTES: Record<Interval, number> = {
+  "1m": 1,
+  "5m": 5,
+  "15m": 15,
+  "30m": 30,
+  "1h": 60,
+  "4h": 240,
+  D: 1440,
+  W: 10_080,
+  M: 44_640,
+};
+
 /** Returns whether bars last a day or longer: they have dates instead of times. */
 export const isDaily = (interval: Interval): boolean => LIVE_INTERVAL[interval] === "D";
 

@@ -3,20 +3,9 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Page } from "quotecast-client";
 import { isReplay, replayedMoment } from "../../replay-state.ts";
 import type { Answer } from "../../service.ts";
-import { at, type Candle, type Interval } from "../chart-bars.ts";
+import { at, type Candle, type Interval, MINUTES } from "../chart-bars.ts";
 
 const EVERY_MS = 500;
-const MINUTES: Record<Interval, number> = {
-  "1m": 1,
-  "5m": 5,
-  "15m": 15,
-  "30m": 30,
-  "1h": 60,
-  "4h": 240,
-  D: 1440,
-  W: 10_080,
-  M: 44_640,
-};
 
 /** Returns how many bars had closed at a moment (Unix milliseconds). */
 export const closedAt = (bars: readonly Candle[], interval: Interval, moment: number): number =>

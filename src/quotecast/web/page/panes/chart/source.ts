@@ -1,8 +1,9 @@
-import { ApiError, RateLimited } from "quotecast-client";
+import { ApiError, type Page, RateLimited } from "quotecast-client";
 import type { Instrument } from "../../instruments.ts";
 import { rest } from "../../service.ts";
-import type { Interval } from "../chart-bars.ts";
+import type { Candle, Interval } from "../chart-bars.ts";
 import type { AskPage, PageOfBars } from "./past.ts";
+import { countOf, type Range } from "./ranges.ts";
 import type { Session } from "./session.ts";
 
 /** Bars of one page of the past: the most that the service sends. */
@@ -35,6 +36,34 @@ export const askPage =
         : await rest.page("GET /api/doviz/bars/{symbol}", { path, query });
     return { bars, next };
   };
+
+/** Returns the bars of a range that ends now. */
+export async function askRange(
+  instrument: Instrument,
+  range: Range,
+  interval: Interval,
+  session: Session,
+): Promise<Page<readonly Candle[]>> {
+  const path = { symbol: instrument.key };
+  if (instrument.feed === "market") {
+    const query = { range, interval: interval as Exclude<Interval, "30m">, session };
+    return rest.page("GET /api/market/bars/{symbol}", { path, query });
+  }
+  const count = countOf(range, interval);
+  const query = { timeframe: interval, limit: Math.min(count, PAGE) };
+  const newest: Page<readonly Candle[]> =
+    instrument.feed === "crypto"
+      ? await rest.page("GET /api/crypto/bars/{symbol}", { path, query })
+      : await rest.page("GET /api/doviz/bars/{symbol}", { path, query });
+  const ask = askPage(instrument, interval);
+  let bars = newest.data;
+  for (let last = bars.length; last === PAGE && bars.length < count; ) {
+    const { bars: older } = await ask(bars[0]?.time, null);
+    bars = [...[...older].reverse(), ...bars];
+    last = older.length;
+  }
+  return { ...newest, data: bars.slice(-count) };
+}
 
 /** Returns the seconds until a request may be repeated: as the service says when it is busy; null for never. */
 export function waitAfter(error: unknown): number | null {

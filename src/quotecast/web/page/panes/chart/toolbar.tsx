@@ -62,23 +62,16 @@ interface SegmentsProps<T extends string> {
   readonly label: string;
   readonly options: readonly T[];
   readonly value: T;
-  readonly disabled?: (option: T) => boolean;
   readonly onChoose: (option: T) => void;
 }
 
 /** A choice of one: buttons in a row, or in a narrow pane a list that opens. */
-export function Segments<T extends string>({ label, options, value, disabled, onChoose }: SegmentsProps<T>) {
+export function Segments<T extends string>({ label, options, value, onChoose }: SegmentsProps<T>) {
   return (
     <>
       <div class="choice" role="group" aria-label={label}>
         {options.map((option) => (
-          <button
-            key={option}
-            type="button"
-            aria-pressed={option === value}
-            disabled={disabled?.(option)}
-            onClick={() => onChoose(option)}
-          >
+          <button key={option} type="button" aria-pressed={option === value} onClick={() => onChoose(option)}>
             {option}
           </button>
         ))}
@@ -91,7 +84,7 @@ export function Segments<T extends string>({ label, options, value, disabled, on
         onChange={(event) => onChoose(event.currentTarget.value as T)}
       >
         {options.map((option) => (
-          <option key={option} value={option} disabled={disabled?.(option)}>
+          <option key={option} value={option}>
             {option}
           </option>
         ))}
