@@ -363,7 +363,7 @@ def test_times_are_of_the_clock_and_the_zone_that_the_reader_wants(page: Page) -
 
 
 def test_the_screener_lists_what_fits(page: Page, service: Service) -> None:
-    """Bounds, sectors and signals cut the market; the pane remembers them."""
+    """Bounds, sectors and signals cut the market; the pane remembers them, and the address shows them elsewhere."""
     page.get_by_role("button", name="Add pane").click()
     page.get_by_role("group", name="Add pane").get_by_role("button", name="Screener").click()
     screener = pane(page, "screener")
@@ -382,3 +382,10 @@ def test_the_screener_lists_what_fits(page: Page, service: Service) -> None:
     prices = screener.locator("td.price:not(:empty)")
     prices.first.wait_for()
     assert all(float(text.replace(",", "")) > 99 for text in prices.all_text_contents())
+    expect(page).to_have_url(re.compile("sector=Energy&minPrice=100"))
+    page.evaluate("localStorage.clear()")
+    page.goto(page.url)
+    expect(screener.get_by_label("Sector")).to_have_value("Energy")
+    expect(screener.get_by_label("Price from")).to_have_value("100")
+    screener.get_by_role("button", name="Close Screener").click()
+    expect(page).not_to_have_url(re.compile("Energy"))

@@ -1,8 +1,8 @@
 import { effect, signal } from "@preact/signals";
 
-import { activeWorkspace, openWorkspace, workspaces } from "./arrangement.ts";
+import { activeWorkspace, openWorkspace, remember, showPane, workspaces } from "./arrangement.ts";
 import { same } from "./instruments.ts";
-import { parseSymbol, withSymbol, withWorkspace } from "./query.ts";
+import { parseScreen, parseSymbol, withSymbol, withWorkspace } from "./query.ts";
 import { select, selected } from "./selection.ts";
 
 /** A symbol on the screen for less than this was passed on the way to another one: Back skips it. */
@@ -57,7 +57,12 @@ export function followWorkspace(): void {
   });
 }
 
-/** Stops looking for the address's workspace: the account's layout has come. */
+/** What the address asks of a screener at the start; null without a wish, and once it is shown. */
+let wantedScreen = parseScreen(location.search);
+
+/** Stops looking for the address's workspace, and shows its screen: the account's layout has come. */
 export function settleWorkspace(): void {
   wantedWorkspace.value = "";
+  if (wantedScreen) remember(showPane("screener"), wantedScreen);
+  wantedScreen = null;
 }

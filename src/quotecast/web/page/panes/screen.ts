@@ -9,6 +9,9 @@ const GAP_PERCENT = 1;
 export const BOUNDS = ["minPrice", "maxPrice", "minChange", "maxChange", "minVolume"] as const;
 type Bounds = Partial<Record<(typeof BOUNDS)[number], string>>;
 
+/** Names of what a screener remembers, in its pane and in the address. */
+export const FIELDS = ["sector", "signal", ...BOUNDS, "sort"] as const;
+
 /** What the stocks of a list have in common. */
 export interface Screen extends Bounds {
   readonly sector?: string;

@@ -1,10 +1,12 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 
 import type { Heatmap, StockQuote } from "quotecast-client";
+import { replaceAddress } from "../address.ts";
 import { CHANGE, HIGH, LOW, OPEN, PERCENT, PRICE, SYMBOL, VOLUME } from "../columns.ts";
 import { instrumentOf } from "../instruments.ts";
 import { sectorName } from "../names.ts";
 import { AnswerView, type Memory, useVisible } from "../pane.tsx";
+import { withScreen } from "../query.ts";
 import { live, rest, useAnswer } from "../service.ts";
 import { LiveTable } from "../table.tsx";
 import { say } from "../words.ts";
@@ -21,6 +23,11 @@ export function Screener(memory: Memory) {
 
 function Stocks({ map, memory, remember }: Memory & { readonly map: Heatmap }) {
   const screen: Screen = memory;
+  const address = withScreen("", memory);
+  useEffect(() => {
+    replaceAddress(withScreen(location.search, memory));
+    return () => replaceAddress(withScreen(location.search, {}));
+  }, [address]);
   const tickers = useMemo(() => map.sectors.flatMap(({ stocks }) => stocks.map((each) => each.ticker)), [map]);
   const fitting = useFitting(tickers, screen);
   const rows = useMemo(
