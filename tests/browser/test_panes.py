@@ -363,7 +363,7 @@ def test_times_are_of_the_clock_and_the_zone_that_the_reader_wants(page: Page) -
 
 
 def test_the_screener_lists_what_fits(page: Page, service: Service) -> None:
-    """Bounds, sectors and signals cut the market; the pane remembers them, and the address shows them elsewhere."""
+    """Bounds, sectors and signals cut the market; pane and address remember them."""
     page.get_by_role("button", name="Add pane").click()
     page.get_by_role("group", name="Add pane").get_by_role("button", name="Screener").click()
     screener = pane(page, "screener")

@@ -33,6 +33,17 @@ TWO_WORKSPACES: Final = """if (!localStorage.getItem("quotecast.layout")) {
     const layout = { workspaces: [named("Day"), named("Night")], active: "day" };
     localStorage.setItem("quotecast.layout", JSON.stringify(layout));
 }"""
+#: Cursor, age and delay of a feed: seconds and milliseconds.
+DETAILS: Final = re.compile(r"Stocks age \d+s · tick to screen [\d,]{1,6} ms")
+DETAILS_OF: Final = ".details .actions p"
+#: Returns a text after the page has painted quotes that came since.
+PAINTED: Final = """async (selector) => {
+    const element = document.querySelector(selector);
+    const before = element.textContent;
+    for (let frame = 0; frame < 600 && element.textContent === before; frame += 1)
+        await new Promise(requestAnimationFrame);
+    return element.textContent;
+}"""
 ROWS: Final = "table => Number(table.getAttribute('aria-rowcount')) - 1"
 IS_CONTROLLED: Final = "() => navigator.serviceWorker.controller?.state === 'activated'"
 
@@ -41,6 +52,27 @@ def choose(page: Page, symbol: str) -> None:
     """Selects a symbol of the watchlist, and waits until the address names it."""
     page.locator("[data-kind=watchlist] tbody").get_by_role("button", name=symbol, exact=True).click()
     expect(page).to_have_url(re.compile(rf"symbol={symbol.replace('/', '%2F')}&"))
+
+
+@pytest.mark.parametrize("step", [86_400_000, -86_400_000], ids=["ahead", "back"])
+def test_a_step_of_the_clock_shows_nothing_absurd(browser: Browser, service: Service, step: int) -> None:
+    """New York's time, ages and delays go on as before, and nothing is called saved."""
+    with open_page(browser, "about:blank") as page:
+        page.add_init_script("const now = Date.now; window.step = 0; Date.now = () => now() + window.step")
+        page.goto(service.url)
+        wait_for_live(page, "market")
+        clock = page.locator(".exchange")
+        page.get_by_role("button", name="Details").click()
+        details = page.locator(".details .actions p", has_text="Stocks")
+        expect(details).to_have_text(DETAILS)
+        before = clock.text_content() or ""
+        page.evaluate("step => { window.step = step }", step)
+        expect(clock).not_to_have_text(before)
+        seen = [page.evaluate(PAINTED, DETAILS_OF) for _ in range(3)]
+        assert all(DETAILS.search(text) for text in seen), seen
+        minutes = [int(text.split(":")[1]) for text in (before, clock.text_content() or "")]
+        assert (minutes[1] - minutes[0]) % 60 < 10
+        expect(page.locator(".status .saved")).to_be_hidden()
 
 
 def test_the_address_names_the_symbol(browser: Browser, service: Service) -> None:

@@ -42,9 +42,8 @@ const TICKET_REFUSALS = new Set([401, 403]);
  * lost.
  */
 export class Connection {
-  /** Milliseconds by which the server's clock is ahead of this machine's. */
-  clockOffset = 0;
-
+  /** Unix milliseconds of the service when this page's timer was 0. */
+  #serverStart = Date.now() - performance.now();
   readonly #feeds = new Map<FeedName, AnyFeed>();
   #socket: WebSocket | null = null;
   /** The question for a ticket that has no answer yet. */
@@ -61,7 +60,7 @@ export class Connection {
   #pongTimer: ReturnType<typeof setTimeout> | undefined;
   #retry: ReturnType<typeof setTimeout> | undefined;
   #retryAfterMs: number | null = null;
-  /** Time of the ping that has no pong yet; 0 if there is none. */
+  /** Time of the ping that has no pong yet, of the page's timer; 0 if there is none. */
   #pingedAt = 0;
   readonly #backoff: Backoff;
   readonly #encoding: Encoding;
@@ -90,6 +89,11 @@ export class Connection {
     clearTimeout(this.#retry);
     this.#retry = undefined;
     this.#endFeeds("connecting");
+  }
+
+  /** Returns the service's time in Unix milliseconds; steps of this machine's clock do not change it. */
+  serverTime(): number {
+    return this.#serverStart + performance.now();
   }
 
   /**
@@ -214,12 +218,12 @@ export class Connection {
   /** Sends one ping at a time, so that a pong's ping is known. */
   #ping(): void {
     if (this.#pingedAt) return;
-    this.#pingedAt = Date.now();
+    this.#pingedAt = performance.now();
     this.#send({ action: "ping" });
   }
 
   #setClock(pong: Pong): void {
-    this.clockOffset = Date.parse(pong.timestamp) - (Date.now() + this.#pingedAt) / 2;
+    this.#serverStart = Date.parse(pong.timestamp) - (performance.now() + this.#pingedAt) / 2;
     this.#endPing();
   }
 

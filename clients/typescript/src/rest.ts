@@ -96,7 +96,7 @@ export class Rest {
   }
 
   #checkBusy(path: string): void {
-    const left = ((this.#busy.get(path) ?? 0) - Date.now()) / 1000;
+    const left = ((this.#busy.get(path) ?? 0) - performance.now()) / 1000;
     if (left > 0) throw new RateLimited({ detail: "Too Many Requests" }, left);
     this.#busy.delete(path);
   }
@@ -115,7 +115,7 @@ export class Rest {
     }));
     if (response.status !== 429) return new ApiError(response.status, problem);
     const seconds = Number(response.headers.get("Retry-After") ?? 1);
-    this.#busy.set(path, Date.now() + seconds * 1000);
+    this.#busy.set(path, performance.now() + seconds * 1000);
     return new RateLimited(problem, seconds);
   }
 }

@@ -73,9 +73,9 @@ export class Live {
     }
   }
 
-  /** Milliseconds by which the service's clock is ahead of this machine's. */
-  get clockOffset(): number {
-    return this.#connection.clockOffset;
+  /** Returns the service's time in Unix milliseconds. */
+  serverTime(): number {
+    return this.#connection.serverTime();
   }
 
   /** Returns the quote to show; undefined for a symbol that the page does not follow. */
@@ -213,7 +213,7 @@ export class Live {
   }
 
   #measure(figures: FeedFigures, timestamp: string): void {
-    const delay = Math.max(0, Date.now() + this.clockOffset - Date.parse(timestamp));
+    const delay = Math.max(0, this.serverTime() - Date.parse(timestamp));
     figures.delay = figures.delay === null ? delay : 0.8 * figures.delay + 0.2 * delay;
   }
 

@@ -12,7 +12,7 @@ export interface Rewind {
 /** Null while the page is live. */
 export const rewind = signal<Rewind | null>(null);
 export const isReplay = computed(() => rewind.value !== null);
-/** The moment of the last frame that names one, and when it came (Unix milliseconds, of the replay and of now). */
+/** The moment of the last frame that names one, in Unix milliseconds, and when it came, of the page's timer. */
 export const reached = signal({ at: 0, since: 0 });
 /** Why nothing more comes, in the service's words; "" for the end of the recording, null while more comes. */
 export const replayEnd = signal<string | null>(null);
@@ -27,5 +27,5 @@ export const hasPast = (kind: Kind): boolean => OF_THE_PAST.has(kind);
 export function replayedMoment(): number {
   const { at, since } = reached.value;
   const { speed = 0, isPaused = true } = rewind.value ?? {};
-  return isPaused || replayEnd.value !== null ? at : at + Math.max(0, Date.now() - since) * speed;
+  return isPaused || replayEnd.value !== null ? at : at + Math.max(0, performance.now() - since) * speed;
 }

@@ -12,7 +12,7 @@ export function followRewind(): void {
     if (!start) return live.endReplay();
     live.beginReplay();
     replayEnd.value = null;
-    reached.value = { at: Date.parse(start.at), since: Date.now() };
+    reached.value = { at: Date.parse(start.at), since: performance.now() };
     const replays = FEEDS.map((feed) => play(feed, start));
     return () => {
       for (const each of replays) each.close();
@@ -34,7 +34,7 @@ function play(feed: FeedName, { at, speed, isPaused }: Rewind): Replay<FeedName>
       if (isPaused) replay.close();
     },
     onMoment: (moment) => {
-      if (!isPaused) reached.value = { at: Date.parse(moment), since: Date.now() };
+      if (!isPaused) reached.value = { at: Date.parse(moment), since: performance.now() };
     },
     onEnd: ({ isWhole, reason }) => {
       replayEnd.value = isWhole ? "" : (reason ?? "");

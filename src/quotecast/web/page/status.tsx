@@ -45,7 +45,7 @@ export function Status() {
           {say(saved)}
         </span>
       )}
-      <time class="exchange">New York {exchangeClock(now + live.clockOffset)}</time>
+      <time class="exchange">New York {exchangeClock(live.serverTime())}</time>
       <Menu class="details" label={say("feedDetails")} text={say("feedDetails")} isOpen={isOpen} setOpen={setOpen}>
         <Details now={now} />
       </Menu>
@@ -82,7 +82,7 @@ function Details({ now }: { readonly now: number }) {
 function savedState(now: number): Word | null {
   if (isNotSaved.value) return "layoutUnsaved";
   if (isStorageFull.value) return "notStored";
-  return now - savedAt.value < SAVED_FOR_MS ? "layoutSaved" : null;
+  return Math.abs(now - savedAt.value) < SAVED_FOR_MS ? "layoutSaved" : null;
 }
 
 function viewOf(name: FeedName): FeedView {

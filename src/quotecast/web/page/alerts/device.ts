@@ -78,7 +78,7 @@ export async function stopNotifying(): Promise<void> {
 /** Shows an event as a notification; one that came by Web Push has the same tag, so that the device shows one. */
 export async function notifyDevice(event: EventShown): Promise<void> {
   if (way.value === "none" || !canNotify() || Notification.permission !== "granted") return;
-  if (Date.now() + live.clockOffset - Date.parse(event.happened_at) > FRESH_MS) return;
+  if (live.serverTime() - Date.parse(event.happened_at) > FRESH_MS) return;
   const registration = await navigator.serviceWorker.getRegistration();
   const { title, text } = noticeOf(event, say, numbers);
   await registration?.showNotification(title, {

@@ -16,6 +16,8 @@ export class SpreadHistory {
   /** Adds the spread of now, unless the last point is too recent. */
   note(symbol: string, spread: number, at: number): void {
     const points = this.#points.get(symbol) ?? [];
+    // Points of a clock that was ahead would end the line until their time comes.
+    while ((points.at(-1)?.at ?? at) > at) points.pop();
     const last = points.at(-1);
     if (last && at - last.at < POINT_EVERY_MS) return;
     points.push({ at, spread });
