@@ -167,8 +167,39 @@ def test_symbols_of_all_feeds_are_compared_in_percent(page: Page) -> None:
     assert memory(page)["compare"] == "stock MSFT|crypto BTC/USDT|doviz USD"
 
 
+#: Returns the colour of each row of the legend by its name.
+SWATCHES = """() => Object.fromEntries([...document.querySelectorAll('.plot .values li')].map(
+    (row) => [row.querySelector('b').textContent, row.style.getPropertyValue('--swatch')]))"""
+
+
+def test_indicators_and_their_colours_outlive_a_comparison(page: Page) -> None:
+    """A compared symbol leaves all indicators as they are, and what goes recolours nothing that stays."""
+    panel = open_panel(page, "Indicators")
+    for name in ("SMA", "EMA", "RSI"):
+        panel.get_by_role("button", name=f"+ {name}", exact=True).click()
+    rows = page.locator(".plot .values li")
+    expect(rows).to_have_count(3)
+    before = page.evaluate(SWATCHES)
+    panel = open_panel(page, "Compare")
+    for text in ("msft", "btc-usdt"):
+        panel.get_by_label("Symbol to compare").fill(text)
+        page.keyboard.press("Enter")
+        expect(panel.get_by_label("Symbol to compare")).to_have_value("")
+    expect(rows).to_have_count(6)
+    compared = page.evaluate(SWATCHES)
+    assert compared.items() >= before.items()
+    panel.get_by_role("button", name="Remove MSFT").click()
+    open_panel(page, "Indicators").get_by_role("button", name="Remove SMA 20").click()
+    expect(rows).to_have_count(4)
+    left = page.evaluate(SWATCHES)
+    assert left == {name: compared[name] for name in ("AAPL", "BTC/USDT", "EMA 50", "RSI 14")}
+    page.reload()
+    wait_for_chart(page)
+    page.wait_for_function(f"(left) => JSON.stringify(({SWATCHES})()) === JSON.stringify(left)", arg=left)
+
+
 def test_the_scale_is_logarithmic_or_in_percent(page: Page) -> None:
-    """The scale is remembered; lines over the prices are hidden in percent."""
+    """The scale is remembered; lines over the prices stay in each."""
     open_panel(page, "Indicators").get_by_role("button", name="+ SMA", exact=True).click()
     rows = page.locator(".plot .values li")
     expect(rows).to_have_count(1)
@@ -177,9 +208,9 @@ def test_the_scale_is_logarithmic_or_in_percent(page: Page) -> None:
     expect(rows).to_have_count(1)
     assert memory(page)["scale"] == "log"
     panel.get_by_role("button", name="Percent").click()
-    expect(rows).to_have_count(0)
+    page.wait_for_function("() => localStorage['quotecast.layout'].includes('percent')")
+    expect(rows).to_have_text(re.compile(r"^SMA 20\s*\d"))
     panel.get_by_role("button", name="Linear").click()
-    expect(rows).to_have_count(1)
     panel.get_by_label("Fit the prices in view").uncheck()
     expect(panel.get_by_label("Fit the prices in view")).not_to_be_checked()
 

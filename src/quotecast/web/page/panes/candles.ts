@@ -17,7 +17,7 @@ import { DrawingTools } from "./chart/drawing-tools.ts";
 import type { Row } from "./chart/legend.ts";
 import { type Mark, placed } from "./chart/marks.ts";
 import { PriceSeries } from "./chart/price-series.ts";
-import { ON_PRICES, type Spec } from "./chart/specs.ts";
+import type { Spec } from "./chart/specs.ts";
 import { StudySeries } from "./chart/study-series.ts";
 import { timeOf } from "./chart/times.ts";
 import { at, type Candle } from "./chart-bars.ts";
@@ -47,7 +47,6 @@ export class CandleChart {
   #marks: readonly Mark[] = [];
   /** The marks by the index of their bar. */
   #placed = new Map<number, Mark[]>();
-  #scale: Scale = "linear";
   /** Index of the bar under the crosshair; null without one. */
   #pointed: number | null = null;
   #isAway = false;
@@ -66,7 +65,7 @@ export class CandleChart {
     requestAnimationFrame(() => this.#isRemoved || this.#show(options.view));
     this.#chart = createChart(element, { ...appearance(), ...times(interval, feed), autoSize: true });
     this.#prices = new PriceSeries(this.#chart);
-    this.#studies = new StudySeries(this.#chart, () => this.#tick);
+    this.#studies = new StudySeries(this.#chart, this.#prices.candles, () => this.#tick);
     this.#compared = new ComparedSeries(this.#chart, interval);
     this.#setData(bars);
     this.drawings = new DrawingTools(element, this.#chart, this.#prices.candles, {
@@ -136,10 +135,8 @@ export class CandleChart {
     this.#specs = specs;
     const { Study } = specs.length ? await import("./chart/studies.ts") : { Study: null };
     if (this.#isRemoved || this.#specs !== specs) return;
-    // In percent each line would start at its own first value, and cross the candles elsewhere than in prices.
-    const shown = specs.filter(({ kind }) => this.#scale !== "percent" || !ON_PRICES.has(kind));
     const { feed, interval } = this.options;
-    this.#studies.set(Study ? shown.map((spec) => new Study(spec, feed, interval)) : [], this.#bars);
+    this.#studies.set(Study ? specs.map((spec) => new Study(spec, feed, interval)) : [], this.#bars);
     this.#tell();
   }
 
@@ -158,11 +155,7 @@ export class CandleChart {
 
   setScale(scale: Scale): void {
     if (this.#isRemoved) return;
-    const changed = scale !== this.#scale;
-    this.#scale = scale;
     this.#chart.priceScale("right").applyOptions({ mode: MODES[scale] });
-    if (changed && this.#specs.length) void this.setStudies([...this.#specs]);
-    this.#tell();
   }
 
   get isAutoScaled(): boolean {

@@ -54,6 +54,11 @@ test("a pane's memory holds compared symbols of all feeds, without the chart's o
     ["MSFT", "BTC/USDT", "gram-altin"],
   );
   assert.deepEqual(parseCompared(writeCompared(found), own), found);
+  assert.equal(
+    writeCompared(found.slice(1)),
+    "|crypto BTC/USDT|doviz gram-altin",
+    "each has its place, and its colour",
+  );
   assert.equal(parseCompared("stock A|stock B|stock C|stock D|stock E", own).length, 4);
 });
 

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { boundsOf } from "../panes/chart/overlay-lines.ts";
+import { freeSlot } from "../panes/chart/slots.ts";
 import { parseSpecs, type Spec, usual, writeSpecs } from "../panes/chart/specs.ts";
 import { Study } from "../panes/chart/studies.ts";
 import type { Candle } from "../panes/chart-bars.ts";
@@ -136,12 +138,31 @@ test("VWAP has no value in bars of a day, nor without volumes", () => {
 test("a pane's memory holds indicators within their bounds", () => {
   assert.deepEqual(parseSpecs(undefined), []);
   assert.deepEqual(parseSpecs("sma 9999,ema x,nonsense 3,vwap,macd 5"), [
-    { kind: "sma", numbers: [400] },
-    { kind: "ema", numbers: [50] },
-    { kind: "vwap", numbers: [] },
-    { kind: "macd", numbers: [5, 26, 9] },
+    { kind: "sma", numbers: [400], slot: 0 },
+    { kind: "ema", numbers: [50], slot: 1 },
+    { kind: "vwap", numbers: [], slot: 3 },
+    { kind: "macd", numbers: [5, 26, 9], slot: 4 },
   ]);
-  const all = [usual("bollinger"), usual("rsi")];
+  const all = [usual("bollinger", 0), usual("rsi", 1)];
   assert.deepEqual(parseSpecs(writeSpecs(all)), all);
   assert.equal(parseSpecs("sma 5,".repeat(20)).length, 8);
+});
+
+test("an indicator has its place after others went, and a new one takes the first that is free", () => {
+  const left = parseSpecs("sma 20,ema 50,rsi 14").filter(({ kind }) => kind !== "ema");
+  assert.equal(writeSpecs(left), "sma 20,,rsi 14");
+  assert.deepEqual(parseSpecs(writeSpecs(left)), left);
+  const added = [...left, usual("atr", freeSlot(left))];
+  assert.equal(writeSpecs(added), "sma 20,atr 14,rsi 14");
+  assert.equal(freeSlot(added), 3);
+});
+
+test("the scale has room for the values of overlays in view", () => {
+  const overlays = [
+    { colour: "", values: [[1], [2], [null], [7]] },
+    { colour: "", values: [[9, 5, null]] },
+  ];
+  assert.deepEqual(boundsOf(overlays, -4, 2), [1, 9]);
+  assert.deepEqual(boundsOf(overlays, 1, 9), [2, 7]);
+  assert.equal(boundsOf(overlays, 2, 2), null);
 });

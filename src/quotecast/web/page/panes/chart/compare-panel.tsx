@@ -5,6 +5,7 @@ import { type Instrument, instrumentOf, same } from "../../instruments.ts";
 import { explain, rest } from "../../service.ts";
 import { say } from "../../words.ts";
 import { MOST_COMPARED, parseCompared, writeCompared } from "./compare.ts";
+import { freeSlot } from "./slots.ts";
 import type { ChartState } from "./state.ts";
 
 /** Adds and removes the symbols beside the chart's own. */
@@ -15,8 +16,8 @@ export function ComparePanel({ state: { memory, remember, instrument } }: { read
   // The answer to a symbol may come after others were added.
   const latest = useRef(compared);
   latest.current = compared;
-  const set = (next: readonly Instrument[]) => {
-    latest.current = [...next];
+  const set = (next: typeof compared) => {
+    latest.current = next;
     remember({ compare: writeCompared(next) });
   };
   const add = async () => {
@@ -26,7 +27,7 @@ export function ComparePanel({ state: { memory, remember, instrument } }: { read
       if (!found) return setMessage(say("unknownSymbol"));
       if (same(found, instrument) || latest.current.some((each) => same(each, found)))
         return setMessage(say("alreadyShown"));
-      set([...latest.current, found].slice(0, MOST_COMPARED));
+      if (latest.current.length < MOST_COMPARED) set([...latest.current, { ...found, slot: freeSlot(latest.current) }]);
       setText("");
       setMessage("");
     } catch (error) {

@@ -1,5 +1,6 @@
 import { type EntryType, type Instrument, instrumentOf, same, typeOf } from "../../instruments.ts";
 import { at, type Candle, type Interval } from "../chart-bars.ts";
+import { joinSlots, type Placed } from "./slots.ts";
 
 /** Instruments beside the chart's own, at most. */
 export const MOST_COMPARED = 4;
@@ -26,19 +27,20 @@ const TYPES = ["stock", "crypto", "doviz"] as const;
 const SEPARATOR = "|";
 
 /** Returns the compared instruments of a pane's memory, without the chart's own. */
-export function parseCompared(text: string | undefined, own: Instrument): Instrument[] {
-  const found = (text ?? "").split(SEPARATOR).flatMap((part) => {
+export function parseCompared(text: string | undefined, own: Instrument): (Instrument & Placed)[] {
+  const found = (text ?? "").split(SEPARATOR, MOST_COMPARED).flatMap((part, slot) => {
     const [name, ...key] = part.split(" ");
     const type = TYPES.find((each) => each === name);
-    return type && key.length ? [instrumentOf(type as EntryType, key.join(" "))] : [];
+    return type && key.length ? [{ ...instrumentOf(type as EntryType, key.join(" ")), slot }] : [];
   });
-  return found
-    .filter((each, index) => !same(each, own) && found.findIndex((other) => same(each, other)) === index)
-    .slice(0, MOST_COMPARED);
+  return found.filter((each, index) => !same(each, own) && found.findIndex((other) => same(each, other)) === index);
 }
 
-export const writeCompared = (instruments: readonly Instrument[]): string =>
-  instruments.map((each) => `${typeOf(each)} ${each.key}`).join(SEPARATOR);
+export const writeCompared = (instruments: readonly (Instrument & Placed)[]): string =>
+  joinSlots(
+    instruments.map((each) => [each.slot, `${typeOf(each)} ${each.key}`]),
+    SEPARATOR,
+  );
 
 /**
  * Returns the other instrument's close at each of the chart's bars; null before its first bar.

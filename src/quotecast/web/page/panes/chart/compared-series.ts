@@ -4,11 +4,12 @@ import { percent } from "../../formats.ts";
 import type { Candle, Interval } from "../chart-bars.ts";
 import { alignCloses, changeSince } from "./compare.ts";
 import type { Row } from "./legend.ts";
+import type { Placed } from "./slots.ts";
 import { lineColour } from "./study-series.ts";
 import { timeOf } from "./times.ts";
 
 /** An instrument beside the chart's own: its bars, and its current price. */
-export interface Compared {
+export interface Compared extends Placed {
   readonly key: string;
   readonly bars: readonly Candle[];
   readonly price: () => number | null;
@@ -36,9 +37,9 @@ export class ComparedSeries {
 
   set(all: readonly Compared[], bars: readonly Candle[]): void {
     for (const { line } of this.#drawn) this.chart.removeSeries(line);
-    this.#drawn = all.map((compared, index) => {
+    this.#drawn = all.map((compared) => {
       // From the end of the colours: indicators take them from the beginning.
-      const tone = lineColour(5 - index);
+      const tone = lineColour(5 - compared.slot);
       const line = this.chart.addSeries(LineSeries, {
         color: tone,
         lineWidth: 2,

@@ -3,6 +3,7 @@ import { useRef } from "preact/hooks";
 import { isReplay } from "../../replay-state.ts";
 import { say } from "../../words.ts";
 import { isDaily } from "../chart-bars.ts";
+import { freeSlot } from "./slots.ts";
 import {
   clampNumber,
   FIELDS,
@@ -12,7 +13,6 @@ import {
   labelOf,
   MOST_SPECS,
   nameOf,
-  ON_PRICES,
   parseSpecs,
   type Spec,
   usual,
@@ -32,16 +32,15 @@ export function IndicatorsPanel({ state: { memory, remember, instrument, interva
   };
   const isFull = specs.length >= MOST_SPECS;
   const hasVwap = instrument.feed !== "doviz" && !isDaily(interval);
-  const hidden = (memory.compare || memory.scale === "percent") && specs.some(({ kind }) => ON_PRICES.has(kind));
   return (
     <>
       <ul class="rows">
-        {specs.map((spec, index) => (
+        {specs.map((spec) => (
           <Row
-            key={`${index} ${spec.kind}`}
+            key={`${spec.slot} ${spec.kind}`}
             spec={spec}
-            onChange={(next) => change((all) => all.map((each, at) => (at === index ? next : each)))}
-            onRemove={() => change((all) => all.filter((_, at) => at !== index))}
+            onChange={(next) => change((all) => all.map((each) => (each.slot === spec.slot ? next : each)))}
+            onRemove={() => change((all) => all.filter(({ slot }) => slot !== spec.slot))}
           />
         ))}
       </ul>
@@ -51,7 +50,7 @@ export function IndicatorsPanel({ state: { memory, remember, instrument, interva
             key={kind}
             type="button"
             disabled={isFull || (kind === "vwap" && !hasVwap)}
-            onClick={() => change((all) => [...all, usual(kind)])}
+            onClick={() => change((all) => [...all, usual(kind, freeSlot(all))])}
           >
             + {nameOf(kind)}
           </button>
@@ -70,7 +69,6 @@ export function IndicatorsPanel({ state: { memory, remember, instrument, interva
       )}
       {isFull && <p role="status">{say("indicatorsFull", { most: MOST_SPECS })}</p>}
       {!hasVwap && <p>{say("vwapNeeds")}</p>}
-      {hidden && <p>{say("overlaysHidden")}</p>}
     </>
   );
 }
@@ -84,7 +82,7 @@ interface RowProps {
 function Row({ spec, onChange, onRemove }: RowProps) {
   const { kind, numbers } = spec;
   const change = (index: number, value: number) =>
-    onChange({ kind, numbers: numbers.map((each, at) => (at === index ? value : each)) });
+    onChange({ ...spec, numbers: numbers.map((each, at) => (at === index ? value : each)) });
   return (
     <li>
       <b>{nameOf(kind)}</b>

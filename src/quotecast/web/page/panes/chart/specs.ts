@@ -1,10 +1,12 @@
 /** The choices of indicators: which ones, with which lengths; computed elsewhere. */
 
+import { joinSlots, type Placed } from "./slots.ts";
+
 export const KINDS = ["sma", "ema", "vwap", "bollinger", "rsi", "macd", "atr"] as const;
 export type Kind = (typeof KINDS)[number];
 
 /** An indicator with its numbers, in the order of its fields. */
-export interface Spec {
+export interface Spec extends Placed {
   readonly kind: Kind;
   readonly numbers: readonly number[];
 }
@@ -67,7 +69,11 @@ export const nameOf = (kind: Kind): string => NAMES[kind];
 export const labelOf = ({ kind, numbers }: Spec): string => [NAMES[kind], ...numbers].join(" ");
 
 /** Returns the indicator with its usual numbers. */
-export const usual = (kind: Kind): Spec => ({ kind, numbers: FIELDS[kind].map((each) => each.usual) });
+export const usual = (kind: Kind, slot: number): Spec => ({
+  kind,
+  numbers: FIELDS[kind].map((each) => each.usual),
+  slot,
+});
 
 /** Returns the number within the bounds of a field, on its steps. */
 export function clampNumber(field: Field, value: number): number {
@@ -77,16 +83,17 @@ export function clampNumber(field: Field, value: number): number {
 
 /** Returns the indicators of a pane's memory; skips what no version of the page writes. */
 export function parseSpecs(text: string | undefined): Spec[] {
-  const found = (text ?? "").split(",").flatMap((part) => {
-    const [name, ...numbers] = part.split(" ");
+  return (text ?? "").split(",", MOST_SPECS).flatMap((part, slot) => {
+    const [name, ...given] = part.split(" ");
     const kind = KINDS.find((each) => each === name);
     if (!kind) return [];
-    return [
-      { kind, numbers: FIELDS[kind].map((field, index) => clampNumber(field, Number(numbers[index] ?? Number.NaN))) },
-    ];
+    const numbers = FIELDS[kind].map((field, index) => clampNumber(field, Number(given[index] ?? Number.NaN)));
+    return [{ kind, numbers, slot }];
   });
-  return found.slice(0, MOST_SPECS);
 }
 
 export const writeSpecs = (specs: readonly Spec[]): string =>
-  specs.map(({ kind, numbers }) => [kind, ...numbers].join(" ")).join(",");
+  joinSlots(
+    specs.map(({ kind, numbers, slot }) => [slot, [kind, ...numbers].join(" ")]),
+    ",",
+  );

@@ -11,8 +11,8 @@ import {
 import { plain } from "../../formats.ts";
 import { colour } from "../../theme.ts";
 import type { Candle } from "../chart-bars.ts";
-import { priceFormat } from "./axes.ts";
 import type { Row } from "./legend.ts";
+import { OverlayLines } from "./overlay-lines.ts";
 import { writePrice } from "./prices.ts";
 import { LINES, labelOf, ON_PRICES, type Spec } from "./specs.ts";
 import type { Study, Values } from "./studies.ts";
@@ -22,6 +22,7 @@ type Line = ISeriesApi<"Line"> | ISeriesApi<"Histogram">;
 
 interface Drawn {
   readonly study: Study;
+  /** The lines below the prices; none of an indicator over them. */
   readonly lines: readonly Line[];
   readonly colour: string;
   values: Values[];
@@ -33,37 +34,34 @@ const COLOURS = 6;
 const PRICES_SHARE = 3;
 /** Options of the scales below the prices, which have a mode of their own. */
 const BELOW = { mode: PriceScaleMode.Normal, scaleMargins: { top: 0.12, bottom: 0.08 } };
-/** The second line of an indicator is dotted, so that lines of one colour differ. */
-const STYLES = [LineStyle.Solid, LineStyle.Dashed, LineStyle.Solid];
 
 export const lineColour = (index: number): string => colour(`study-${(index % COLOURS) + 1}`);
 
 /** The lines of a chart's indicators: over the prices, or each in a pane below. */
 export class StudySeries {
   #drawn: Drawn[] = [];
+  readonly #overlays: OverlayLines;
 
   constructor(
     private readonly chart: IChartApi,
+    candles: ISeriesApi<"Candlestick">,
     private readonly tick: () => number | null,
-  ) {}
+  ) {
+    this.#overlays = new OverlayLines(chart, candles);
+  }
 
   /** Replaces all indicators. */
   set(studies: readonly Study[], bars: readonly Candle[]): void {
     for (const { lines } of this.#drawn) for (const line of lines) this.chart.removeSeries(line);
     let pane = 0;
-    this.#drawn = studies.map((study, index) => {
-      const isOnPrices = ON_PRICES.has(study.spec.kind);
-      if (!isOnPrices) pane += 1;
-      return {
-        study,
-        lines: this.#linesOf(study.spec, index, isOnPrices ? 0 : pane),
-        colour: lineColour(index),
-        values: [],
-      };
+    this.#drawn = studies.map((study) => {
+      const tone = lineColour(study.spec.slot);
+      const lines = ON_PRICES.has(study.spec.kind) ? [] : this.#linesOf(study.spec, tone, ++pane);
+      return { study, lines, colour: tone, values: [] };
     });
     this.chart.panes()[0]?.setStretchFactor(PRICES_SHARE);
     for (const below of this.chart.panes().slice(1)) below.setStretchFactor(1);
-    for (const { lines } of this.#drawn) if (lines[0]?.getPane().paneIndex()) lines[0].priceScale().applyOptions(BELOW);
+    for (const { lines } of this.#drawn) lines[0]?.priceScale().applyOptions(BELOW);
     this.load(bars);
   }
 
@@ -75,6 +73,7 @@ export class StudySeries {
         line.setData(bars.map((bar, at) => point(bar, drawn.values[at]?.[index] ?? null)));
       });
     }
+    this.#overlays.set(this.#drawn.filter(({ lines }) => !lines.length));
   }
 
   /** Takes the bar at an index: the last one, or one that follows. */
@@ -90,6 +89,7 @@ export class StudySeries {
         line.update(point(bar, values[each] ?? null));
       });
     }
+    this.#overlays.refresh();
   }
 
   /** Returns the values at a bar, for the legend. */
@@ -102,27 +102,19 @@ export class StudySeries {
     });
   }
 
-  #linesOf(spec: Spec, index: number, pane: number): Line[] {
+  #linesOf(spec: Spec, color: string, pane: number): Line[] {
     return LINES[spec.kind].map((name, line) => {
       const common = {
-        color: lineColour(index),
         priceLineVisible: false,
-        lastValueVisible: pane > 0 && line === 0,
-        title: line === 0 && pane > 0 ? labelOf(spec) : "",
-        ...(pane > 0
-          ? {
-              priceFormat: {
-                type: "custom",
-                minMove: 1e-8,
-                formatter: (value: number) => plain(round(value)),
-              } as const,
-            }
-          : { priceFormat: priceFormat(this.tick()) }),
-      };
+        lastValueVisible: line === 0,
+        title: line === 0 ? labelOf(spec) : "",
+        priceFormat: { type: "custom", minMove: 1e-8, formatter: (value: number) => plain(round(value)) },
+      } as const;
       if (name === "±") return this.chart.addSeries(HistogramSeries, { ...common, color: colour("quiet") }, pane);
       const style = {
-        lineWidth: line === 0 || spec.kind === "bollinger" ? 2 : 1,
-        lineStyle: STYLES[line],
+        color,
+        lineWidth: line === 0 ? 2 : 1,
+        lineStyle: line === 0 ? LineStyle.Solid : LineStyle.Dashed,
         crosshairMarkerVisible: false,
       } as const;
       return this.chart.addSeries(LineSeries, { ...common, ...style }, pane);

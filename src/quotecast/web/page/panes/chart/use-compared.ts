@@ -5,6 +5,7 @@ import { live } from "../../service.ts";
 import type { Candle, Interval } from "../chart-bars.ts";
 import type { Compared } from "./compared-series.ts";
 import { MOST_BARS } from "./past.ts";
+import type { Placed } from "./slots.ts";
 import { askPage, later, waitAfter } from "./source.ts";
 
 /** Bars of one instrument, as far back as they were loaded; `isWhole` without older ones. */
@@ -21,7 +22,7 @@ const nameOf = ({ feed, key }: Instrument): string => `${feed} ${key}`;
  * `own` are the chart's bars as the service answered them last.
  */
 export function useCompared(
-  instruments: readonly Instrument[],
+  instruments: readonly (Instrument & Placed)[],
   interval: Interval,
   own: readonly Candle[],
   first: string | undefined,
@@ -59,6 +60,7 @@ export function useCompared(
     () =>
       instruments.map((each) => ({
         key: each.key,
+        slot: each.slot,
         bars: loaded.current.get(nameOf(each))?.bars ?? [],
         price: () => live.quote(each.feed, each.key)?.price ?? null,
       })),
