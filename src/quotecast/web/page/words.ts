@@ -2,6 +2,7 @@ import { isOneOf, storedSignal } from "./stored.ts";
 import * as alerts from "./words/alerts.ts";
 import * as apiKeys from "./words/api-keys.ts";
 import * as chart from "./words/chart.ts";
+import type * as chartPanels from "./words/chart-panels.ts";
 import * as keys from "./words/keys.ts";
 import * as lists from "./words/lists.ts";
 import * as market from "./words/market.ts";
@@ -15,7 +16,7 @@ import { turkish } from "./words-tr.ts";
 
 /** The words of the page's areas; each has a file of its own. */
 const AREAS = [alerts, apiKeys, chart, keys, lists, market, panes, portfolio, screener, search, shell] as const;
-type Area = (typeof AREAS)[number];
+type Area = (typeof AREAS)[number] | typeof chartPanels;
 type KeysOf<T> = T extends unknown ? keyof T : never;
 export type Word = keyof typeof english | KeysOf<Area["english"]>;
 /** Each in its own language: the reader who needs it knows no other. */
@@ -27,6 +28,13 @@ const WORDS = {
   en: Object.assign({}, english, ...AREAS.map((each) => each.english)),
   tr: Object.assign({}, turkish, ...AREAS.map((each) => each.turkish)),
 } as Record<Language, Record<Word, string>>;
+
+/** Adds the words of an area that loads later than the page. */
+export function addWords(area: { readonly english: object; readonly turkish: object }): void {
+  Object.assign(WORDS.en, area.english);
+  Object.assign(WORDS.tr, area.turkish);
+}
+
 /** English in the browser's region, for its dates and numbers. */
 const regional = navigator.language.startsWith("en") ? navigator.language : "en-US";
 

@@ -1,12 +1,15 @@
 import type { ComponentType } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
-import { say } from "../../words.ts";
+import * as words from "../../words/chart-panels.ts";
+import { addWords, say } from "../../words.ts";
 import { ComparePanel } from "./compare-panel.tsx";
 import { DrawPanel } from "./draw-panel.tsx";
 import { IndicatorsPanel } from "./indicators-panel.tsx";
 import { ScalePanel } from "./scale-panel.tsx";
 import type { ChartState, PanelName } from "./state.ts";
+
+addWords(words);
 
 const CONTENTS: Record<PanelName, ComponentType<{ state: ChartState; onClose: () => void }>> = {
   indicators: IndicatorsPanel,
