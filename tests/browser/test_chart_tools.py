@@ -273,6 +273,54 @@ def test_drawings_between_two_points_are_kept(page: Page, name: str, letter: str
     page.wait_for_function("letter => !localStorage['quotecast.layout'].includes(`${letter} 1`)", arg=letter)
 
 
+def test_a_parallel_channel_has_three_points(page: Page) -> None:
+    """The third click sets the width; a point moves alone, also by keys, and undo brings it back."""
+    open_panel(page, "Draw").get_by_role("button", name="Parallel channel", exact=True).click()
+    for x, y in ((0.3, 0.5), (0.6, 0.45), (0.5, 0.6)):
+        page.mouse.click(*point(page, x, y))
+    page.wait_for_function("() => localStorage['quotecast.layout'].includes('c 1')")
+    (line,) = drawn(page)
+    page.mouse.click(*point(page, 0.8, 0.9))
+    page.mouse.move(*point(page, 0.5, 0.6))
+    page.mouse.down()
+    page.mouse.move(*point(page, 0.5, 0.7), steps=4)
+    page.mouse.up()
+    page.wait_for_function("before => !localStorage['quotecast.layout'].includes(before)", arg=line)
+    (wider,) = drawn(page)
+    assert wider.split()[:5] == line.split()[:5], "only the other side moves"
+    assert float(wider.split()[6]) < float(line.split()[6])
+    page.keyboard.press("Alt+PageDown")
+    page.wait_for_function("before => !localStorage['quotecast.layout'].includes(before)", arg=wider)
+    assert drawn(page)[0].split()[:5] == line.split()[:5]
+    for _ in range(2):
+        page.keyboard.press("Control+z")
+    page.wait_for_function("line => localStorage['quotecast.layout'].includes(line)", arg=line)
+
+
+def test_a_note_stays_where_it_was_written(page: Page) -> None:
+    """A note is text and never markup; a click places it, Enter puts it in the middle, arrows move it."""
+    panel = open_panel(page, "Draw")
+    panel.get_by_label("Text of the note").fill("<img src=x>; 50 %")
+    panel.get_by_role("button", name="Note", exact=True).click()
+    page.mouse.click(*point(page, 0.3, 0.5))
+    page.wait_for_function("() => localStorage['quotecast.layout'].includes('n 1')")
+    (note,) = drawn(page)
+    assert note.split(" ", 3)[3] == "<img src=x>%3B 50 %25"
+    page.mouse.click(*point(page, 0.8, 0.9))
+    page.mouse.click(*point(page, 0.33, 0.5))
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function("before => !localStorage['quotecast.layout'].includes(before)", arg=note)
+    page.reload()
+    wait_for_chart(page)
+    panel = open_panel(page, "Draw")
+    expect(panel.get_by_role("button", name="Note: <img src=x>; 50 %", exact=True)).to_be_visible()
+    panel.get_by_label("Text of the note").fill("second")
+    page.keyboard.press("Enter")
+    page.wait_for_function("() => localStorage['quotecast.layout'].includes(' second')")
+    panel.get_by_role("button", name="Remove Note: second").click()
+    expect(panel.locator("li")).to_have_count(1)
+
+
 def test_undo_takes_back_a_drawing(page: Page) -> None:
     """Ctrl+Z on the chart takes back the newest change to its drawings; with Shift it repeats it."""
     panel = open_panel(page, "Draw")

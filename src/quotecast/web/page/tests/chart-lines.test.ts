@@ -3,11 +3,13 @@ import { test } from "node:test";
 import { alignCloses, changeSince, parseCompared, writeCompared } from "../panes/chart/compare.ts";
 import { decimalsOf } from "../panes/chart/decimals.ts";
 import {
+  cleanNote,
   countDrawings,
   type Drawing,
   distanceTo,
   indexOfTime,
-  linesBetween,
+  linesOf,
+  linesOfNote,
   memoryKey,
   moveDrawing,
   parseDrawings,
@@ -62,34 +64,73 @@ test("a pane's memory holds compared symbols of all feeds, without the chart's o
   assert.equal(parseCompared("stock A|stock B|stock C|stock D|stock E", own).length, 4);
 });
 
+const FROM = { time: 1_700_000_000, price: 1.5 };
+const TO = { time: 1_700_003_600, price: 107_901.38 };
+
 test("drawings come back from their text; what is no drawing does not", () => {
   const drawings: Drawing[] = [
-    { kind: "level", price: 0.00001234 },
-    ...(["trend", "box", "fib", "measure"] as const).map((kind) => ({
-      kind,
-      from: { time: 1_700_000_000, price: 1.5 },
-      to: { time: 1_700_003_600, price: 107_901.38 },
-    })),
+    { kind: "level", points: [{ time: 0, price: 0.00001234 }] },
+    ...(["trend", "box", "fib", "measure"] as const).map((kind) => ({ kind, points: [FROM, TO] })),
+    { kind: "channel", points: [FROM, TO, { time: 1_700_001_800, price: 3 }] },
+    { kind: "note", points: [FROM], text: "<b>50 %; %3B</b> çıkış" },
   ];
   assert.deepEqual(parseDrawings(writeDrawings(drawings)), drawings);
-  assert.deepEqual(parseDrawings("h x;t 1 2 3;z 1;h 1 2;"), []);
+  assert.deepEqual(parseDrawings("t 1 2 3 4"), [
+    {
+      kind: "trend",
+      points: [
+        { time: 1, price: 2 },
+        { time: 3, price: 4 },
+      ],
+    },
+  ]);
+  const refused = "h x;t 1 2 3;z 1;h 1 2;c 1 2 3 4;t 1 2 3 4 5;n 1 2;n 1 2  ;n 1;n 1 1e13 far;t 1 2 3 Infinity;";
+  assert.deepEqual(parseDrawings(refused), []);
+  assert.equal(parseDrawings("h 1;".repeat(100)).length, 50);
   const memory = {
     [memoryKey("stock", "AAPL")]: writeDrawings(drawings),
     range: "1D",
     [memoryKey("crypto", "BTC/USDT")]: "h 5",
   };
-  assert.equal(countDrawings(memory), 6);
+  assert.equal(countDrawings(memory), 8);
 });
 
-test("a drawing between two points has the lines that the pointer meets", () => {
+test("a note is one text within its bound, and has lines on the chart", () => {
+  assert.equal(cleanNote("  a\n\tb\u0000\ud800 c "), "a b c");
+  assert.equal([...cleanNote("😀".repeat(200))].length, 120);
+  assert.equal(parseDrawings(`n 1 2 ${"x".repeat(500)}`)[0]?.text?.length, 120);
+  assert.deepEqual(linesOfNote("short"), ["short"]);
+  const text = `${"word ".repeat(12)}${"x".repeat(50)}`;
+  const lines = linesOfNote(text);
+  assert.ok(lines.every((line) => line.length <= 40 && line === line.trim()));
+  assert.equal(lines.join("").replaceAll(" ", ""), text.replaceAll(" ", ""));
+});
+
+test("a drawing has the lines that the pointer meets", () => {
   const [from, to] = [
     { x: 0, y: 100 },
     { x: 50, y: 0 },
   ];
-  assert.deepEqual(linesBetween("trend", from, to), [[from, to]]);
-  assert.equal(linesBetween("box", from, to).length, 4);
-  const levels = linesBetween("fib", from, to).map(([start]) => start.y);
+  assert.deepEqual(linesOf("trend", [from, to]), [[from, to]]);
+  assert.equal(linesOf("box", [from, to]).length, 4);
+  const levels = linesOf("fib", [from, to]).map(([start]) => start.y);
   assert.deepEqual([levels[0], levels[3], levels.at(-1)], [0, 50, 100]);
+});
+
+test("the second line of a channel is parallel and passes through its third point", () => {
+  const [from, to] = [
+    { x: 0, y: 100 },
+    { x: 50, y: 0 },
+  ];
+  assert.deepEqual(linesOf("channel", [from, to, { x: 25, y: 70 }])[1], [
+    { x: 0, y: 120 },
+    { x: 50, y: 20 },
+  ]);
+  assert.deepEqual(linesOf("channel", [from, { x: 0, y: 50 }, { x: 9, y: 90 }])[1], [
+    { x: 0, y: 90 },
+    { x: 0, y: 40 },
+  ]);
+  assert.deepEqual(linesOf("channel", [from]), []);
 });
 
 test("a typed price has a comma or a point", () => {
@@ -97,15 +138,15 @@ test("a typed price has a comma or a point", () => {
   assert.deepEqual(texts.map(parsePrice), [123.45, 123.45, 1234.56, 1234.5, 42, null, null, null, null, null]);
 });
 
-test("a trend line moves as a whole, or its end alone", () => {
-  const line: Drawing = { kind: "trend", from: { time: 100, price: 1 }, to: { time: 200, price: 2 } };
-  assert.deepEqual(moveDrawing(line, 10, 1), {
-    kind: "trend",
-    from: { time: 110, price: 2 },
-    to: { time: 210, price: 3 },
-  });
-  assert.deepEqual(moveDrawing(line, 10, 1, true), { ...line, to: { time: 210, price: 3 } });
-  assert.deepEqual(moveDrawing({ kind: "level", price: 5 }, 10, 1), { kind: "level", price: 6 });
+test("a drawing moves as a whole, or one of its points alone", () => {
+  const drawing: Drawing = { kind: "trend", points: [FROM, TO] };
+  const [from, to] = [
+    { time: FROM.time + 10, price: FROM.price + 1 },
+    { time: TO.time + 10, price: TO.price + 1 },
+  ];
+  assert.deepEqual(moveDrawing(drawing, 10, 1).points, [from, to]);
+  assert.deepEqual(moveDrawing(drawing, 10, 1, 0).points, [from, TO]);
+  assert.deepEqual(moveDrawing(drawing, 10, 1, 1).points, [FROM, to]);
 });
 
 test("times have places among the bars, also between and beyond them", () => {

@@ -4,6 +4,7 @@ export const english = {
   alreadyShown: "This chart shows it already.",
   autoScale: "Fit the prices in view",
   box: "Rectangle",
+  channel: "Parallel channel",
   closePanel: "Close",
   comparedFull: "A chart compares {most} symbols at most.",
   compareHelp:
@@ -11,7 +12,7 @@ export const english = {
   compareWith: "Symbol to compare",
   deviations: "Deviations",
   drawHelp:
-    "Click a line to select it and drag it. On the chart, arrow keys move the selected line, with Alt its end; Delete removes it.",
+    "Click a drawing to select it and drag it. On the chart, arrow keys move the selected drawing, with Alt its second point; Alt with Page Up or Page Down moves the other side of a channel. Delete removes it.",
   drawingsFull: "This pane has {most} drawings, as many as it holds. Remove one to draw another.",
   extendedHours: "Extended hours (4:00–20:00 in New York)",
   extendedMissing: "The source of these bars has regular hours only.",
@@ -26,6 +27,8 @@ export const english = {
   log: "Logarithmic",
   measure: "Measure",
   notAPrice: "This is no price above zero.",
+  note: "Note",
+  noteText: "Text of the note",
   percent: "Percent",
   percentWhileComparing: "The scale is in percent while symbols are compared.",
   showActions: "Dividends and splits",
@@ -39,6 +42,7 @@ export const turkish: Record<keyof typeof english, string> = {
   alreadyShown: "Bu grafikte zaten var.",
   autoScale: "Görünen fiyatları sığdır",
   box: "Dikdörtgen",
+  channel: "Paralel kanal",
   closePanel: "Kapat",
   comparedFull: "Bir grafik en çok {most} sembolü karşılaştırır.",
   compareHelp:
@@ -46,7 +50,7 @@ export const turkish: Record<keyof typeof english, string> = {
   compareWith: "Karşılaştırılacak sembol",
   deviations: "Sapma",
   drawHelp:
-    "Seçmek için bir çizgiye tıklayın ve sürükleyin. Grafikte ok tuşları seçili çizgiyi, Alt ile ucunu taşır; Delete siler.",
+    "Seçmek için bir çizime tıklayın ve sürükleyin. Grafikte ok tuşları seçili çizimi, Alt ile ikinci noktasını taşır; Alt ile Page Up ve Page Down kanalın öbür kenarını taşır. Delete siler.",
   drawingsFull: "Bu panelde {most} çizim var, daha fazlası sığmaz. Yenisi için birini silin.",
   extendedHours: "Uzatılmış seans (New York 04.00–20.00)",
   extendedMissing: "Bu çubukların kaynağında yalnız normal seans var.",
@@ -61,6 +65,8 @@ export const turkish: Record<keyof typeof english, string> = {
   log: "Logaritmik",
   measure: "Ölçüm",
   notAPrice: "Bu, sıfırdan büyük bir fiyat değil.",
+  note: "Not",
+  noteText: "Not metni",
   percent: "Yüzde",
   percentWhileComparing: "Semboller karşılaştırılırken ölçek yüzdedir.",
   showActions: "Temettü ve bölünmeler",

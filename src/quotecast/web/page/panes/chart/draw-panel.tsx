@@ -2,17 +2,29 @@ import { useState } from "preact/hooks";
 
 import { typeOf } from "../../instruments.ts";
 import { say } from "../../words.ts";
-import type { Tool } from "./drawing-tools.ts";
-import { countDrawings, type Drawing, MOST_DRAWINGS, memoryKey, parseDrawings, parsePrice } from "./drawings.ts";
+import {
+  cleanNote,
+  countDrawings,
+  type Drawing,
+  KINDS,
+  type Kind,
+  MOST_DRAWINGS,
+  memoryKey,
+  NOTE_LENGTH,
+  parseDrawings,
+  parsePrice,
+} from "./drawings.ts";
 import { writePrice } from "./prices.ts";
 import type { ChartState } from "./state.ts";
 
-const TOOLS = ["trend", "level", "box", "fib", "measure"] as const;
+/** The kinds that need nothing but points. */
+const TOOLS = (Object.keys(KINDS) as Kind[]).filter((each) => each !== "note");
 
 /** Draws with the pointer or by a typed price, and lists the drawings of the symbol. */
 export function DrawPanel({ state, onClose }: { readonly state: ChartState; readonly onClose: () => void }) {
   const { memory, chart, instrument, drawing } = state;
   const [price, setPrice] = useState("");
+  const [note, setNote] = useState("");
   const drawings = parseDrawings(memory[memoryKey(typeOf(instrument), instrument.key)]);
   const isFull = countDrawings(memory) >= MOST_DRAWINGS;
   const [isWrong, setWrong] = useState(false);
@@ -20,15 +32,15 @@ export function DrawPanel({ state, onClose }: { readonly state: ChartState; read
     const typed = parsePrice(price);
     setWrong(typed === null);
     if (typed === null) return;
-    chart?.drawings.add({ kind: "level", price: typed });
+    chart?.drawings.add({ kind: "level", points: [{ time: 0, price: typed }] });
     setPrice("");
   };
-  const use = (tool: Tool, event: MouseEvent) => {
-    // A click of the keyboard has no place: the line begins in the middle, and arrows move it.
-    const line = event.detail === 0 && tool !== "level" ? chart?.drawings.spanInView(tool) : null;
-    if (line) chart?.drawings.add(line);
-    else chart?.drawings.use(drawing.tool === tool ? null : tool);
+  const use = (kind: Kind, event: MouseEvent, text?: string) => {
+    // A click of the keyboard has no place: the drawing begins in the middle, and arrows move it.
+    if (event.detail === 0) chart?.drawings.addInView(kind, text);
+    else chart?.drawings.use(drawing.tool === kind ? null : kind, text);
     if (event.detail > 0) onClose();
+    setNote("");
   };
   return (
     <>
@@ -64,6 +76,23 @@ export function DrawPanel({ state, onClose }: { readonly state: ChartState; read
           {say("add")}
         </button>
       </form>
+      <form onSubmit={(event) => event.preventDefault()}>
+        <input
+          aria-label={say("noteText")}
+          placeholder={say("noteText")}
+          maxLength={NOTE_LENGTH}
+          value={note}
+          disabled={isFull || !chart}
+          onInput={(event) => setNote(event.currentTarget.value)}
+        />
+        <button
+          type="submit"
+          disabled={isFull || !chart || !cleanNote(note)}
+          onClick={(event) => use("note", event, cleanNote(note))}
+        >
+          {say("note")}
+        </button>
+      </form>
       {isWrong && <p role="alert">{say("notAPrice")}</p>}
       {isFull && <p role="status">{say("drawingsFull", { most: MOST_DRAWINGS })}</p>}
       <ul class="rows">
@@ -85,8 +114,8 @@ function Row({
   readonly index: number;
   readonly state: ChartState;
 }) {
-  const place = each.kind === "level" ? [each.price] : [each.from.price, each.to.price];
-  const name = `${say(each.kind)} ${place.map((value) => writePrice(value, null)).join(" → ")}`;
+  const place = each.text ?? each.points.map(({ price }) => writePrice(price, null)).join(" → ");
+  const name = `${say(each.kind)}${each.text ? ":" : ""} ${place}`;
   return (
     <li>
       <button type="button" aria-pressed={drawing.selected === index} onClick={() => chart?.drawings.select(index)}>

@@ -17,16 +17,20 @@ import {
   distanceTo,
   FIB_SHARES,
   indexOfTime,
-  linesBetween,
+  linesOf,
+  linesOfNote,
   type Pixel,
   REACH,
   type Segment,
+  type Spot,
 } from "./drawings.ts";
 
 type Target = Parameters<IPrimitivePaneRenderer["draw"]>[0];
 
 const RADIUS = 4;
 const FONT = "11px system-ui, sans-serif";
+/** The height of a line of a note, and the space beside it. */
+const [LINE_HEIGHT, PADDING] = [16, 4];
 
 /** The drawings of a chart, painted with its series. */
 export class DrawingLines implements ISeriesPrimitive<Time> {
@@ -40,6 +44,8 @@ export class DrawingLines implements ISeriesPrimitive<Time> {
     ground: colour("panel"),
     on: colour("on-accent"),
   };
+  /** Measures texts. */
+  readonly #ruler = document.createElement("canvas").getContext("2d") as CanvasRenderingContext2D;
   readonly #view: IPrimitivePaneView = {
     zOrder: () => "top",
     renderer: () => ({ draw: (target) => this.#draw(target) }),
@@ -52,7 +58,9 @@ export class DrawingLines implements ISeriesPrimitive<Time> {
     /** Returns the times of the bars, in Unix seconds. */
     private readonly times: () => readonly number[],
     private readonly write: (price: number) => string,
-  ) {}
+  ) {
+    this.#ruler.font = FONT;
+  }
 
   attached({ requestUpdate }: SeriesAttachedParameter<Time>): void {
     this.#requestUpdate = requestUpdate;
@@ -75,7 +83,9 @@ export class DrawingLines implements ISeriesPrimitive<Time> {
   set(drawings: readonly Drawing[], selected: number | null): void {
     this.#drawings = drawings;
     this.#selected = selected;
-    this.#labels = drawings.flatMap((each, index) => (each.kind === "level" ? [this.#label(each.price, index)] : []));
+    this.#labels = drawings.flatMap(({ kind, points: [at] }, index) =>
+      kind === "level" && at ? [this.#label(at.price, index)] : [],
+    );
     this.#requestUpdate();
   }
 
@@ -89,31 +99,39 @@ export class DrawingLines implements ISeriesPrimitive<Time> {
     return found;
   }
 
-  /** Returns whether a point is at the last point of a drawing: that point alone moves. */
-  isAtEnd(index: number, point: Pixel): boolean {
-    const each = this.#drawings[index];
-    const to = each && each.kind !== "level" ? this.#pixel(each.to) : null;
-    return to !== null && Math.hypot(to.x - point.x, to.y - point.y) <= 2 * REACH;
+  /** Returns the point of a drawing that is at a place: it moves alone. A drawing with one point moves as a whole. */
+  pointAt(index: number, { x, y }: Pixel): number | undefined {
+    const pixels = this.#pixelsOf(this.#drawings[index]);
+    const found = pixels.findLastIndex((each) => Math.hypot(each.x - x, each.y - y) <= 2 * REACH);
+    return found < 0 || pixels.length === 1 ? undefined : found;
   }
 
   /** Returns the lines of a drawing on the screen; none while the chart has no scale. */
   #segments(each: Drawing): Segment[] {
-    if (each.kind !== "level") {
-      const [from, to] = [this.#pixel(each.from), this.#pixel(each.to)];
-      return from && to ? linesBetween(each.kind, from, to) : [];
-    }
-    const [y, x] = [this.series.priceToCoordinate(each.price), this.chart.timeScale().width()];
-    return y === null
-      ? []
-      : [
-          [
-            { x: 0, y },
-            { x, y },
-          ],
-        ];
+    const pixels = this.#pixelsOf(each);
+    const [first] = pixels;
+    if (!first) return [];
+    const lineFrom = (x: number, y: number, width: number): Segment => [
+      { x, y },
+      { x: x + width, y },
+    ];
+    if (each.kind === "level") return [lineFrom(0, first.y, this.chart.timeScale().width())];
+    if (!each.text) return linesOf(each.kind, pixels);
+    return linesOfNote(each.text).map((line, index) =>
+      lineFrom(first.x, first.y + index * LINE_HEIGHT, this.#ruler.measureText(line).width),
+    );
   }
 
-  #pixel({ time, price }: { readonly time: number; readonly price: number }): Pixel | null {
+  #pixelsOf(each: Drawing | undefined): Pixel[] {
+    if (each?.kind === "level") {
+      const [x, y] = [this.chart.timeScale().width() / 2, this.series.priceToCoordinate(each.points[0]?.price ?? 0)];
+      return y === null ? [] : [{ x, y }];
+    }
+    const found = (each?.points ?? []).map((spot) => this.#pixel(spot));
+    return found.every((pixel) => pixel !== null) ? found : [];
+  }
+
+  #pixel({ time, price }: Spot): Pixel | null {
     const y = this.series.priceToCoordinate(price);
     const index = indexOfTime(this.times(), time);
     const low = Math.floor(index);
@@ -141,21 +159,20 @@ export class DrawingLines implements ISeriesPrimitive<Time> {
     context.strokeStyle = isSelected ? this.#tones.selected : this.#tones.line;
     context.fillStyle = this.#tones.ground;
     context.lineWidth = isSelected ? 3 : 2;
-    context.beginPath();
-    for (const [from, to] of segments) {
-      context.moveTo(from.x, from.y);
-      context.lineTo(to.x, to.y);
+    if (drawing.text) this.#writeNote(context, segments, drawing.text);
+    else {
+      context.beginPath();
+      for (const [from, to] of segments) {
+        context.moveTo(from.x, from.y);
+        context.lineTo(to.x, to.y);
+      }
+      context.stroke();
+      context.fillStyle = context.strokeStyle;
+      this.#write(context, segments, drawing);
     }
-    context.stroke();
-    context.fillStyle = context.strokeStyle;
-    this.#write(context, segments, drawing);
     context.fillStyle = this.#tones.ground;
-    if (!isSelected) return;
-    const handles =
-      drawing.kind === "level"
-        ? segments.map(([, to]) => ({ x: to.x / 2, y: to.y }))
-        : [this.#pixel(drawing.from), this.#pixel(drawing.to)].filter((each) => each !== null);
-    for (const { x, y } of handles) {
+    if (!isSelected || drawing.text) return;
+    for (const { x, y } of this.#pixelsOf(drawing)) {
       context.beginPath();
       context.arc(x, y, RADIUS, 0, 2 * Math.PI);
       context.fill();
@@ -163,12 +180,29 @@ export class DrawingLines implements ISeriesPrimitive<Time> {
     }
   }
 
-  /** Writes the prices of a retracement, or what a measure covers. */
-  #write(context: CanvasRenderingContext2D, segments: readonly Segment[], drawing: Drawing): void {
-    if (drawing.kind !== "fib" && drawing.kind !== "measure") return;
-    const [{ from, to }, gap] = [drawing, 4];
+  /** Writes a note on the ground's colour: candles are behind it. */
+  #writeNote(context: CanvasRenderingContext2D, segments: readonly Segment[], text: string): void {
+    const [left, top] = [segments[0]?.[0].x ?? 0, segments[0]?.[0].y ?? 0];
+    const width = Math.max(...segments.map(([from, to]) => to.x - from.x));
+    const height = segments.length * LINE_HEIGHT;
+    context.fillRect(left - PADDING, top - LINE_HEIGHT / 2, width + 2 * PADDING, height);
+    context.lineWidth /= 2;
+    context.strokeRect(left - PADDING, top - LINE_HEIGHT / 2, width + 2 * PADDING, height);
     context.font = FONT;
-    if (drawing.kind === "fib")
+    context.textBaseline = "middle";
+    context.fillStyle = context.strokeStyle;
+    linesOfNote(text).forEach((line, index) => {
+      context.fillText(line, left, top + index * LINE_HEIGHT);
+    });
+    context.textBaseline = "alphabetic";
+  }
+
+  /** Writes the prices of a retracement, or what a measure covers. */
+  #write(context: CanvasRenderingContext2D, segments: readonly Segment[], { kind, points }: Drawing): void {
+    const [[from, to], gap] = [points, 4];
+    if (!from || !to || (kind !== "fib" && kind !== "measure")) return;
+    context.font = FONT;
+    if (kind === "fib")
       segments.forEach(([start, end], index) => {
         const share = FIB_SHARES[index] as number;
         const price = to.price + share * (from.price - to.price);

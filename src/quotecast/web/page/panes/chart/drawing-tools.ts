@@ -2,16 +2,14 @@ import type { IChartApi, ISeriesApi, MouseEventParams } from "lightweight-charts
 
 import type { Candle } from "../chart-bars.ts";
 import { DrawingLines } from "./drawing-lines.ts";
-import { type Drawing, moveDrawing, type Pixel, type SpanKind, type Spot, timeOfIndex } from "./drawings.ts";
+import { type Drawing, KINDS, type Kind, moveDrawing, type Pixel, type Spot, timeOfIndex } from "./drawings.ts";
 import { writePrice } from "./prices.ts";
-
-export type Tool = Drawing["kind"];
 
 export interface ToolEvents {
   /** The reader added, moved or removed a drawing. */
   readonly onDrawings: (drawings: readonly Drawing[]) => void;
   /** The tool or the selected drawing changed. */
-  readonly onTool: (tool: Tool | null, selected: number | null) => void;
+  readonly onTool: (tool: Kind | null, selected: number | null) => void;
 }
 
 /** What the tools know of their chart. */
@@ -27,11 +25,15 @@ interface Drag {
   readonly index: number;
   readonly original: Drawing;
   readonly start: Spot;
-  readonly isEnd: boolean;
+  /** The point that moves; undefined for all. */
+  readonly point: number | undefined;
 }
 
 /** Pixels between press and release of a click, at most. */
 const CLICK = 5;
+
+/** Pixels between the lines of a channel that begins in the middle of the view. */
+const CHANNEL = 40;
 
 /** Changes that can be undone, at most. */
 const MOST_CHANGES = 50;
@@ -43,9 +45,8 @@ export class DrawingTools {
   #past: (readonly Drawing[])[] = [];
   #undone: (readonly Drawing[])[] = [];
   #selected: number | null = null;
-  #tool: Tool | null = null;
-  /** The first point of a drawing whose second one is still missing. */
-  #begun: Spot | null = null;
+  /** What the reader draws, with the points that it has. */
+  #tool: Drawing | null = null;
   #drag: Drag | null = null;
   /** Where the pointer went down. */
   #pressed: Pixel | null = null;
@@ -83,23 +84,21 @@ export class DrawingTools {
     this.#show();
   }
 
-  /** Takes a tool, or puts it away. */
-  use(tool: Tool | null): void {
-    this.#tool = tool;
-    this.#begun = null;
+  /** Takes a tool, or puts it away; a note has its text already. */
+  use(kind: Kind | null, text?: string): void {
+    this.#tool = kind && { kind, points: [], ...(text && { text }) };
     this.select(null);
   }
 
   select(index: number | null): void {
     this.#selected = index;
-    this.own.events.onTool(this.#tool, index);
+    this.own.events.onTool(this.#tool?.kind ?? null, index);
     this.#show();
   }
 
   /** Adds a drawing and selects it. */
   add(drawing: Drawing): void {
     this.#tool = null;
-    this.#begun = null;
     this.#selected = this.#drawings.length;
     this.#change([...this.#drawings, drawing]);
     this.select(this.#selected);
@@ -113,12 +112,14 @@ export class DrawingTools {
     this.select(null);
   }
 
-  /** Moves the selected drawing by bars and by a price. */
-  nudge(bars: number, price: number, isEnd: boolean): void {
+  /** Moves the selected drawing by bars and by a price: all its points, or one. */
+  nudge(bars: number, price: number, point?: number): void {
     const [index, times] = [this.#selected, this.own.times()];
-    if (index === null || times.length < 2) return;
+    const selected = index === null ? undefined : this.#drawings[index];
+    if (index === null || !selected || times.length < 2) return;
     const seconds = bars * Math.round(((times.at(-1) as number) - (times[0] as number)) / (times.length - 1));
-    this.#change(this.#drawings.map((each, at) => (at === index ? moveDrawing(each, seconds, price, isEnd) : each)));
+    const nearest = point && Math.min(point, selected.points.length - 1);
+    this.#change(this.#drawings.with(index, moveDrawing(selected, seconds, price, nearest)));
   }
 
   /** Takes back the last change; returns whether there was one. */
@@ -131,15 +132,19 @@ export class DrawingTools {
     return this.#travel(this.#undone, this.#past);
   }
 
-  /** Returns a drawing over the middle of the view, for readers without a pointer. */
-  spanInView(kind: SpanKind): Drawing | null {
+  /** Adds a drawing in the middle of the view, for readers without a pointer. */
+  addInView(kind: Kind, text?: string): void {
     const [range, bars, times] = [this.chart.timeScale().getVisibleLogicalRange(), this.own.bars(), this.own.times()];
-    if (!range || !bars.length) return null;
+    if (!range || !bars.length) return;
     const spot = (share: number): Spot => {
       const index = Math.min(bars.length - 1, Math.max(0, Math.round(range.from + share * (range.to - range.from))));
       return { time: times[index] as number, price: (bars[index] as Candle).close };
     };
-    return { kind, from: spot(0.25), to: spot(0.75) };
+    const last = spot(0.75);
+    const above = (this.series.priceToCoordinate(last.price) ?? 0) - CHANNEL;
+    const side = { ...last, price: this.series.coordinateToPrice(above) ?? last.price };
+    const points = KINDS[kind].points === 1 ? [spot(0.5)] : [spot(0.25), last, side].slice(0, KINDS[kind].points);
+    this.add({ kind, points, ...(text && { text }) });
   }
 
   end(): void {
@@ -176,16 +181,15 @@ export class DrawingTools {
   #click(point: Pixel): void {
     this.element.focus({ preventScroll: true });
     const spot = this.#spotAt(point);
-    if (!this.#tool || !spot) this.select(this.#lines.indexAt(point));
-    else if (this.#tool === "level") this.add({ kind: "level", price: spot.price });
-    else if (this.#begun) this.add({ kind: this.#tool, from: this.#begun, to: spot });
-    else this.#begun = spot;
+    const drawing = this.#tool && spot && { ...this.#tool, points: [...this.#tool.points, spot] };
+    if (!drawing) this.select(this.#lines.indexAt(point));
+    else if (drawing.points.length === KINDS[drawing.kind].points) this.add(drawing);
+    else this.#tool = drawing;
   }
 
   #preview({ point, paneIndex }: MouseEventParams): void {
     const spot = point && !paneIndex ? this.#spotAt(point) : null;
-    const kind = this.#tool;
-    if (this.#begun && spot && kind && kind !== "level") this.#show({ kind, from: this.#begun, to: spot });
+    if (this.#tool?.points.length && spot) this.#show({ ...this.#tool, points: [...this.#tool.points, spot] });
   }
 
   #grab(event: PointerEvent): void {
@@ -195,7 +199,7 @@ export class DrawingTools {
     const start = this.#spotAt(point);
     const original = index === null ? undefined : this.#drawings[index];
     if (index === null || !original || !start || event.button !== 0) return;
-    this.#drag = { index, original, start, isEnd: this.#lines.isAtEnd(index, point) };
+    this.#drag = { index, original, start, point: this.#lines.pointAt(index, point) };
     this.#hold(true);
     this.select(index);
   }
@@ -203,9 +207,9 @@ export class DrawingTools {
   #pull(event: PointerEvent): void {
     const spot = this.#drag && this.#spotAt(this.#pixelOf(event));
     if (!this.#drag || !spot) return;
-    const { index, original, start, isEnd } = this.#drag;
-    const moved = moveDrawing(original, spot.time - start.time, spot.price - start.price, isEnd);
-    this.#drawings = this.#drawings.map((each, at) => (at === index ? moved : each));
+    const { index, original, start, point } = this.#drag;
+    const moved = moveDrawing(original, spot.time - start.time, spot.price - start.price, point);
+    this.#drawings = this.#drawings.with(index, moved);
     this.#show();
   }
 

@@ -6,46 +6,84 @@ export interface Spot {
   readonly price: number;
 }
 
-/** The kinds between two points, by their letters in a layout. */
-const SPANS = { t: "trend", b: "box", f: "fib", m: "measure" } as const;
-export type SpanKind = (typeof SPANS)[keyof typeof SPANS];
-export type Drawing =
-  | { readonly kind: "level"; readonly price: number }
-  | { readonly kind: SpanKind; readonly from: Spot; readonly to: Spot };
+/** The kinds of drawings: their letters in a layout, and their numbers of points. */
+export const KINDS = {
+  trend: { letter: "t", points: 2 },
+  channel: { letter: "c", points: 3 },
+  level: { letter: "h", points: 1 },
+  box: { letter: "b", points: 2 },
+  fib: { letter: "f", points: 2 },
+  measure: { letter: "m", points: 2 },
+  note: { letter: "n", points: 1 },
+} as const;
+export type Kind = keyof typeof KINDS;
+
+/** A drawing; the time of a level means nothing, and only notes have a text. */
+export interface Drawing {
+  readonly kind: Kind;
+  readonly points: readonly Spot[];
+  readonly text?: string;
+}
 /** Shares of the way back at which a Fibonacci retracement has lines. */
 export const FIB_SHARES = [0, 0.236, 0.382, 0.5, 0.618, 0.786, 1] as const;
 
 /** Drawings of one pane at most, over all its symbols: a layout holds 64 KB. */
 export const MOST_DRAWINGS = 50;
 
+/** Characters of a note, and of one of its lines, at most. */
+export const NOTE_LENGTH = 120;
+const LINE_LENGTH = 40;
+
 /** Pixels within which the pointer meets a line. */
 export const REACH = 7;
+/** The bound of times and prices in a layout. */
+const MOST = 1e12;
 const PREFIX = "drawn ";
 
 /** Returns the name of an instrument's drawings in a pane's memory. */
 export const memoryKey = (type: string, key: string): string => `${PREFIX}${type} ${key}`;
 
 /** Returns the drawings of a text; skips what no version of the page writes. */
-export function parseDrawings(text: string | undefined): Drawing[] {
-  return (text ?? "").split(";").flatMap((part): Drawing[] => {
-    const [kind, ...rest] = part.split(" ");
-    const numbers = rest.map(Number);
-    const [a, b, c, d] = numbers;
-    if (!numbers.every(Number.isFinite)) return [];
-    if (kind === "h" && a !== undefined && numbers.length === 1) return [{ kind: "level", price: a }];
-    const span = SPANS[kind as keyof typeof SPANS];
-    if (!span || a === undefined || b === undefined || c === undefined || d === undefined) return [];
-    return [{ kind: span, from: { time: a, price: b }, to: { time: c, price: d } }];
-  });
+export const parseDrawings = (text: string | undefined): Drawing[] =>
+  (text ?? "").split(";", MOST_DRAWINGS).flatMap((part) => parseDrawing(part) ?? []);
+
+function parseDrawing(part: string): Drawing | null {
+  const [letter, ...rest] = part.split(" ");
+  const kind = (Object.keys(KINDS) as Kind[]).find((each) => KINDS[each].letter === letter);
+  if (!kind) return null;
+  const count = kind === "level" ? 1 : 2 * KINDS[kind].points;
+  const numbers = rest.slice(0, count).map(Number);
+  const text = cleanNote(
+    rest
+      .slice(count)
+      .join(" ")
+      .replace(/%(25|3B)/g, decodeURIComponent),
+  );
+  const isWhole = numbers.length === count && numbers.every((each) => Math.abs(each) < MOST);
+  if (!isWhole || (kind === "note") !== text.length > 0) return null;
+  const spots = kind === "level" ? [0, ...numbers] : numbers;
+  const points = Array.from({ length: KINDS[kind].points }, (_, index) => ({
+    time: spots[2 * index] as number,
+    price: spots[2 * index + 1] as number,
+  }));
+  return { kind, points, ...(text && { text }) };
 }
 
 export const writeDrawings = (drawings: readonly Drawing[]): string => drawings.map(writeDrawing).join(";");
 
-function writeDrawing(each: Drawing): string {
-  if (each.kind === "level") return `h ${short(each.price)}`;
-  const letter = Object.entries(SPANS).find(([, kind]) => kind === each.kind)?.[0];
-  return [letter, each.from.time, short(each.from.price), each.to.time, short(each.to.price)].join(" ");
+function writeDrawing({ kind, points, text }: Drawing): string {
+  const numbers = points.flatMap(({ time, price }) => (kind === "level" ? [short(price)] : [time, short(price)]));
+  const words = text ? [text.replace(/[%;]/g, encodeURIComponent)] : [];
+  return [KINDS[kind].letter, ...numbers, ...words].join(" ");
 }
+
+/** Returns the text of a note in one line, within its bound. */
+export const cleanNote = (text: string): string =>
+  [...text.replace(/[\s\p{Cc}\p{Cs}]+/gu, " ").trim()].slice(0, NOTE_LENGTH).join("").trim();
+
+/** Returns the lines of a note on the chart. */
+export const linesOfNote = (text: string): string[] =>
+  text.match(new RegExp(`\\S.{0,${LINE_LENGTH - 1}}(?=\\s|$)|\\S{1,${LINE_LENGTH}}`, "gu")) ?? [];
 
 /** Returns a typed price, with a comma or a point before the decimals; null for anything else. */
 export function parsePrice(text: string): number | null {
@@ -63,12 +101,13 @@ export const countDrawings = (memory: Readonly<Record<string, string>>): number 
     .filter(([name]) => name.startsWith(PREFIX))
     .reduce((sum, [, text]) => sum + parseDrawings(text).length, 0);
 
-/** Returns the drawing moved by seconds and by a price; `end` moves only its last point. */
-export function moveDrawing(each: Drawing, seconds: number, price: number, end = false): Drawing {
-  if (each.kind === "level") return { ...each, price: each.price + price };
-  const move = (spot: Spot): Spot => ({ time: spot.time + seconds, price: spot.price + price });
-  return { ...each, from: end ? each.from : move(each.from), to: move(each.to) };
-}
+/** Returns the drawing moved by seconds and by a price: all points, or one. */
+export const moveDrawing = (each: Drawing, seconds: number, price: number, point?: number): Drawing => ({
+  ...each,
+  points: each.points.map((spot, index) =>
+    point === undefined || index === point ? { time: spot.time + seconds, price: spot.price + price } : spot,
+  ),
+});
 
 /**
  * Returns the place of a time among ascending times, as a fraction of their indexes.
@@ -110,9 +149,20 @@ export interface Pixel {
 
 export type Segment = readonly [Pixel, Pixel];
 
-/** Returns the lines of a drawing between two points of the screen: what is painted, and what the pointer meets. */
-export function linesBetween(kind: SpanKind, from: Pixel, to: Pixel): Segment[] {
+/** Returns the lines of a drawing from its points on the screen: what is painted, and what the pointer meets. */
+export function linesOf(kind: Kind, [from, to, side]: readonly Pixel[]): Segment[] {
+  if (!from || !to) return [];
   if (kind === "trend") return [[from, to]];
+  if (kind === "channel") {
+    // The third point is on the other side, at any time.
+    const slope = to.x === from.x ? 0 : (to.y - from.y) / (to.x - from.x);
+    const width = side ? side.y - from.y - slope * (side.x - from.x) : 0;
+    const beside = ({ x, y }: Pixel): Pixel => ({ x, y: y + width });
+    return [
+      [from, to],
+      [beside(from), beside(to)],
+    ];
+  }
   if (kind === "fib")
     return FIB_SHARES.map((share) => {
       const y = to.y + share * (from.y - to.y);

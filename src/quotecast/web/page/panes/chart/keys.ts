@@ -9,15 +9,17 @@ const SCROLLS: Record<string, number> = {
   End: Infinity,
 };
 const ZOOMS: Record<string, number> = { "+": 0.8, "=": 0.8, "-": 1.25 };
-/** Bars and ticks by which an arrow moves the selected drawing. */
-const MOVES: Record<string, readonly [number, number]> = {
-  ArrowLeft: [-1, 0],
-  ArrowRight: [1, 0],
-  ArrowUp: [0, 1],
-  ArrowDown: [0, -1],
+/** Bars and ticks by which a key moves the selected drawing; with Alt the point of that index alone. */
+const MOVES: Record<string, readonly [bars: number, ticks: number, point: number]> = {
+  ArrowLeft: [-1, 0, 1],
+  ArrowRight: [1, 0, 1],
+  ArrowUp: [0, 1, 1],
+  ArrowDown: [0, -1, 1],
+  PageUp: [0, 1, 2],
+  PageDown: [0, -1, 2],
 };
 
-/** Lets the keyboard move the view, and the selected drawing; Alt moves the end of a trend line only. */
+/** Lets the keyboard move the view, and the selected drawing. */
 export function onChartKey(event: KeyboardEvent, chart: CandleChart, step: number): void {
   const isDone = event.ctrlKey || event.metaKey ? travel(event, chart) : act(event, chart, step);
   if (isDone) event.preventDefault();
@@ -32,10 +34,10 @@ function travel({ key, shiftKey, altKey }: KeyboardEvent, { drawings }: CandleCh
 
 function act({ key, shiftKey, altKey }: KeyboardEvent, chart: CandleChart, step: number): boolean {
   const { drawings } = chart;
-  const move = MOVES[key];
-  if (drawings.selected !== null && move) {
+  const [bars, ticks, point] = MOVES[key] ?? [0, 0, null];
+  if (drawings.selected !== null && point && (altKey || point === 1)) {
     const times = shiftKey ? 10 : 1;
-    drawings.nudge(move[0] * times, move[1] * times * step, altKey);
+    drawings.nudge(bars * times, ticks * times * step, altKey ? point : undefined);
   } else if (drawings.selected !== null && (key === "Delete" || key === "Backspace")) drawings.remove();
   else if (!drawings.isIdle && key === "Escape") drawings.use(null);
   else if (SCROLLS[key] !== undefined) chart.scroll(SCROLLS[key]);

@@ -2,7 +2,7 @@ import type { Instrument } from "../../instruments.ts";
 import type { Memory } from "../../pane.tsx";
 import type { CandleChart } from "../candles.ts";
 import type { Interval } from "../chart-bars.ts";
-import type { Tool } from "./drawing-tools.ts";
+import type { Kind } from "./drawings.ts";
 import type { Session } from "./session.ts";
 
 /** The panels that open from the toolbar; each has a button. */
@@ -10,7 +10,7 @@ export const PANELS = ["indicators", "compare", "scale", "draw"] as const;
 export type PanelName = (typeof PANELS)[number];
 
 export interface DrawingState {
-  readonly tool: Tool | null;
+  readonly tool: Kind | null;
   readonly selected: number | null;
 }
 
