@@ -321,6 +321,44 @@ def test_a_note_stays_where_it_was_written(page: Page) -> None:
     expect(panel.locator("li")).to_have_count(1)
 
 
+def test_a_magnet_takes_the_prices_of_bars(page: Page) -> None:
+    """With the magnet a point near a price of its bar has that price, also when it moves; Ctrl inverts it."""
+    panel = page.get_by_role("region", name="Draw", exact=True)
+
+    def draw_level(y: float) -> float:
+        """Draws a level at a share of the height; returns its price."""
+        open_panel(page, "Draw").get_by_role("button", name="Horizontal level", exact=True).click()
+        count = memory(page).get("drawn stock AAPL", "").count("h ")
+        page.mouse.click(*point(page, 0.5, y))
+        page.wait_for_function(
+            "count => localStorage['quotecast.layout'].split('h ').length > count + 1", arg=count
+        )
+        return float(drawn(page)[-1].split()[1])
+
+    upper, lower = draw_level(0.03), draw_level(0.6)
+    page.mouse.move(*point(page, 0.5, 0.5))
+    prices = [
+        float(each) for each in re.findall(r"[OHLC] ([\d.]+)", page.locator(".plot .legend").inner_text())
+    ]
+    near = 0.03 + 0.57 * (upper - prices[3]) / (upper - lower) + 0.01
+    assert draw_level(near) != pytest.approx(prices[3], abs=0.005)
+    page.keyboard.down("Control")
+    assert any(draw_level(near) == pytest.approx(each, abs=0.005) for each in prices)
+    page.keyboard.up("Control")
+    open_panel(page, "Draw").get_by_label("Magnet").check()
+    page.keyboard.press("Escape")
+    expect(panel).to_have_count(0)
+    assert memory(page)["magnet"] == "on"
+    first = drawn(page)[0]
+    page.mouse.move(*point(page, 0.5, 0.03))
+    page.mouse.down()
+    page.mouse.move(*point(page, 0.5, near), steps=4)
+    page.mouse.up()
+    page.wait_for_function("before => !localStorage['quotecast.layout'].includes(before)", arg=first)
+    moved = float(drawn(page)[0].split()[1])
+    assert any(moved == pytest.approx(each, abs=0.005) for each in prices)
+
+
 def test_undo_takes_back_a_drawing(page: Page) -> None:
     """Ctrl+Z on the chart takes back the newest change to its drawings; with Shift it repeats it."""
     panel = open_panel(page, "Draw")

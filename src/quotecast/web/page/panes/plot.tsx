@@ -193,6 +193,9 @@ function useChoices(
   );
   useEffect(() => void chart?.setStudies(parseSpecs(memory.indicators)), [chart, memory.indicators]);
   useEffect(() => chart?.setCompared(compared), [chart, compared]);
+  useEffect(() => {
+    if (chart) chart.drawings.isMagnetic = memory.magnet === "on";
+  }, [chart, memory.magnet]);
   useEffect(() => chart?.drawings.set(parseDrawings(memory[name])), [chart, memory[name]]);
 }
 

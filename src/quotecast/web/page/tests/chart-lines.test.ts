@@ -12,6 +12,7 @@ import {
   linesOfNote,
   memoryKey,
   moveDrawing,
+  nearestPrice,
   parseDrawings,
   parsePrice,
   timeOfIndex,
@@ -131,6 +132,17 @@ test("the second line of a channel is parallel and passes through its third poin
     { x: 0, y: 40 },
   ]);
   assert.deepEqual(linesOf("channel", [from]), []);
+});
+
+test("a magnet takes the nearest price of a bar within its reach", () => {
+  const given: Candle = { time: "", open: 20, high: 60, low: 10, close: 50 };
+  const yOf = (price: number) => 100 - price;
+  const found = [42, 52, 36, 79, 81, 93, 20, 107].map((y) => nearestPrice(given, y, yOf));
+  assert.deepEqual(found, [60, 50, 60, 20, 20, 10, null, null]);
+  assert.equal(
+    nearestPrice(given, 50, () => null),
+    null,
+  );
 });
 
 test("a typed price has a comma or a point", () => {

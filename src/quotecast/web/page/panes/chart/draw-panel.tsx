@@ -22,7 +22,7 @@ const TOOLS = (Object.keys(KINDS) as Kind[]).filter((each) => each !== "note");
 
 /** Draws with the pointer or by a typed price, and lists the drawings of the symbol. */
 export function DrawPanel({ state, onClose }: { readonly state: ChartState; readonly onClose: () => void }) {
-  const { memory, chart, instrument, drawing } = state;
+  const { memory, remember, chart, instrument, drawing } = state;
   const [price, setPrice] = useState("");
   const [note, setNote] = useState("");
   const drawings = parseDrawings(memory[memoryKey(typeOf(instrument), instrument.key)]);
@@ -93,6 +93,14 @@ export function DrawPanel({ state, onClose }: { readonly state: ChartState; read
           {say("note")}
         </button>
       </form>
+      <label>
+        <input
+          type="checkbox"
+          checked={memory.magnet === "on"}
+          onChange={(event) => remember({ magnet: event.currentTarget.checked ? "on" : "" })}
+        />
+        {say("magnet")}
+      </label>
       {isWrong && <p role="alert">{say("notAPrice")}</p>}
       {isFull && <p role="status">{say("drawingsFull", { most: MOST_DRAWINGS })}</p>}
       <ul class="rows">

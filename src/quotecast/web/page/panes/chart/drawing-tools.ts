@@ -2,7 +2,16 @@ import type { IChartApi, ISeriesApi, MouseEventParams } from "lightweight-charts
 
 import type { Candle } from "../chart-bars.ts";
 import { DrawingLines } from "./drawing-lines.ts";
-import { type Drawing, KINDS, type Kind, moveDrawing, type Pixel, type Spot, timeOfIndex } from "./drawings.ts";
+import {
+  type Drawing,
+  KINDS,
+  type Kind,
+  moveDrawing,
+  nearestPrice,
+  type Pixel,
+  type Spot,
+  timeOfIndex,
+} from "./drawings.ts";
 import { writePrice } from "./prices.ts";
 
 export interface ToolEvents {
@@ -20,6 +29,8 @@ interface Own {
   readonly tick: () => number | null;
   readonly events: ToolEvents;
 }
+
+type Modifiers = Pick<MouseEvent, "ctrlKey" | "metaKey">;
 
 interface Drag {
   readonly index: number;
@@ -40,6 +51,8 @@ const MOST_CHANGES = 50;
 
 /** Drawing with the pointer: places points, selects a line, and moves it. */
 export class DrawingTools {
+  /** Whether a point takes the price of a bar that is near; Ctrl and Cmd invert it. */
+  isMagnetic = false;
   #drawings: readonly Drawing[] = [];
   /** The drawings before each change, the oldest first, and those that were undone. */
   #past: (readonly Drawing[])[] = [];
@@ -178,17 +191,17 @@ export class DrawingTools {
   }
 
   /** Takes a click; the library's own event leaves out the second of two quick clicks. */
-  #click(point: Pixel): void {
+  #click(point: Pixel, event: Modifiers): void {
     this.element.focus({ preventScroll: true });
-    const spot = this.#spotAt(point);
+    const spot = this.#snap(point, event) ?? this.#spotAt(point);
     const drawing = this.#tool && spot && { ...this.#tool, points: [...this.#tool.points, spot] };
     if (!drawing) this.select(this.#lines.indexAt(point));
     else if (drawing.points.length === KINDS[drawing.kind].points) this.add(drawing);
     else this.#tool = drawing;
   }
 
-  #preview({ point, paneIndex }: MouseEventParams): void {
-    const spot = point && !paneIndex ? this.#spotAt(point) : null;
+  #preview({ point, paneIndex, sourceEvent }: MouseEventParams): void {
+    const spot = point && !paneIndex ? (this.#snap(point, sourceEvent) ?? this.#spotAt(point)) : null;
     if (this.#tool?.points.length && spot) this.#show({ ...this.#tool, points: [...this.#tool.points, spot] });
   }
 
@@ -208,7 +221,11 @@ export class DrawingTools {
     const spot = this.#drag && this.#spotAt(this.#pixelOf(event));
     if (!this.#drag || !spot) return;
     const { index, original, start, point } = this.#drag;
-    const moved = moveDrawing(original, spot.time - start.time, spot.price - start.price, point);
+    // A level is its point; of other drawings the magnet takes a point that moves alone.
+    const held = original.points[original.kind === "level" ? 0 : (point ?? -1)];
+    const snapped = held && this.#snap(this.#pixelOf(event), event);
+    const [from, to] = snapped ? [held, snapped] : [start, spot];
+    const moved = moveDrawing(original, to.time - from.time, to.price - from.price, point);
     this.#drawings = this.#drawings.with(index, moved);
     this.#show();
   }
@@ -217,7 +234,7 @@ export class DrawingTools {
     const [point, pressed] = [this.#pixelOf(event), this.#pressed];
     this.#pressed = null;
     this.#drop();
-    if (pressed && Math.hypot(point.x - pressed.x, point.y - pressed.y) < CLICK) this.#click(point);
+    if (pressed && Math.hypot(point.x - pressed.x, point.y - pressed.y) < CLICK) this.#click(point, event);
   }
 
   #drop(): void {
@@ -245,6 +262,15 @@ export class DrawingTools {
   #pixelOf(event: PointerEvent): Pixel {
     const { left, top } = this.element.getBoundingClientRect();
     return { x: event.clientX - left, y: event.clientY - top };
+  }
+
+  /** Returns the nearest price of the bar under the pointer; null without the magnet, or with no price near. */
+  #snap({ x, y }: Pixel, keys?: Modifiers): Spot | null {
+    const isOn = this.isMagnetic !== Boolean(keys?.ctrlKey || keys?.metaKey);
+    const index = this.chart.timeScale().coordinateToLogical(x) ?? -1;
+    const [bar, time] = [this.own.bars()[index], this.own.times()[index]];
+    const price = isOn && bar ? nearestPrice(bar, y, (each) => this.series.priceToCoordinate(each)) : null;
+    return price === null || time === undefined ? null : { time, price };
   }
 
   #spotAt({ x, y }: Pixel): Spot | null {

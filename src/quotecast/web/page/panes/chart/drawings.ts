@@ -1,5 +1,7 @@
 /** The lines that a reader draws on a chart: their places, their text in a layout, and the distance to them. */
 
+import type { Candle } from "../chart-bars.ts";
+
 /** A point: Unix seconds and a price. */
 export interface Spot {
   readonly time: number;
@@ -34,8 +36,9 @@ export const MOST_DRAWINGS = 50;
 export const NOTE_LENGTH = 120;
 const LINE_LENGTH = 40;
 
-/** Pixels within which the pointer meets a line. */
+/** Pixels within which the pointer meets a line, and within which a price draws a point to it. */
 export const REACH = 7;
+const MAGNET_REACH = 16;
 /** The bound of times and prices in a layout. */
 const MOST = 1e12;
 const PREFIX = "drawn ";
@@ -181,6 +184,20 @@ export function linesOf(kind: Kind, [from, to, side]: readonly Pixel[]): Segment
     [to, below],
     [below, from],
   ];
+}
+
+/** Returns the open, high, low or close that is nearest to a height on the screen; null if none is near. */
+export function nearestPrice(
+  { open, high, low, close }: Candle,
+  y: number,
+  yOf: (price: number) => number | null,
+): number | null {
+  let [found, least] = [null as number | null, MAGNET_REACH];
+  for (const price of [open, high, low, close]) {
+    const distance = Math.abs((yOf(price) ?? Infinity) - y);
+    if (distance <= least) [found, least] = [price, distance];
+  }
+  return found;
 }
 
 /** Returns the distance of a point to the segment between two others. */
