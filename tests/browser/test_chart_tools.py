@@ -497,10 +497,13 @@ def test_charts_show_the_same_moment_under_the_crosshair(browser: Browser, servi
         expect(legends.last).not_to_have_text(before or "")
 
 
-def test_dividends_and_splits_have_marks(page: Page, service: Service) -> None:
+def test_dividends_splits_and_reports_have_marks(page: Page, service: Service) -> None:
     """The legend says what the mark of a bar is; the chart asks for actions only if the reader wants them."""
     asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url) if "/actions" in request.url else None)
+    page.on(
+        "request",
+        lambda request: asked.append(request.url) if re.search("actions|calendar", request.url) else None,
+    )
     chart_of(page).get_by_role("button", name="1Y", exact=True).click()
     wait_for_chart(page)
     bars = httpx.get(f"{service.url}/api/market/bars/AAPL?range=1Y&interval=D").json()
@@ -513,15 +516,23 @@ def test_dividends_and_splits_have_marks(page: Page, service: Service) -> None:
         "**/api/market/actions?*",
         lambda route: route.fulfill(json=[*paid, *({**split, "exDate": f"{day}"} for day in days)]),
     )
+    report = {"epsActual": 1.64, "epsEstimate": 1.6}
+    page.route(
+        "**/api/financials/earnings-calendar?*",
+        lambda route: route.fulfill(
+            json={"earningsCalendar": [{**report, "date": f"{day}"} for day in days]}
+        ),
+    )
     rows = page.locator(".plot .values li")
     expect(rows).to_have_count(0)
     assert asked == []
     panel = open_panel(page, "Indicators")
-    panel.get_by_label("Dividends and splits").check()
-    expect(rows).to_have_text(["Dividend 0.27 USD", "Split 1 → 4"])
+    panel.get_by_label("Dividends, splits and reports").check()
+    expect(rows).to_have_text(["Dividend 0.27 USD", "Split 1 → 4", "Earnings per share 1.64, expected 1.6"])
     assert "symbols=AAPL" in asked[0]
+    assert all("symbol=AAPL" in url for url in asked if "calendar" in url)
     assert memory(page)["marks"] == "on"
-    panel.get_by_label("Dividends and splits").uncheck()
+    panel.get_by_label("Dividends, splits and reports").uncheck()
     expect(rows).to_have_count(0)
 
 

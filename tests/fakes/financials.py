@@ -87,10 +87,10 @@ class FakeFinancials:
     def is_provisional(self, symbol: str) -> bool:
         return _simulator().is_provisional(symbol)
 
-    async def earnings_calendar(self, first: date, last: date) -> EarningsCalendar:
+    async def earnings_calendar(self, first: date, last: date, symbol: str | None = None) -> EarningsCalendar:
         await self._ask("calendar")
         self.spans.append((first, last))
-        return await _simulator().earnings_calendar(first, last)
+        return await _simulator().earnings_calendar(first, last, symbol)
 
     def fail(self, error: Exception, *names: str) -> None:
         self.errors = dict.fromkeys(names or [*MEMBERS, "calendar"], error)

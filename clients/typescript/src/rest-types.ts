@@ -1105,7 +1105,7 @@ export interface Operations {
   "GET /api/doviz/bars/{symbol}": { answer: DovizBar[]; path: { symbol: string; }; query?: { timeframe?: "1m" | "5m" | "15m" | "30m" | "1h" | "4h" | "D" | "W" | "M"; interval?: "1m" | "5m" | "15m" | "30m" | "1h" | "4h" | "D" | "W" | "M"; start?: string; end?: string; limit?: number; order?: "asc" | "desc"; page?: string; source?: "own"; as_of?: string; format?: "json" | "csv"; }; };
   "GET /api/doviz/sparklines": { answer: Record<string, Sparkline>; query: { symbols: string; }; };
   "GET /api/doviz/symbols": { answer: Record<string, DovizSymbol[]>; };
-  "GET /api/financials/earnings-calendar": { answer: EarningsCalendar; query?: { from?: string; to?: string; }; };
+  "GET /api/financials/earnings-calendar": { answer: EarningsCalendar; query?: { from?: string; to?: string; symbol?: string; }; };
   "GET /api/financials/company/{symbol}/overview": { answer: Overview; path: { symbol: string; }; };
   "GET /api/financials/company/{symbol}/metrics": { answer: Metrics; path: { symbol: string; }; };
   "GET /api/financials/company/{symbol}/earnings": { answer: Earnings[]; path: { symbol: string; }; };

@@ -182,8 +182,11 @@ class FinancialsProvider(Protocol):
         """Whether the last answers about a company lack its currency because the upstream failed."""
         ...
 
-    async def earnings_calendar(self, first: date, last: date) -> EarningsCalendar:
-        """Returns reports due from `first` to `last`, both included, by date, and the days that it covers."""
+    async def earnings_calendar(self, first: date, last: date, symbol: str | None = None) -> EarningsCalendar:
+        """Returns reports due from `first` to `last`, both included, by date, and the days that it covers.
+
+        A symbol asks for the reports of one company.
+        """
         ...
 
 

@@ -167,3 +167,10 @@ async def test_the_calendar_is_asked_for_by_days() -> None:
     found = await OriginFinancials(rest).earnings_calendar(date(2026, 11, 20), date(2026, 11, 27))
     assert dict(rest.asked[0].params) == {"from": "2026-11-20", "to": "2026-11-27"}
     assert found.covered_to == "2026-11-27"
+
+
+async def test_the_calendar_of_one_company_names_it() -> None:
+    """Its symbol is a parameter of the origin's route."""
+    rest = Scripted(answer(EarningsCalendar([])))
+    await OriginFinancials(rest).earnings_calendar(date(2026, 11, 20), date(2026, 11, 27), "BRK.B")
+    assert dict(rest.asked[0].params)["symbol"] == "BRK.B"

@@ -20,6 +20,8 @@ Answer = dict[str, Raw] | list[Raw] | None
 MOST_ROWS: Final = 1500
 #: Every week of the US market has a report.
 LONGEST_PAUSE: Final = timedelta(days=7)
+#: Every quarter of a company has a report.
+LONGEST_PAUSE_OF_ONE: Final = timedelta(days=120)
 DAY: Final = timedelta(days=1)
 
 T = TypeVar("T")
@@ -65,12 +67,17 @@ def symbol_of(answer: Answer) -> str | None:
         return None
 
 
-def calendar(answer: Answer, first: date, last: date, refused: RefusalCounter) -> EarningsCalendar:
-    """Returns the reports of `/calendar/earnings` between two days, by date, and the days that it covers."""
+def calendar(
+    answer: Answer, first: date, last: date, refused: RefusalCounter, pause: timedelta = LONGEST_PAUSE
+) -> EarningsCalendar:
+    """Returns the reports of `/calendar/earnings` between two days, by date, and the days that it covers.
+
+    Days without reports that last longer than `pause` are not covered.
+    """
     listed = rows(member(answer, "earningsCalendar"), EventRow, refused)
     events = _events(listed, first, last, refused)
     days = [date.fromisoformat(event.date) for event in events]
-    begin, end = _covered_days(days, first, last)
+    begin, end = _covered_days(days, first, last, pause)
     if len(listed) >= MOST_ROWS and days:
         # The day at which the upstream cut its list off may lack reports.
         if listed[0].date >= listed[-1].date:
@@ -81,15 +88,15 @@ def calendar(answer: Answer, first: date, last: date, refused: RefusalCounter) -
     return EarningsCalendar(events, *covered)
 
 
-def _covered_days(days: Sequence[date], first: date, last: date) -> tuple[date, date]:
-    """Returns the first and the last covered day: the requested ones without gaps of more than a week.
+def _covered_days(days: Sequence[date], first: date, last: date, pause: timedelta) -> tuple[date, date]:
+    """Returns the first and the last covered day: the requested ones without gaps longer than `pause`.
 
     The last day is before the first when the answer covers nothing.
     """
     if not days:
-        return (last, first) if last - first > LONGEST_PAUSE else (first, last)
-    begin = days[0] if days[0] - first > LONGEST_PAUSE else first
-    return begin, days[-1] if last - days[-1] > LONGEST_PAUSE else last
+        return (last, first) if last - first > pause else (first, last)
+    begin = days[0] if days[0] - first > pause else first
+    return begin, days[-1] if last - days[-1] > pause else last
 
 
 def _events(

@@ -109,10 +109,15 @@ class FinnhubFinancials:
         """See FinancialsProvider."""
         return self._profiles.is_missed(symbol)
 
-    async def earnings_calendar(self, first: date, last: date) -> EarningsCalendar:
+    async def earnings_calendar(self, first: date, last: date, symbol: str | None = None) -> EarningsCalendar:
         """See FinancialsProvider; of US companies, as far as the plan reaches."""
-        body = await self._rest.get("/calendar/earnings", {"from": first.isoformat(), "to": last.isoformat()})
-        return await asyncio.to_thread(lambda: answers.calendar(decode(body), first, last, self._refused))
+        of_one = {} if symbol is None else {"symbol": symbol}
+        query = {"from": first.isoformat(), "to": last.isoformat(), **of_one}
+        body = await self._rest.get("/calendar/earnings", query)
+        pause = answers.LONGEST_PAUSE if symbol is None else answers.LONGEST_PAUSE_OF_ONE
+        return await asyncio.to_thread(
+            lambda: answers.calendar(decode(body), first, last, self._refused, pause)
+        )
 
     async def _estimates(self, symbol: str, answered: str | None, records: list[T]) -> Estimates[T]:
         """Returns records with their currency; `answered` is the symbol in the upstream's answer."""

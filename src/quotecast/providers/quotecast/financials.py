@@ -68,9 +68,10 @@ class OriginFinancials:
         del symbol
         return False
 
-    async def earnings_calendar(self, first: date, last: date) -> EarningsCalendar:
+    async def earnings_calendar(self, first: date, last: date, symbol: str | None = None) -> EarningsCalendar:
         """See FinancialsProvider."""
-        params = {"from": first.isoformat(), "to": last.isoformat()}
+        of_one = {} if symbol is None else {"symbol": symbol}
+        params = {"from": first.isoformat(), "to": last.isoformat(), **of_one}
         found: EarningsCalendar = await self._rest.read(
             "/api/financials/earnings-calendar", EarningsCalendar, params
         )

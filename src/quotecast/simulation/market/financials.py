@@ -98,13 +98,15 @@ class SimulatorFinancials:
         """See FinancialsProvider."""
         return False
 
-    async def earnings_calendar(self, first: date, last: date) -> EarningsCalendar:
+    async def earnings_calendar(self, first: date, last: date, symbol: str | None = None) -> EarningsCalendar:
         """See FinancialsProvider; there are reports from 1995 to 2099."""
         self._admit()
+        companies = [*self._companies.values()] if symbol is None else [self._company(symbol)]
         reach = max(first, _FIRST_DAY), min(last, _LAST_DAY)
         if reach[0] > reach[1]:
             return EarningsCalendar([])
-        return EarningsCalendar(await asyncio.to_thread(self._events, *reach), *map(date.isoformat, reach))
+        events = await asyncio.to_thread(self._events, companies, *reach)
+        return EarningsCalendar(events, *map(date.isoformat, reach))
 
     async def _compute_record(self, symbol: str, make_record: Callable[[Company, int], Record]) -> Record:
         """Returns a company's record, computed in a thread.
@@ -124,9 +126,9 @@ class SimulatorFinancials:
             raise SymbolNotFound
         return ratios.metrics(company, last, tape.listing.volatility, year)
 
-    def _events(self, first: date, last: date) -> list[EarningsEvent]:
+    def _events(self, companies: Sequence[Company], first: date, last: date) -> list[EarningsEvent]:
         events_of = partial(records.events, first=first, last=last, moment=self._now())
-        events = [event for company in self._companies.values() for event in events_of(company)]
+        events = [event for company in companies for event in events_of(company)]
         return sorted(events, key=lambda event: (event.date, event.symbol))
 
     def _company(self, symbol: str) -> Company:

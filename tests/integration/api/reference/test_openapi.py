@@ -87,6 +87,7 @@ OF_ONE_SYMBOL = {
     *(f"/api/openbb/{feed.spec.name}/bars" for feed in Feed),
     *(path for path, group in ADDED.items() if path.startswith("/api/openbb/") and group == "financials"),
     "/api/openbb/doviz/banks",
+    "/api/financials/earnings-calendar",
     "/api/quality",
     "/api/udf/symbols",
     "/api/udf/history",

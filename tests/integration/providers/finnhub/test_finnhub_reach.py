@@ -40,6 +40,14 @@ async def test_whole_calendar_covers_the_days_asked_for(fake: FakeFinnhub) -> No
     assert await covered(fake, date(2026, 10, 3), date(2026, 10, 4)) == ("2026-10-03", "2026-10-04")
 
 
+async def test_calendar_of_one_company_has_a_report_each_quarter(fake: FakeFinnhub) -> None:
+    """Weeks without a report do not make it shorter; those of other companies are not asked for."""
+    fake.events = [event(symbol, date(2026, 10, 29)) for symbol in ("AAPL", "MSFT")]
+    told = await provider(fake).earnings_calendar(FIRST, LAST, "AAPL")
+    assert [each.symbol for each in told.earnings_calendar] == ["AAPL"]
+    assert (told.covered_from, told.covered_to) == ("2026-10-01", "2026-12-31")
+
+
 async def test_calendar_of_the_free_plan_begins_later(fake: FakeFinnhub) -> None:
     """Its past is a month long."""
     fake.rest.events_from = date(2026, 10, 22)

@@ -213,10 +213,13 @@ class AsyncMarket:
         )
 
     async def earnings_calendar(
-        self, start: Moment | None = None, end: Moment | None = None
+        self, start: Moment | None = None, end: Moment | None = None, *, symbol: str | None = None
     ) -> EarningsCalendar:
-        """Returns the earnings dates of a week from today, or of the days from `start` to `end`."""
-        query = {"from": start, "to": end}
+        """Returns the earnings dates of a week from today, or of the days from `start` to `end`.
+
+        A symbol asks for those of one company, of up to five years.
+        """
+        query = {"from": start, "to": end, "symbol": symbol}
         return await self._http.send(
             Call[EarningsCalendar]("GET", "/api/financials/earnings-calendar", query)
         )

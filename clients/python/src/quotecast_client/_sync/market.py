@@ -209,9 +209,14 @@ class Market:
         """Returns metrics, earnings, recommendations and estimates of a company; missing parts are None."""
         return self._http.send(Call[Overview]("GET", path("/api/financials/company/{}/overview", symbol)))
 
-    def earnings_calendar(self, start: Moment | None = None, end: Moment | None = None) -> EarningsCalendar:
-        """Returns the earnings dates of a week from today, or of the days from `start` to `end`."""
-        query = {"from": start, "to": end}
+    def earnings_calendar(
+        self, start: Moment | None = None, end: Moment | None = None, *, symbol: str | None = None
+    ) -> EarningsCalendar:
+        """Returns the earnings dates of a week from today, or of the days from `start` to `end`.
+
+        A symbol asks for those of one company, of up to five years.
+        """
+        query = {"from": start, "to": end, "symbol": symbol}
         return self._http.send(Call[EarningsCalendar]("GET", "/api/financials/earnings-calendar", query))
 
     def status(self) -> MarketStatus:

@@ -8,14 +8,15 @@ from litestar import Router, get
 from litestar.exceptions import NotFoundException
 from litestar.handlers import HTTPRouteHandler
 from litestar.openapi import ResponseSpec
-from litestar.params import FromPath
+from litestar.openapi.spec import OpenAPIType
+from litestar.params import FromPath, QueryParameter
 
 from quotecast.api.answers.answers import JSON, Answer, SharedBody, cached_for
 from quotecast.api.limits.repeats import repeatable
 from quotecast.api.market.selection import renamed_headers
 from quotecast.api.market.services import Services
 from quotecast.api.reference import financial_examples as examples
-from quotecast.api.reference.openapi import CachedReading, CompanyReading, answered, refused
+from quotecast.api.reference.openapi import CompanyReading, answered, refused
 from quotecast.api.routes.days import day_of, day_parameter
 from quotecast.api.routes.market.company import UNAVAILABLE, cache_key, read_overview, read_record
 from quotecast.api.routes.market.company_parts import EXAMPLE, HOUR_SECONDS, RECORDS, CompanyRecord, Overview
@@ -30,6 +31,8 @@ from quotecast.providers.base import FinancialsProvider
 
 GROUP: Final = "financials"
 MAX_DAYS: Final = 92
+#: Five years of one company.
+MAX_DAYS_OF_ONE: Final = 1830
 #: Seconds for which an answer is sent again; `Age` counts whole seconds.
 HELD_SECONDS: Final = 0.5
 DEFAULT_DAYS: Final = 7
@@ -61,17 +64,31 @@ To = Annotated[
 ]
 
 
+OfSymbol = Annotated[
+    str | None,
+    QueryParameter(
+        name="symbol",
+        description=f"Only the reports of this company, at most {MAX_DAYS_OF_ONE} days apart",
+        schema_extra={"type": OpenAPIType.STRING, "one_of": None},
+    ),
+]
+
+
 @get(
     "/earnings-calendar",
     operation_id="getEarningsCalendar",
     summary="Earnings calendar",
-    operation_class=CachedReading,
-    responses=answered(EarningsCalendar, examples.EARNINGS_CALENDAR, "Reports by date", 429)
+    operation_class=CompanyReading,
+    responses=answered(EarningsCalendar, examples.EARNINGS_CALENDAR, "Reports by date", 404, 429)
     | _errors(422, 503),
 )
 @repeatable
-async def earnings_calendar(services: Services, first: From = None, last: To = None) -> Answer:
-    """Lists past and expected reports from one day to another, both included, at most 92 days apart.
+async def earnings_calendar(
+    services: Services, first: From = None, last: To = None, symbol: OfSymbol = None
+) -> Answer:
+    """Lists past and expected reports from one day to another, both included.
+
+    The days are at most 92 days apart, for one company five years.
 
     `coveredFrom` and `coveredTo` are the days that the upstream covers, which its plan may limit.
     """
@@ -81,14 +98,15 @@ async def earnings_calendar(services: Services, first: From = None, last: To = N
     )
     provider = _provider(services)
     today = datetime.fromtimestamp(services.clock(), NEW_YORK).date()
-    begin, end = _span(*days, today)
+    begin, end = _span(*days, today, MAX_DAYS if symbol is None else MAX_DAYS_OF_ONE)
+    of_one = [] if symbol is None else [_ticker(services, symbol)]
 
     async def fetch() -> bytes:
-        return encode_json(await provider.earnings_calendar(begin, end))
+        return encode_json(await provider.earnings_calendar(begin, end, *of_one))
 
-    return _answer(
-        services, await services.cache.read(cache_key(provider, "calendar", begin, end), _CALENDAR, fetch)
-    )
+    key = cache_key(provider, "calendar", begin, end, *of_one)
+    notes = [note for ticker in of_one for note in _note(services, symbol or ticker, ticker)]
+    return _answer(services, await services.cache.read(key, _CALENDAR, fetch), *notes)
 
 
 @get(
@@ -157,7 +175,7 @@ def _ticker(services: Services, text: str) -> str:
     return symbol
 
 
-def _span(first: date | None, last: date | None, today: date) -> tuple[date, date]:
+def _span(first: date | None, last: date | None, today: date, most: int) -> tuple[date, date]:
     """Returns the first and last day; an open end is a week from the other. Raises InvalidValue."""
     if first is None:
         first = today if last is None or last >= today else _shift(last, -DEFAULT_DAYS)
@@ -165,8 +183,8 @@ def _span(first: date | None, last: date | None, today: date) -> tuple[date, dat
         last = _shift(first, DEFAULT_DAYS)
     if first > last:
         raise InvalidValue("from", "Must not be after to")
-    if (last - first).days > MAX_DAYS:
-        raise InvalidValue("to", f"Must be at most {MAX_DAYS} days after from")
+    if (last - first).days > most:
+        raise InvalidValue("to", f"Must be at most {most} days after from")
     return first, last
 
 

@@ -17,7 +17,7 @@ import { parseCompared } from "./chart/compare.ts";
 import { memoryKey, parseDrawings, writeDrawings } from "./chart/drawings.ts";
 import { onChartKey } from "./chart/keys.ts";
 import { writeRows } from "./chart/legend.ts";
-import { type Mark, marksOf } from "./chart/marks.ts";
+import { type Mark, marksOf, reportMarks } from "./chart/marks.ts";
 import { Past, type PastState } from "./chart/past.ts";
 import { writePrice } from "./chart/prices.ts";
 import { scaleOf } from "./chart/scale.ts";
@@ -29,6 +29,8 @@ import { at, type Candle, ChartBars, type Interval, LIVE_INTERVAL } from "./char
 import { newYorkDay } from "./week.ts";
 
 const MARKS_EVERY_MS = 3_600_000;
+/** Five years: the longest range of bars, and the most that the service answers of one company. */
+const REPORTS_MS = 1826 * 86_400_000;
 
 interface Props {
   readonly bars: readonly Candle[];
@@ -199,20 +201,27 @@ function useChoices(
   useEffect(() => chart?.drawings.set(parseDrawings(memory[name])), [chart, memory[name]]);
 }
 
-/** Draws the dividends and splits of a stock, if the reader asks for them; returns why there are none. */
+/** Draws the dividends, splits and reports of a stock, if the reader asks for them; returns why there are none. */
 function useMarks({ chart, instrument, memory }: ChartState, visible: boolean): string {
+  const symbol = instrument.key;
   const isOn = instrument.feed === "market" && memory.marks === "on" && !isReplay.value;
-  const ask = () =>
+  const options = { everyMs: MARKS_EVERY_MS, active: visible && isOn };
+  const askActions = () =>
     rest.call("GET /api/market/actions", {
-      query: { symbols: instrument.key, start: "1900-01-01", end: newYorkDay(Date.now()) },
+      query: { symbols: symbol, start: "1900-01-01", end: newYorkDay(Date.now()) },
     });
-  const { data, error } = useAnswer(ask, `actions ${instrument.key}`, {
-    everyMs: MARKS_EVERY_MS,
-    active: visible && isOn,
-  });
-  const marks = useMemo<readonly Mark[]>(() => (isOn && data ? marksOf(data) : []), [isOn, data, language.value]);
+  const askReports = () =>
+    rest.call("GET /api/financials/earnings-calendar", {
+      query: { symbol, from: newYorkDay(Date.now() - REPORTS_MS), to: newYorkDay(Date.now()) },
+    });
+  const actions = useAnswer(askActions, `actions ${symbol}`, options);
+  const reports = useAnswer(askReports, `reports ${symbol}`, options);
+  const marks = useMemo<readonly Mark[]>(
+    () => (isOn ? [...marksOf(actions.data ?? []), ...reportMarks(reports.data?.earningsCalendar ?? [])] : []),
+    [isOn, actions.data, reports.data, language.value],
+  );
   useEffect(() => chart?.setMarks(marks), [chart, marks]);
-  return isOn && error && !data ? explain(error) : "";
+  return isOn && actions.error && !actions.data ? explain(actions.error) : "";
 }
 
 function useComparedOf(

@@ -3,8 +3,8 @@ import { test } from "node:test";
 
 import "./fake-browser.ts";
 
-import type { CorporateAction } from "quotecast-client";
-import { marksOf, placed } from "../panes/chart/marks.ts";
+import type { CorporateAction, EarningsEvent } from "quotecast-client";
+import { marksOf, placed, reportMarks } from "../panes/chart/marks.ts";
 import type { Candle } from "../panes/chart-bars.ts";
 
 const action = (day: string, more: Partial<CorporateAction>): CorporateAction => ({
@@ -28,6 +28,19 @@ const bars = (...times: string[]): Candle[] =>
 const marks = (...days: string[]) => marksOf(days.map((day) => action(day, { amount: 0.5, currency: "USD" })));
 const days = (found: ReturnType<typeof placed>) =>
   [...found].map(([index, each]) => [index, ...each.map(({ day }) => day)]);
+
+test("a report has a mark once its figures are known", () => {
+  const report = { date: "2026-10-29", epsActual: 1.64, epsEstimate: 1.6 } as EarningsEvent;
+  const unknown = { ...report, date: "2027-01-28", epsActual: null };
+  const alone = { ...report, date: "2026-07-30", epsEstimate: null };
+  assert.deepEqual(
+    reportMarks([alone, report, unknown]).map(({ day, letter, text }) => [day, letter, text]),
+    [
+      ["2026-07-30", "E", "1.64"],
+      ["2026-10-29", "E", "1.64, expected 1.6"],
+    ],
+  );
+});
 
 test("a mark has a letter and what the action is", () => {
   const found = marksOf([

@@ -89,3 +89,18 @@ async def test_a_span_that_is_none_is_refused(
     assert answer.json()["detail"] == f"Invalid {field}"
     assert [each["field"] for each in answer.json()["errors"]] == [field]
     assert not upstream.calls
+
+
+async def test_reports_of_one_company_span_years(client: httpx.AsyncClient, clock: Clock) -> None:
+    """Letter case does not matter; each company is kept for itself."""
+    years = f"{CALENDAR}?from=2021-11-20&to=2026-11-20"
+    assert (await client.get(years)).status_code == 422
+    answer = await client.get(f"{years}&symbol=meta")
+    events = answer.json()["earningsCalendar"]
+    assert ({each["symbol"] for each in events}, len(events)) == ({"META"}, 20)
+    clock.now += 1
+    other = await client.get(f"{years}&symbol=AAPL")
+    assert {each["symbol"] for each in other.json()["earningsCalendar"]} == {"AAPL"}
+    assert (await client.get(f"{years}&symbol=XXXX")).status_code == 404
+    too_long = await client.get(f"{CALENDAR}?from=2021-11-01&to=2026-11-20&symbol=AAPL")
+    assert too_long.json()["errors"][0]["message"] == "Must be at most 1830 days after from"

@@ -235,4 +235,8 @@ async def test_the_document_shows_these_routes(client: httpx.AsyncClient) -> Non
         assert {"X-Cache", "Age"} <= set(operation["responses"]["200"]["headers"])
         assert ("422" in operation["responses"]) is (path == CALENDAR)
     parameters = document["paths"][CALENDAR]["get"]["parameters"]
-    assert [(each["name"], each["required"]) for each in parameters] == [("from", False), ("to", False)]
+    assert [(each["name"], each["required"]) for each in parameters] == [
+        ("from", False),
+        ("to", False),
+        ("symbol", False),
+    ]

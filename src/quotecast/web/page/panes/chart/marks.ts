@@ -1,4 +1,4 @@
-import type { CorporateAction } from "quotecast-client";
+import type { CorporateAction, EarningsEvent } from "quotecast-client";
 import { plain } from "../../formats.ts";
 import { say } from "../../words.ts";
 import type { Candle, Interval } from "../chart-bars.ts";
@@ -6,7 +6,7 @@ import { newYorkDay } from "../week.ts";
 
 const WEEK_MS = 7 * 86_400_000;
 
-/** A corporate action on the day from which prices are those after it. */
+/** A corporate action on the day from which prices are those after it, or a report on its day. */
 export interface Mark {
   readonly day: string;
   /** One letter under the candle. */
@@ -27,6 +27,16 @@ export function marksOf(actions: readonly CorporateAction[]): Mark[] {
     if (each.type === "split" || each.type === "stock_dividend") return { day, letter: "S", label: say("split"), text };
     return { day, letter: "R", label: say("newSymbol"), text: each.newSymbol ?? "" };
   });
+}
+
+/** Returns the marks of reported earnings: per share, and what was expected. */
+export function reportMarks(reports: readonly EarningsEvent[]): Mark[] {
+  return reports
+    .filter((each) => each.epsActual !== null)
+    .map(({ date, epsActual, epsEstimate }) => {
+      const expected = epsEstimate === null ? "" : `, ${say("epsExpected", { estimate: plain(epsEstimate) })}`;
+      return { day: date, letter: "E", label: say("epsReported"), text: `${plain(epsActual)}${expected}` };
+    });
 }
 
 /** Returns the marks by index of a bar, ascending: the first bar of their day, or the week or month with it. */
