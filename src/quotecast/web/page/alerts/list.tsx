@@ -5,17 +5,17 @@ import { difference, percent } from "../formats.ts";
 import { instrumentOf } from "../instruments.ts";
 import { useSelection } from "../selection.ts";
 import { live } from "../service.ts";
+import { requireTabStop, walkItems } from "../tab-stop.ts";
 import { language, say } from "../words.ts";
 import { numbers } from "./numbers.ts";
 import { editAlert } from "./open.ts";
-import { useRoving } from "./roving-grid.ts";
 import { deleteAlert, deleted, restoreAlert, setActive } from "./store.ts";
 import { distanceOf, isOfPrice, phraseOf } from "./text.ts";
 
 /** The alerts, each with its live distance; one stop of the Tab key, in which the arrows move. */
 export function AlertList({ rows }: { readonly rows: readonly AlertShown[] }) {
   const table = useRef<HTMLTableElement>(null);
-  const onKeyDown = useRoving(table, rows.length);
+  useLayoutEffect(() => requireTabStop(table.current, "tbody button"));
   return (
     <>
       {deleted.value && (
@@ -27,7 +27,7 @@ export function AlertList({ rows }: { readonly rows: readonly AlertShown[] }) {
         </p>
       )}
       {rows.length ? (
-        <table ref={table} aria-label={say("alerts")} onKeyDown={onKeyDown}>
+        <table ref={table} aria-label={say("alerts")} onKeyDown={(event) => walkItems(event, "tbody tr")}>
           <thead>
             <tr>
               <th scope="col">{say("symbol")}</th>
@@ -58,7 +58,7 @@ function Row({ alert }: { readonly alert: AlertShown }) {
   return (
     <tr data-active={alert.active}>
       <th scope="row">
-        <button type="button" class="symbol" onClick={() => select(instrumentOf(alert.type, symbol))}>
+        <button type="button" class="symbol" tabIndex={-1} onClick={() => select(instrumentOf(alert.type, symbol))}>
           {symbol}
         </button>
       </th>
@@ -84,7 +84,7 @@ function Row({ alert }: { readonly alert: AlertShown }) {
 
 function Action({ sign, label, onClick }: { sign: string; label: string; onClick: () => void }) {
   return (
-    <button type="button" class="icon" aria-label={label} title={label} onClick={onClick}>
+    <button type="button" class="icon" tabIndex={-1} aria-label={label} title={label} onClick={onClick}>
       {sign}
     </button>
   );
