@@ -16,6 +16,7 @@ TITLES: Final = (
     *("Watchlist", "Chart", "Movers", "News", "Heatmap", "Crypto", "Currency & gold", "Company"),
     "Portfolio",
 )
+GRIP_KEYS: Final = ": arrows move, Shift and arrows resize, Alt and arrows join or leave tabs"
 STORED: Final = "localStorage['quotecast.layout'] ?? null"
 #: Returns the labels of the stops of the Tab key in a part of the page.
 STOPS: Final = """(scope) => [...document.querySelectorAll(`${scope} :is(a, button, input, [tabindex])`)]
@@ -115,6 +116,75 @@ def test_a_dropped_pane_swaps_or_splits_and_the_screen_stays_full(page: Page) ->
     assert place_of(pane(page, "chart")) == "7 / span 3, 1 / span 14"
     assert empty_cells(page) == 0
     page.get_by_role("button", name="Close Chart").click()
+    assert empty_cells(page) == 0
+
+
+def drag(page: Page, start: Box, x: float, y: float) -> None:
+    """Drags what is near the left edge of a box to a point, and keeps the pointer down."""
+    page.mouse.move(start.x + 6, start.y + 6)
+    page.mouse.down()
+    page.mouse.move(x, y, steps=5)
+
+
+def test_panes_share_a_place_as_tabs(page: Page) -> None:
+    """A pane dropped on a heading is a tab there; arrows show another, and a tab is dragged out."""
+    news, chart = pane(page, "news"), pane(page, "chart")
+    place = place_of(chart)
+    heading = box_of(chart.locator("h2"))
+    drag(page, box_of(news.locator("h2")), heading.x + 200, heading.y + 6)
+    selected = news.get_by_role("tab", selected=True)
+    expect(selected).to_have_css("border-top-style", "dashed")
+    expect(page.get_by_role("status").filter(has_text="News: column 4")).to_contain_text("tab 2 of 2")
+    page.mouse.up()
+    assert place_of(news) == place
+    expect(chart).to_be_hidden()
+    assert empty_cells(page) == 0
+    selected.press("ArrowRight")
+    expect(chart.get_by_role("tab", name="Chart")).to_be_focused()
+    expect(news).to_be_hidden()
+    chart.get_by_role("button", name="Maximise Chart").click()
+    chart.get_by_role("tab", name="News").click()
+    expect(news.get_by_role("button", name="Restore News")).to_be_visible()
+    page.keyboard.press("Escape")
+    page.reload()
+    expect(news.get_by_role("tab")).to_have_text(["Chart", "News"])
+    expect(chart).to_be_hidden()
+    page.get_by_role("button", name="Close News").click()
+    expect(grip(page, "Chart")).to_be_focused()
+    expect(chart.locator("h2")).to_be_visible()
+    page.keyboard.press("Control+z")
+    expect(news).to_be_focused()
+    left = box_of(news)
+    drag(page, box_of(news.get_by_role("tab", name="Chart")), left.x + 8, left.y + left.height / 2)
+    page.mouse.up()
+    assert (place_of(chart), place_of(news)) == ("4 / span 3, 1 / span 14", "7 / span 3, 1 / span 14")
+    assert empty_cells(page) == 0
+
+
+def test_keys_make_a_pane_a_tab_and_a_pane_again(page: Page) -> None:
+    """Alt and an arrow on the grip join the neighbour and leave it; the palette shows a hidden tab."""
+    news, chart = pane(page, "news"), pane(page, "chart")
+    grip(page, "News").focus()
+    page.keyboard.press("Alt+ArrowLeft")
+    expect(chart).to_be_hidden()
+    page.keyboard.press("Escape")
+    expect(chart).to_be_visible()
+    page.keyboard.press("Alt+ArrowLeft")
+    page.keyboard.press("Enter")
+    expect(grip(page, "News")).to_be_focused()
+    page.keyboard.press("Control+k")
+    page.keyboard.type("Go to pane: Chart")
+    page.get_by_role("option", name="Go to pane: Chart").click()
+    expect(chart).to_be_focused()
+    expect(news).to_be_hidden()
+    grip(page, "Chart").press("Alt+ArrowDown")
+    expect(news).to_be_visible()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Control+z")
+    expect(news).to_be_hidden()
+    page.get_by_role("button", name="Make Chart a pane of its own").click()
+    expect(grip(page, "Chart")).to_be_focused()
+    expect(news).to_be_visible()
     assert empty_cells(page) == 0
 
 
@@ -297,7 +367,7 @@ def test_few_keys_reach_the_panes(page: Page) -> None:
         label
         for title in TITLES
         for label in (
-            f"Move or resize {title}: arrows move, Shift and arrows resize",
+            f"Move or resize {title}{GRIP_KEYS}",
             f"Maximise {title} (m)",
         )
     ]

@@ -1,8 +1,9 @@
 import { computed, signal } from "@preact/signals";
 import { announcement, focusOn, maximised, moving, nameOf, titleOf, undoOffer } from "./frame-state.ts";
-import { DEFAULT, inOrder, type Kind, type Place } from "./layout.ts";
+import { closeTab, detachTab, neighbourIn, showTab, tabsOf } from "./groups.ts";
+import { changeShown, DEFAULT, frontOf, inOrder, isShown, type Kind, newPane, type Place } from "./layout.ts";
 import { layout, loadLayout, putLayout } from "./layout-store.ts";
-import { closePlace, insertPlace } from "./tiling.ts";
+import { insertPlace } from "./tiling.ts";
 import { type Changes, NO_CHANGES, noteChange, stepBack, stepForward } from "./undo.ts";
 import { say, type Word } from "./words.ts";
 import {
@@ -46,9 +47,9 @@ function commit(next: Layout, offer: typeof undoOffer.value = null): void {
   putLayout(next);
 }
 
-/** Arranges the panes of the active workspace and saves the layout. */
+/** Arranges the panes of the active workspace and saves the layout; their choices stay. */
 export function arrange(next: readonly Place[]): void {
-  commit(replacePanes(layout.value, next));
+  commit(keepMemories(replacePanes(layout.value, next), layout.value));
 }
 
 /** Changes the choices of a pane in a workspace, by default in the active one; undo leaves them as they are. */
@@ -68,9 +69,9 @@ function travel(step: typeof stepBack, word: Word): void {
   putLayout(keepMemories(present, layout.value));
   announcement.value = say(word);
   const back = activeWorkspace.value.panes.filter((each) => !before.has(each.id));
+  const now = activeWorkspace.value.panes.find((each) => each.id === focused);
   if (back.length === 1) focusOn({ pane: back[0]?.id ?? null, part: "pane" });
-  else if (focused && !activeWorkspace.value.panes.some((each) => each.id === focused))
-    focusOn({ pane: null, part: "pane" });
+  else if (focused && !(now && isShown(now))) focusOn({ pane: now ? frontOf(now) : null, part: "pane" });
 }
 
 /** Reverts the last change of panes or workspaces. */
@@ -82,33 +83,47 @@ export const redo = (): void => travel(stepForward, "redone");
 /** Adds a pane to the active workspace, brings it into view and focuses it; returns its id. */
 export function addPane(kind: Kind, memory?: Record<string, string>): string {
   const before = activeWorkspace.value.panes;
-  const next = insertPlace(before, kind, memory);
-  const { id } = next.find((each) => !before.some((other) => other.id === each.id)) as Place;
+  const pane = newPane(before, kind, memory);
   maximised.value = null;
-  arrange(next);
-  focusOn({ pane: id, part: "pane" });
-  return id;
+  arrange(changeShown(before, (shown) => insertPlace(shown, pane)));
+  focusOn({ pane: pane.id, part: "pane" });
+  return pane.id;
 }
 
-/** Focuses the first pane of a kind, or adds one; returns its id. */
+/** Focuses the first pane of a kind, which comes before its tabs, or adds one; returns its id. */
 export function showPane(kind: Kind): string {
   const found = inOrder(activeWorkspace.value.panes).find((each) => each.kind === kind);
   if (!found) return addPane(kind);
-  if (maximised.value !== found.id) maximised.value = null;
-  focusOn({ pane: found.id, part: "pane" });
+  if (maximised.value !== frontOf(found)) maximised.value = null;
+  openTab(found.id, "pane");
   return found.id;
 }
 
-/** Closes a pane; the focus goes to the next one, or to the tab of the workspace. */
+/** Shows a pane before the others in its place, and focuses it or its tab. */
+export function openTab(id: string, part: "pane" | "tab"): void {
+  const { panes } = activeWorkspace.value;
+  if (maximised.value !== null) maximised.value = id;
+  if (panes.some((each) => each.id === id && !isShown(each))) putLayout(replacePanes(layout.value, showTab(panes, id)));
+  focusOn({ pane: id, part });
+}
+
+/** Makes a tab a pane of its own. */
+export function detachPane(id: string): void {
+  maximised.value = null;
+  arrange(detachTab(activeWorkspace.value.panes, id));
+  focusOn({ pane: id, part: "grip" });
+}
+
+/** Closes a pane; the focus goes to the tab beside it, to the next pane, or to the tab of the workspace. */
 export function closePane(id: string): void {
-  const ordered = inOrder(activeWorkspace.value.panes);
-  const at = ordered.findIndex((each) => each.id === id);
-  const closed = ordered[at];
+  const { panes } = activeWorkspace.value;
+  const closed = panes.find((each) => each.id === id);
   if (!closed) return;
-  if (maximised.value === id) maximised.value = null;
-  const offer = { word: "paneClosed", name: titleOf(closed) } as const;
-  commit(replacePanes(layout.value, closePlace(activeWorkspace.value.panes, id)), offer);
-  focusOn({ pane: (ordered[at + 1] ?? ordered[at - 1])?.id ?? null, part: "grip" });
+  const tabs = tabsOf(panes, id);
+  const next = neighbourIn(tabs.length > 1 ? tabs : inOrder(panes.filter(isShown)), id)?.id ?? null;
+  if (maximised.value === id) maximised.value = tabs.length > 1 ? next : null;
+  commit(replacePanes(layout.value, closeTab(panes, id)), { word: "paneClosed", name: titleOf(closed) });
+  focusOn({ pane: next, part: "grip" });
 }
 
 /** Arranges the active workspace as in a new browser. */

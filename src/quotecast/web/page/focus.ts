@@ -26,6 +26,6 @@ export function useFocusTarget(element: { current: HTMLElement | null }): void {
 function findTarget(main: HTMLElement, { pane, part }: FocusTarget): HTMLElement | null {
   const found = [...main.querySelectorAll<HTMLElement>(".pane")].find((each) => each.dataset.pane === pane);
   if (!found) return document.querySelector<HTMLElement>('[role="tab"][aria-selected="true"]');
-  const grip = found.querySelector<HTMLElement>(".grip");
-  return part === "grip" && grip?.checkVisibility() ? grip : found;
+  const inside = found.querySelector<HTMLElement>(part === "tab" ? '[aria-selected="true"]' : ".grip");
+  return part !== "pane" && inside?.checkVisibility() ? inside : found;
 }

@@ -12,10 +12,10 @@ export interface Moving {
   readonly now: readonly Place[];
 }
 
-/** The element that takes the focus next: a pane, a pane's grip, or without a pane the tab of the workspace. */
+/** The element that takes the focus next: a pane, its grip or its tab, or without a pane the tab of the workspace. */
 export interface FocusTarget {
   readonly pane: string | null;
-  readonly part: "pane" | "grip";
+  readonly part: "pane" | "grip" | "tab";
 }
 
 export const moving = signal<Moving | null>(null);

@@ -11,7 +11,7 @@ const KEYS: readonly (readonly [string, Word])[] = [
   ["Ctrl Z, Ctrl Shift Z", "keyUndo"],
   ["↑ ↓ ← →", "keyRows"],
   ["Alt ↑, Alt ↓", "keyMoveRow"],
-  ["↑ ↓ ← →, Shift", "keyPane"],
+  ["↑ ↓ ← →, Shift, Alt", "keyPane"],
   ["← → + − End", "keyChart"],
   ["F2, Delete, Shift ← →", "keyTabs"],
   ["Esc", "keyEscape"],

@@ -30,7 +30,14 @@ export interface Place {
   readonly w: number;
   readonly h: number;
   readonly memory?: Record<string, string>;
+  /** Id of the pane that is shown in this place, where this one is a tab behind it. */
+  readonly behind?: string;
 }
+
+export type Rectangle = Pick<Place, "x" | "y" | "w" | "h">;
+
+/** A pane without a place. */
+export type Pane = Pick<Place, "id" | "kind" | "memory">;
 
 /** Columns and rows of a new pane. */
 export const SIZES: Record<Kind, readonly [number, number]> = {
@@ -62,7 +69,24 @@ export const DEFAULT: readonly Place[] = [
   place("portfolio", 6, 24, 6, 13),
 ];
 
-export const overlap = (one: Place, other: Place): boolean =>
+export const isShown = ({ behind }: Place): boolean => behind === undefined;
+
+/** Returns the id of the pane that is shown in a pane's place: the pane's own, or that of the one before it. */
+export const frontOf = ({ id, behind }: Place): string => behind ?? id;
+
+/** Returns the panes with the shown ones changed: those behind one take its place, or go with it. */
+export function changeShown(places: readonly Place[], change: (shown: readonly Place[]) => readonly Place[]): Place[] {
+  const changed = new Map(change(places.filter(isShown)).map((each) => [each.id, each]));
+  const kept = places.flatMap((each) => {
+    const front = changed.get(frontOf(each));
+    return front ? { ...each, ...rectangleOf(front) } : [];
+  });
+  return [...kept, ...[...changed.values()].filter(({ id }) => !kept.some((each) => each.id === id))];
+}
+
+export const rectangleOf = ({ x, y, w, h }: Rectangle): Rectangle => ({ x, y, w, h });
+
+export const overlap = (one: Rectangle, other: Rectangle): boolean =>
   one.x < other.x + other.w && other.x < one.x + one.w && one.y < other.y + other.h && other.y < one.y + one.h;
 
 /** Returns the place within the grid's bounds. */
@@ -111,17 +135,22 @@ function makeRoom(given: Place, others: readonly Place[]): Place[] {
   return settled;
 }
 
-/** Returns the layout with another pane in the first free place. */
-export function addPlace(places: readonly Place[], kind: Kind, memory?: Place["memory"]): Place[] {
+/** Returns a pane with an id that no other of the layout has. */
+export function newPane(places: readonly Place[], kind: Kind, memory?: Place["memory"]): Pane {
   const id = places.some((each) => each.id === kind) ? `${kind}-${Math.max(...places.map(numberOf)) + 1}` : kind;
-  const [w, h] = SIZES[kind];
-  return raisePlaces([...places, { ...freePlace(places, w, h), id, kind, ...(memory && { memory }) }]);
+  return { id, kind, ...(memory && { memory }) };
 }
 
-function freePlace(places: readonly Place[], w: number, h: number): Place {
+/** Returns the layout with another pane in the first free place. */
+export function addPlace(places: readonly Place[], { id, kind, memory }: Pane): Place[] {
+  const free = freePlace(places, ...SIZES[kind]);
+  return raisePlaces([...places, { ...free, id, kind, ...(memory && { memory }) }]);
+}
+
+function freePlace(places: readonly Place[], w: number, h: number): Rectangle {
   for (let y = 0; ; y += 1)
     for (let x = 0; x <= COLUMNS - w; x += 1) {
-      const free: Place = { id: "", kind: "chart", x, y, w, h };
+      const free = { x, y, w, h };
       if (!places.some((each) => overlap(each, free))) return free;
     }
 }
@@ -157,11 +186,17 @@ export function foldPlaces(places: readonly Place[]): { readonly place: Place; r
 export function parsePlaces(panes: unknown): Place[] | null {
   if (!Array.isArray(panes)) return null;
   const places = panes.filter(isPlace).map(clampPlace);
-  const known = places.filter((each, index) => places.findIndex(({ id }) => id === each.id) === index);
-  const settled: Place[] = [];
-  for (const each of inOrder(known.slice(0, MOST_PANES))) settled.push(lowerPlace(each, settled));
-  const raised = new Map(raisePlaces(settled).map((each) => [each.id, each]));
-  return known.flatMap(({ id }) => raised.get(id) ?? []);
+  const known = places
+    .filter((each, index) => places.findIndex(({ id }) => id === each.id) === index)
+    .slice(0, MOST_PANES);
+  const fronts = new Set<unknown>(known.filter((each) => each.behind === undefined).map(({ id }) => id));
+  // One behind a pane that is not there, or behind itself, is a pane of its own.
+  const grouped = known.map(({ behind, ...each }) => (fronts.has(behind) ? { ...each, behind } : each) as Place);
+  return changeShown(grouped, (shown) => {
+    const settled: Place[] = [];
+    for (const each of inOrder(shown)) settled.push(lowerPlace(each, settled));
+    return raisePlaces(settled);
+  });
 }
 
 function isPlace(value: Place | null): value is Place {

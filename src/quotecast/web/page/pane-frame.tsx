@@ -1,14 +1,14 @@
 import type { ComponentType } from "preact";
 import { useState } from "preact/hooks";
 
-import { closePane, remember } from "./arrangement.ts";
+import { closePane, detachPane, openTab, remember } from "./arrangement.ts";
 import { Boundary } from "./boundary.tsx";
 import { moving, titleOf, toggleMaximised } from "./frame-state.ts";
-import type { Place } from "./layout.ts";
+import { isShown, type Place } from "./layout.ts";
 import { acceptKeys, CONTROLS, type Handle, moveByKey, moveByPointer } from "./moves.ts";
 import { Heading, InView, type Memory } from "./pane.tsx";
 import { hasPast, isReplay } from "./replay-state.ts";
-import { rove } from "./roving.ts";
+import { nextItem, rove } from "./roving.ts";
 import { LINKS, Link, linkOf } from "./selection.ts";
 import { say } from "./words.ts";
 
@@ -26,20 +26,25 @@ interface Props {
   readonly extent: Extent;
   /** Height of a row of the grid, in pixels. */
   readonly row: number;
+  /** The panes in the same place, with this one. */
+  readonly tabs: readonly Place[];
   /** Whether the pane fills the workspace. */
   readonly isMaximised: boolean;
 }
 
 const RESIZERS = ["resizeWidth", "resizeHeight", "resize"] as const;
 
-/** A pane with its header and the handles to move and resize it. */
-export function PaneFrame({ workspace, place, content: Content, extent, row, isMaximised }: Props) {
+/** A pane with its header and the handles to move and resize it; one behind another is hidden, and does no work. */
+export function PaneFrame({ workspace, place, content: Content, extent, row, tabs, isMaximised }: Props) {
   const title = titleOf(place);
   const [heading, setHeading] = useState<HTMLElement | null>(null);
   const isPast = isReplay.value && hasPast(place.kind);
-  const drag = (handle: Handle) => (event: PointerEvent) => {
-    if (!isMaximised && matchMedia("(min-width: 1024px)").matches) moveByPointer(event, place, row, handle);
-  };
+  const drag =
+    (handle: Handle, moved = place) =>
+    (event: PointerEvent) => {
+      event.stopPropagation();
+      if (!isMaximised && matchMedia("(min-width: 1024px)").matches) moveByPointer(event, moved, row, handle);
+    };
   const onDblClick = (event: MouseEvent) => {
     if (!(event.target as Element).closest(CONTROLS)) toggleMaximised(place);
   };
@@ -52,15 +57,20 @@ export function PaneFrame({ workspace, place, content: Content, extent, row, isM
       data-maximised={isMaximised || undefined}
       aria-label={title}
       tabIndex={-1}
+      hidden={!isShown(place) && !isMaximised}
       // Without tracks of the grid it is placed in the whole workspace.
       style={isMaximised ? {} : { ...extent }}
     >
       <header {...{ onPointerDown: drag("move"), onDblClick }}>
-        <h2>{title}</h2>
+        {tabs.length > 1 ? (
+          <PaneTabs tabs={tabs} shown={place} onPointerDown={(tab) => drag("tab", tab)} />
+        ) : (
+          <h2>{title}</h2>
+        )}
         {isPast && <mark>{say("replayMark")}</mark>}
         <div class="tools" ref={setHeading} />
         <Grip place={place} title={title} />
-        <Buttons place={place} title={title} isMaximised={isMaximised} />
+        <Buttons place={place} title={title} isTab={tabs.length > 1} isMaximised={isMaximised} />
       </header>
       {isReplay.value && !isPast && (
         <p class="quiet present" role="status">
@@ -90,10 +100,47 @@ export function PaneFrame({ workspace, place, content: Content, extent, row, isM
   );
 }
 
+interface TabsProps {
+  readonly tabs: readonly Place[];
+  readonly shown: Place;
+  readonly onPointerDown: (tab: Place) => (event: PointerEvent) => void;
+}
+
+/** The panes of one place, in its heading: an arrow shows the next one. */
+function PaneTabs({ tabs, shown, onPointerDown }: TabsProps) {
+  const onKeyDown = (event: KeyboardEvent) => {
+    const next = nextItem(event, [...(event.currentTarget as Element).children] as HTMLElement[]);
+    if (!next) return;
+    event.preventDefault();
+    next.click();
+  };
+  return (
+    <div role="tablist" aria-label={say("panes")} onKeyDown={onKeyDown}>
+      {tabs.map((each) => (
+        <button
+          key={each.id}
+          type="button"
+          role="tab"
+          aria-selected={each.id === shown.id}
+          tabIndex={each.id === shown.id ? 0 : -1}
+          onPointerDown={onPointerDown(each)}
+          onClick={() => openTab(each.id, "tab")}
+        >
+          {titleOf(each)}
+        </button>
+      ))}
+    </div>
+  );
+}
+
 interface Named {
   readonly place: Place;
   readonly title: string;
 }
+
+const GRIP_KEYS = ["", "Shift+", "Alt+"]
+  .flatMap((each) => ["Left", "Right", "Up", "Down"].map((way) => `${each}Arrow${way}`))
+  .join(" ");
 
 function Grip({ place, title }: Named) {
   const label = say("movePane", { pane: title });
@@ -103,7 +150,7 @@ function Grip({ place, title }: Named) {
       class="icon grip"
       aria-label={label}
       title={label}
-      aria-keyshortcuts="ArrowLeft ArrowRight ArrowUp ArrowDown Shift+ArrowLeft Shift+ArrowRight Shift+ArrowUp Shift+ArrowDown"
+      aria-keyshortcuts={GRIP_KEYS}
       onKeyDown={(event) => moveByKey(event, place.id)}
       onBlur={acceptKeys}
     >
@@ -113,7 +160,7 @@ function Grip({ place, title }: Named) {
 }
 
 /** Buttons of a pane: one stop of the Tab key, with the arrows inside. */
-function Buttons({ place, title, isMaximised }: Named & { readonly isMaximised: boolean }) {
+function Buttons({ place, title, isTab, isMaximised }: Named & Record<"isTab" | "isMaximised", boolean>) {
   const fill = say(isMaximised ? "restorePane" : "maximisePane", { pane: title });
   return (
     <div class="buttons" role="toolbar" aria-label={say("paneButtons", { pane: title })} onKeyDown={rove}>
@@ -121,16 +168,8 @@ function Buttons({ place, title, isMaximised }: Named & { readonly isMaximised: 
       <button type="button" class="icon" aria-label={fill} title={fill} onClick={() => toggleMaximised(place)}>
         {isMaximised ? "⤡" : "⤢"}
       </button>
-      <button
-        type="button"
-        class="icon"
-        tabIndex={-1}
-        aria-label={say("closePane", { pane: title })}
-        title={say("closePane", { pane: title })}
-        onClick={() => closePane(place.id)}
-      >
-        ×
-      </button>
+      {isTab && <IconButton label={say("detachPane", { pane: title })} text="◫" onClick={() => detachPane(place.id)} />}
+      <IconButton label={say("closePane", { pane: title })} text="×" onClick={() => closePane(place.id)} />
     </div>
   );
 }
@@ -151,6 +190,15 @@ function LinkButton({ place, title }: Named) {
       onClick={() => remember(place.id, { link: next ?? "" })}
     >
       <span>{link ?? ""}</span>
+    </button>
+  );
+}
+
+/** A button of the toolbar after the first, which arrows reach. */
+function IconButton({ label, text, onClick }: Record<"label" | "text", string> & { readonly onClick: () => void }) {
+  return (
+    <button type="button" class="icon" tabIndex={-1} aria-label={label} title={label} onClick={onClick}>
+      {text}
     </button>
   );
 }

@@ -5,17 +5,19 @@ import {
   COLUMNS,
   changePlace,
   inOrder,
-  type Kind,
   LEAST_HEIGHT,
   LEAST_WIDTH,
   overlap,
+  type Pane,
   type Place,
+  type Rectangle,
   ROWS,
   raisePlaces,
+  rectangleOf,
 } from "./layout.ts";
 
 /** Where in a pane another one is dropped. */
-export type Side = "left" | "right" | "top" | "bottom" | "middle";
+export type Side = "left" | "right" | "top" | "bottom" | "middle" | "heading";
 
 /** Share of a pane's width and height at its edges in which a dropped pane splits it. */
 const EDGE = 0.25;
@@ -62,11 +64,9 @@ function growPlaces(places: readonly Place[], last: string): Place[] {
   return [...settled.values()];
 }
 
-type Rectangle = Pick<Place, "x" | "y" | "w" | "h">;
 type Axis = "x" | "y";
 
-const isEmpty = (places: readonly Place[], cells: Rectangle): boolean =>
-  !places.some((each) => overlap(each, { ...each, ...cells }));
+const isEmpty = (places: readonly Place[], cells: Rectangle): boolean => !places.some((each) => overlap(each, cells));
 
 /** Returns the first gap of the first screen; null without one. */
 function firstGap(places: readonly Place[]): Rectangle | null {
@@ -117,18 +117,17 @@ export function dropPlace(places: readonly Place[], id: string, target: string, 
   if (!dropped || !under || dropped === under) return [...places];
   const halves = halvePlace(under, side);
   const [taken, left] = halves ?? [under, dropped];
-  const at = ({ x, y, w, h }: Place) => ({ x, y, w, h });
   const moved = places.map((each) => {
-    if (each === dropped) return { ...each, ...at(taken) };
-    return each === under ? { ...each, ...at(left) } : each;
+    if (each === dropped) return { ...each, ...rectangleOf(taken) };
+    return each === under ? { ...each, ...rectangleOf(left) } : each;
   });
   return fillPlaces(moved, id);
 }
 
 /** Returns the layout with another pane: in the first free place, or where the screen is full in half of the largest. */
-export function insertPlace(places: readonly Place[], kind: Kind, memory?: Place["memory"]): Place[] {
-  const added = addPlace(places, kind, memory);
-  const own = added.find((each) => !places.some(({ id }) => id === each.id)) as Place;
+export function insertPlace(places: readonly Place[], pane: Pane): Place[] {
+  const added = addPlace(places, pane);
+  const own = added.find(({ id }) => id === pane.id) as Place;
   const largest = [...places].sort((one, other) => other.w * other.h - one.w * one.h)[0];
   // A longer layout scrolls anyway. A column is as wide as three rows are high.
   const isLong = places.some(({ y, h }) => y + h > ROWS);
@@ -139,7 +138,7 @@ export function insertPlace(places: readonly Place[], kind: Kind, memory?: Place
 }
 
 /** Returns the half of a pane on a side, and the other half; null where they would be too small. */
-function halvePlace(given: Place, side: Side): [Place, Place] | null {
+export function halvePlace(given: Place, side: Side): [Place, Place] | null {
   const isFirst = side === "left" || side === "top";
   let first: Place;
   let second: Place;
@@ -157,10 +156,8 @@ function halvePlace(given: Place, side: Side): [Place, Place] | null {
   return isFirst ? [first, second] : [second, first];
 }
 
-/** Returns the layout with a pane in the place of its neighbour in a direction, and the neighbour in its own. */
-export function swapPlace(places: readonly Place[], id: string, dx: number, dy: number): Place[] {
-  const own = places.find((each) => each.id === id);
-  if (!own) return [...places];
+/** Returns the nearest pane in a direction; undefined at the border. */
+export function neighbourOf(places: readonly Place[], own: Place, dx: number, dy: number): Place | undefined {
   const shared = (each: Place) =>
     dx
       ? Math.min(own.y + own.h, each.y + each.h) - Math.max(own.y, each.y)
@@ -173,9 +170,15 @@ export function swapPlace(places: readonly Place[], id: string, dx: number, dy: 
         : dy > 0
           ? each.y - own.y - own.h
           : own.y - each.y - each.h;
-  const [neighbour] = places
+  return places
     .filter((each) => each !== own && shared(each) > 0 && distance(each) >= 0)
-    .sort((one, other) => distance(one) - distance(other) || shared(other) - shared(one));
+    .sort((one, other) => distance(one) - distance(other) || shared(other) - shared(one))[0];
+}
+
+/** Returns the layout with a pane in the place of its neighbour in a direction, and the neighbour in its own. */
+export function swapPlace(places: readonly Place[], id: string, dx: number, dy: number): Place[] {
+  const own = places.find((each) => each.id === id);
+  const neighbour = own && neighbourOf(places, own, dx, dy);
   return neighbour ? dropPlace(places, id, neighbour.id, "middle") : [...places];
 }
 

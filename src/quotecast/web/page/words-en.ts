@@ -72,7 +72,7 @@ export const english = {
   market: "Stocks",
   marketCap: "Market cap",
   menu: "Panes and settings",
-  movePane: "Move or resize {pane}: arrows move, Shift and arrows resize",
+  movePane: "Move or resize {pane}: arrows move, Shift and arrows resize, Alt and arrows join or leave tabs",
   movers: "Movers",
   name: "Name",
   nameOfYou: "Your name",

@@ -74,7 +74,8 @@ export const turkish: Record<Word, string> = {
   market: "Hisseler",
   marketCap: "Piyasa değeri",
   menu: "Panolar ve ayarlar",
-  movePane: "{pane} panosunu taşı veya boyutlandır: oklar taşır, Shift ve oklar boyutlandırır",
+  movePane:
+    "{pane} panosunu taşı veya boyutlandır: oklar taşır, Shift ve oklar boyutlandırır, Alt ve oklar sekme yapar veya ayırır",
   movers: "Hareketliler",
   name: "Ad",
   nameOfYou: "Adınız",

@@ -5,7 +5,8 @@ import { activeWorkspace, addPane, places } from "./arrangement.ts";
 import { useFocusTarget, useRestoredFocus } from "./focus.ts";
 import { listenForKeys } from "./frame-keys.ts";
 import { announcement, maximised, moving, nameOf, onTop } from "./frame-state.ts";
-import { foldPlaces, inOrder, type Kind, type Place } from "./layout.ts";
+import { tabsOf } from "./groups.ts";
+import { foldPlaces, inOrder, isShown, type Kind, type Place } from "./layout.ts";
 import { lazy } from "./lazy.tsx";
 import type { Memory } from "./pane.tsx";
 import { PaneBar, paneOnTop } from "./pane-bar.tsx";
@@ -72,6 +73,7 @@ export function Workspace() {
             content={CONTENTS[place.kind]}
             extent={extent}
             row={row}
+            tabs={tabsOf(places.value, place.id)}
             isMaximised={place.id === shown}
           />
         ))}
@@ -111,11 +113,13 @@ function Empty() {
 
 /** Returns the panes in reading order; while one moves, in the order before: a moved element would lose the focus. */
 function arrange(shape: Shape): { place: Place; extent: Extent }[] {
-  if (shape === "columns")
-    return foldPlaces(places.value).map(({ place, columns }) => ({
+  if (shape === "columns") {
+    const folded = foldPlaces(places.value.filter(isShown)).map(({ place, columns }) => ({
       place,
       extent: { gridColumn: `span ${columns}`, gridRow: `span ${TABLET_ROWS}` },
     }));
+    return [...folded, ...places.value.filter(({ behind }) => behind).map((place) => ({ place, extent: {} }))];
+  }
   const now = new Map(places.value.map((each) => [each.id, each]));
   return inOrder(moving.value?.before ?? places.value)
     .map((each) => now.get(each.id) ?? each)

@@ -8,11 +8,15 @@ import {
   DEFAULT,
   foldPlaces,
   KINDS,
+  type Kind,
+  newPane,
   type Place,
   parsePlaces,
   ROWS,
   SIZES,
 } from "../layout.ts";
+
+const add = (places: readonly Place[], kind: Kind) => addPlace(places, newPane(places, kind));
 
 const overlaps = (places: readonly Place[]) =>
   places.flatMap((one, index) =>
@@ -31,7 +35,7 @@ const isWhole = (places: readonly Place[]) => {
 
 test("every kind of pane has a size, and the first six panes fill the screen", () => {
   isWhole(DEFAULT);
-  for (const kind of KINDS) isWhole(addPlace(DEFAULT, kind));
+  for (const kind of KINDS) isWhole(add(DEFAULT, kind));
   assert.deepEqual(Object.keys(SIZES).sort(), [...KINDS].sort());
   for (const each of DEFAULT.slice(0, 6)) assert.ok(each.y + each.h <= ROWS, each.id);
 });
@@ -39,12 +43,12 @@ test("every kind of pane has a size, and the first six panes fill the screen", (
 const placeOf = (places: readonly Place[], id: string) => places.find((each) => each.id === id) as Place;
 
 test("a new pane takes the first free place", () => {
-  const places = addPlace(
+  const places = add(
     DEFAULT.filter(({ id }) => id !== "movers"),
     "news",
   );
   isWhole(places);
-  assert.equal(placeOf(addPlace([], "chart"), "chart").y, 0);
+  assert.equal(placeOf(add([], "chart"), "chart").y, 0);
 });
 
 test("on a tablet the panes fill two columns without gaps, in their order", () => {
@@ -79,7 +83,7 @@ test("the other panes make room for a moved pane, and none is lost", () => {
 });
 
 test("a second pane of a kind has its own id", () => {
-  const places = addPlace(addPlace(DEFAULT, "chart"), "chart");
+  const places = add(add(DEFAULT, "chart"), "chart");
   isWhole(places);
   assert.equal(new Set(places.map((each) => each.id)).size, DEFAULT.length + 2);
 });
@@ -119,4 +123,35 @@ test("parsePlaces keeps the valid ones of a list: no second pane of an id, no ch
   assert.deepEqual(places.map((each) => each.id).sort(), ["chart", "movers"]);
   assert.deepEqual(placeOf(places, "movers").memory, { side: "losers" });
   isWhole(places);
+});
+
+test("parsePlaces keeps tabs behind a pane that is there and shown; all others are panes of their own", () => {
+  const at = { kind: "news", x: 0, y: 0, w: 6, h: 8 };
+  const saved = [
+    { ...at, id: "news" },
+    { ...at, id: "news-2", behind: "news", y: 3000, w: -1 },
+    ...[
+      ["news-3", "news-2"],
+      ["news-4", "news-4"],
+      ["news-5", "gone"],
+      ["news-6", 7],
+      ["news-7", null],
+      ["news-8", {}],
+    ].map(([id, behind]) => ({ ...at, id, behind })),
+  ];
+  const places = parsePlaces(saved) ?? [];
+  assert.deepEqual(
+    places.map(({ id }) => id),
+    saved.map(({ id }) => id),
+  );
+  assert.deepEqual(placeOf(places, "news-2"), { ...placeOf(places, "news"), id: "news-2", behind: "news" });
+  const shown = places.filter((each) => !("behind" in each));
+  assert.equal(shown.length, places.length - 1);
+  isWhole(shown);
+  assert.deepEqual(parsePlaces(places), places);
+  const many = [
+    { ...at, id: "news-99" },
+    ...Array.from({ length: 80 }, (_, index) => ({ ...at, id: `news-${index}`, behind: "news-99" })),
+  ];
+  assert.equal(parsePlaces(many)?.length, 60);
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { addPlace, DEFAULT } from "../layout.ts";
+import { addPlace, DEFAULT, newPane } from "../layout.ts";
 import { closePlace } from "../tiling.ts";
 import { NO_CHANGES, noteChange, stepBack, stepForward } from "../undo.ts";
 import {
@@ -99,7 +99,7 @@ test("a choice of a pane goes to its own workspace, also after another is open",
 
 test("of two windows the newer wins, and no workspace that only the other has is lost", () => {
   const known = new Set(ids(withThree));
-  const mine = replacePanes(removeWorkspace(withThree, "b"), addPlace(DEFAULT, "chart"));
+  const mine = replacePanes(removeWorkspace(withThree, "b"), addPlace(DEFAULT, newPane(DEFAULT, "chart")));
   const theirs = insertWorkspace(withThree, { id: "d", name: "theirs", panes: [] });
   const merged = mergeLayouts(mine, theirs, known);
   assert.deepEqual(ids(merged), ["first", "c", "d"]);

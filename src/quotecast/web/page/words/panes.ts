@@ -1,6 +1,7 @@
 export const english = {
   addWorkspace: "New workspace",
   deleteWorkspace: "Delete",
+  detachPane: "Make {pane} a pane of its own",
   duplicateWorkspace: "Duplicate",
   firstWorkspace: "Main",
   fourCharts: "Four charts",
@@ -23,6 +24,7 @@ export const english = {
   redone: "The change is repeated",
   restorePane: "Restore {pane} (Escape)",
   skipToWorkspace: "Skip to the panes",
+  tabOf: "tab {number} of {count}",
   templates: "New workspace for",
   undo: "Undo",
   undone: "The change is undone",
@@ -36,6 +38,7 @@ export const english = {
 export const turkish: Record<keyof typeof english, string> = {
   addWorkspace: "Yeni çalışma alanı",
   deleteWorkspace: "Sil",
+  detachPane: "{pane} panosunu ayır",
   duplicateWorkspace: "Kopyala",
   firstWorkspace: "Ana",
   fourCharts: "Dört grafik",
@@ -58,6 +61,7 @@ export const turkish: Record<keyof typeof english, string> = {
   redone: "Değişiklik yinelendi",
   restorePane: "{pane} panosunu eski yerine döndür (Escape)",
   skipToWorkspace: "Panolara geç",
+  tabOf: "sekme {number}/{count}",
   templates: "Yeni çalışma alanı:",
   undo: "Geri al",
   undone: "Değişiklik geri alındı",
