@@ -188,6 +188,40 @@ def test_keys_make_a_pane_a_tab_and_a_pane_again(page: Page) -> None:
     assert empty_cells(page) == 0
 
 
+def test_a_pane_has_a_window_of_its_own(page: Page) -> None:
+    """A pop-out shows its pane with its choices; all windows choose one symbol; it saves no layout."""
+    chart = pane(page, "chart")
+    chart.get_by_role("button", name="6M").click()
+    expect(chart.get_by_role("button", name="6M", pressed=True)).to_be_visible()
+    stored = page.evaluate(STORED)
+    with page.expect_popup() as opened:
+        page.get_by_role("button", name="Open Chart in a window of its own").click()
+    popped = opened.value
+    expect(popped).to_have_title("Chart · quotecast")
+    expect(popped.locator(".pane")).to_have_count(1)
+    expect(popped.get_by_role("button", name="6M", pressed=True)).to_be_visible()
+    pane(page, "watchlist").locator("tr[data-row]").nth(1).click()
+    expect(popped.locator("h3")).to_have_text("MSFT")
+    popped.get_by_role("button", name="1Y", exact=True).click()
+    expect(popped.get_by_role("button", name="1Y", exact=True, pressed=True)).to_be_visible()
+    assert page.evaluate(STORED) == stored
+    for title in ("Chart", "Watchlist"):
+        page.get_by_role("button", name=f"Link of {title}").click()
+    popped.goto(popped.url.replace("pane=chart", "pane=watchlist"))
+    popped.locator("tr[data-row]").nth(2).click()
+    expect(chart.locator("h3")).to_have_text("NVDA")
+    expect(page).to_have_title(re.compile("^MSFT"))
+    popped.goto(popped.url.replace("pane=watchlist", "pane=gone"))
+    expect(popped.get_by_text("The layout has no such pane any more.")).to_be_visible()
+
+
+def test_a_blocked_window_is_explained(page: Page) -> None:
+    """The browser may block pop-up windows."""
+    page.evaluate("window.open = () => null")
+    page.get_by_role("button", name="Open Chart in a window of its own").click()
+    expect(page.get_by_role("alert")).to_contain_text("The browser blocked the window of Chart.")
+
+
 def test_a_pane_below_the_screen_is_dropped_where_the_pointer_is(page: Page) -> None:
     """The workspace has scrolled; a click on a heading moves nothing."""
     company = pane(page, "company")
@@ -377,7 +411,7 @@ def test_few_keys_reach_the_panes(page: Page) -> None:
     expect(page.get_by_role("radio", name="Losers")).to_be_focused()
     expect(page.get_by_role("radio", name="Losers")).to_be_checked()
     page.get_by_role("button", name="Maximise Movers").focus()
-    page.keyboard.press("ArrowRight")
+    page.keyboard.press("End")
     expect(page.get_by_role("button", name="Close Movers")).to_be_focused()
 
 

@@ -60,8 +60,12 @@ export function followWorkspace(): void {
 /** What the address asks of a screener at the start; null without a wish, and once it is shown. */
 let wantedScreen = parseScreen(location.search);
 
+/** Whether the account's layout has come, or cannot. */
+export const isSettled = signal(false);
+
 /** Stops looking for the address's workspace, and shows its screen: the account's layout has come. */
 export function settleWorkspace(): void {
+  isSettled.value = true;
   wantedWorkspace.value = "";
   if (wantedScreen) remember(showPane("screener"), wantedScreen);
   wantedScreen = null;

@@ -3,6 +3,7 @@ import { signal } from "@preact/signals";
 import { watched } from "./account.ts";
 import { type Instrument, same } from "./instruments.ts";
 import { type AnyQuote, FEEDS } from "./live.ts";
+import { popOut } from "./pop-out.ts";
 import { selected } from "./selection.ts";
 import { feedStates, live } from "./service.ts";
 import { isRecord, storedSignal } from "./stored.ts";
@@ -36,7 +37,7 @@ function save(): void {
     const quote = live.present(each.feed, each.key);
     return quote ? [{ feed: each.feed, key: each.key, quote }] : [];
   });
-  if (quotes.length && shownFrom.value === null) lastVisit.value = { at: Math.max(...times), quotes };
+  if (quotes.length && shownFrom.value === null && !popOut) lastVisit.value = { at: Math.max(...times), quotes };
 }
 
 /** Shows the last visit's quotes, marked as old, until the service answers. */

@@ -2,6 +2,7 @@ import { computed, signal } from "@preact/signals";
 
 import { ApiError, Backoff } from "quotecast-client";
 import { notice } from "./notices.tsx";
+import { popOut } from "./pop-out.ts";
 import { rest } from "./service.ts";
 import { session } from "./session.ts";
 import { isRecord, isText, sharedSignal } from "./stored.ts";
@@ -49,9 +50,10 @@ function idsOf({ workspaces }: Layout): ReadonlySet<string> {
   return new Set(workspaces.map((each) => each.id));
 }
 
-/** Shows a layout and saves it: to the account, or to this browser. */
+/** Shows a layout and saves it: to the account, or to this browser. A pop-out saves none: that is the main window's. */
 export function putLayout(next: Layout): void {
   layout.value = next;
+  if (popOut) return;
   clearTimeout(timer);
   if (session.value) {
     written = { user: session.value.user.id, layout: next, version };
@@ -102,6 +104,7 @@ function storeIn(milliseconds: number): void {
 
 /** Saves the layout after the running save; a failed save is repeated, ever more seldom, until one succeeds. */
 function storeNext(): Promise<unknown> {
+  if (popOut) return saving;
   saving = saving.then(store).catch((error) => {
     if (!session.value) return;
     if (error instanceof ApiError && error.status === TOO_LARGE) {

@@ -12,6 +12,7 @@ import { Header } from "./header.tsx";
 import { KeyList } from "./key-list.tsx";
 import { bridgeOutages, shownFrom } from "./last-visit.ts";
 import { Notice } from "./notices.tsx";
+import { popOut } from "./pop-out.ts";
 import { followRewind } from "./replay.ts";
 import { RewindDialog } from "./rewind-dialog.tsx";
 import { registerWorker } from "./service-worker.ts";
@@ -22,14 +23,14 @@ import { Status } from "./status.tsx";
 import { followTheme } from "./theme.ts";
 import { followTitle } from "./title.ts";
 import { language } from "./words.ts";
-import { Workspace } from "./workspace.tsx";
+import { PoppedPane, Workspace } from "./workspace.tsx";
 
 function Terminal() {
   return (
     <Boundary>
-      <Header />
+      {!popOut && <Header />}
       {/* Made afresh when the last visit's quotes go: a symbol that the service no longer has must not stay. */}
-      <Workspace key={String(shownFrom.value)} />
+      {popOut ? <PoppedPane {...popOut} /> : <Workspace key={String(shownFrom.value)} />}
       <Status />
       <SignIn />
       <RewindDialog />
@@ -48,9 +49,11 @@ function loadOwn(): void {
 
 followTheme();
 followDensity();
-followAddress();
-followWorkspace();
-followTitle();
+if (!popOut) {
+  followAddress();
+  followWorkspace();
+  followTitle();
+}
 offerAlerts();
 bridgeOutages();
 followRewind();

@@ -6,10 +6,12 @@ import { Boundary } from "./boundary.tsx";
 import { moving, titleOf, toggleMaximised } from "./frame-state.ts";
 import { isShown, type Place } from "./layout.ts";
 import { acceptKeys, CONTROLS, type Handle, moveByKey, moveByPointer } from "./moves.ts";
+import { notice } from "./notices.tsx";
 import { Heading, InView, type Memory } from "./pane.tsx";
+import { openPopOut, popOut } from "./pop-out.ts";
 import { hasPast, isReplay } from "./replay-state.ts";
 import { nextItem, rove } from "./roving.ts";
-import { LINKS, Link, linkOf } from "./selection.ts";
+import { LINKS, Link, linkOf, storeChoices } from "./selection.ts";
 import { say } from "./words.ts";
 
 /** The tracks of the grid that a pane takes. */
@@ -70,7 +72,18 @@ export function PaneFrame({ workspace, place, content: Content, extent, row, tab
         {isPast && <mark>{say("replayMark")}</mark>}
         <div class="tools" ref={setHeading} />
         <Grip place={place} title={title} />
-        <Buttons place={place} title={title} isTab={tabs.length > 1} isMaximised={isMaximised} />
+        {!popOut && (
+          <Buttons
+            place={place}
+            title={title}
+            isTab={tabs.length > 1}
+            isMaximised={isMaximised}
+            onPopOut={() => {
+              storeChoices();
+              if (!openPopOut(place.id, workspace)) notice.value = say("popUpBlocked", { pane: title });
+            }}
+          />
+        )}
       </header>
       {isReplay.value && !isPast && (
         <p class="quiet present" role="status">
@@ -159,8 +172,12 @@ function Grip({ place, title }: Named) {
   );
 }
 
+interface ButtonsProps extends Named, Record<"isTab" | "isMaximised", boolean> {
+  readonly onPopOut: () => void;
+}
+
 /** Buttons of a pane: one stop of the Tab key, with the arrows inside. */
-function Buttons({ place, title, isTab, isMaximised }: Named & Record<"isTab" | "isMaximised", boolean>) {
+function Buttons({ place, title, isTab, isMaximised, onPopOut }: ButtonsProps) {
   const fill = say(isMaximised ? "restorePane" : "maximisePane", { pane: title });
   return (
     <div class="buttons" role="toolbar" aria-label={say("paneButtons", { pane: title })} onKeyDown={rove}>
@@ -169,6 +186,7 @@ function Buttons({ place, title, isTab, isMaximised }: Named & Record<"isTab" | 
         {isMaximised ? "⤡" : "⤢"}
       </button>
       {isTab && <IconButton label={say("detachPane", { pane: title })} text="◫" onClick={() => detachPane(place.id)} />}
+      <IconButton label={say("popOutPane", { pane: title })} text="❐" onClick={onPopOut} />
       <IconButton label={say("closePane", { pane: title })} text="×" onClick={() => closePane(place.id)} />
     </div>
   );

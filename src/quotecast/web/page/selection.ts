@@ -2,7 +2,8 @@ import { createContext } from "preact";
 import { useContext } from "preact/hooks";
 
 import { type Instrument, instrumentOf, isInstrument } from "./instruments.ts";
-import { isRecord, isText, storedSignal } from "./stored.ts";
+import { popOut } from "./pop-out.ts";
+import { isRecord, isText, sharedSignal, storedSignal } from "./stored.ts";
 
 type Chosen = Readonly<Record<string, Instrument>>;
 
@@ -10,11 +11,16 @@ type Chosen = Readonly<Record<string, Instrument>>;
 export const LINKS = ["1", "2", "3", "4"] as const;
 export type LinkName = (typeof LINKS)[number];
 
+const FIRST = instrumentOf("stock", "AAPL");
+
+/** A pop-out follows the other windows; windows of the whole page choose for themselves. */
+const ownSignal = popOut ? sharedSignal : storedSignal;
+
 /** The instrument of the panes without a link, and of the page's address and title. */
-export const selected = storedSignal<Instrument>("selected", instrumentOf("stock", "AAPL"), isInstrument);
+export const selected = ownSignal<Instrument>("selected", FIRST, isInstrument);
 
 /** The instruments of links. */
-const linked = storedSignal<Chosen>(
+const linked = ownSignal<Chosen>(
   "linked",
   {},
   (value): value is Chosen => isRecord(value) && Object.values(value).every(isInstrument),
@@ -26,9 +32,36 @@ selected.subscribe(({ feed, key }) => {
   if (feed === "market") company.value = key;
 });
 
-export function select(instrument: Instrument): void {
-  selected.value = instrument;
+/** Stores what this window shows: a pop-out begins with it, though another window may have stored since. */
+export function storeChoices(): void {
+  selected.value = { ...selected.value };
+  linked.value = { ...linked.value };
 }
+
+function show({ feed, key }: Instrument, link: LinkName | null): void {
+  const instrument = { feed, key };
+  const stock = feed === "market" && link ? { [stockOf(link)]: instrument } : {};
+  if (link) linked.value = { ...linked.value, ...stock, [link]: instrument };
+  else selected.value = instrument;
+}
+
+/** A choice in a pop-out; its time tells it from the same choice before. */
+type Choice = Instrument & { readonly link?: unknown; readonly at?: number };
+
+/** The last choice in a pop-out, which all windows follow. */
+const popOutChoice = sharedSignal<Choice>("popOutChoice", FIRST, isInstrument);
+const earlier = popOutChoice.value;
+popOutChoice.subscribe((next) => {
+  if (next !== earlier) show(next, LINKS.find((each) => each === next.link) ?? null);
+});
+
+function choose({ feed, key }: Instrument, link: LinkName | null): void {
+  if (popOut) popOutChoice.value = { feed, key, link, at: Date.now() };
+  else show({ feed, key }, link);
+}
+
+/** Shows an instrument in the panes without a link. */
+export const select = (instrument: Instrument): void => choose(instrument, null);
 
 /** The link of the pane around a component; null without one. */
 export const Link = createContext<LinkName | null>(null);
@@ -41,11 +74,7 @@ export const linkOf = (memory: Readonly<Record<string, string>> | undefined): Li
 export function useSelection(): [Instrument, (instrument: Instrument) => void] {
   const link = useContext(Link);
   if (!link) return [selected.value, select];
-  const choose = (instrument: Instrument) => {
-    const stock = instrument.feed === "market" ? { [stockOf(link)]: instrument } : {};
-    linked.value = { ...linked.value, ...stock, [link]: instrument };
-  };
-  return [linked.value[link] ?? selected.value, choose];
+  return [linked.value[link] ?? selected.value, (instrument) => choose(instrument, link)];
 }
 
 /** Returns the ticker of the stock that was chosen last for the pane around a component. */

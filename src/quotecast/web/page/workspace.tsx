@@ -1,10 +1,11 @@
 import type { ComponentType } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
-import { activeWorkspace, addPane, places } from "./arrangement.ts";
+import { isSettled } from "./address.ts";
+import { activeWorkspace, addPane, places, workspaces } from "./arrangement.ts";
 import { useFocusTarget, useRestoredFocus } from "./focus.ts";
 import { listenForKeys } from "./frame-keys.ts";
-import { announcement, maximised, moving, nameOf, onTop } from "./frame-state.ts";
+import { announcement, maximised, moving, nameOf, onTop, titleOf } from "./frame-state.ts";
 import { tabsOf } from "./groups.ts";
 import { foldPlaces, inOrder, isShown, type Kind, type Place } from "./layout.ts";
 import { lazy } from "./lazy.tsx";
@@ -18,6 +19,7 @@ import { Heatmap } from "./panes/heatmap.tsx";
 import { Movers } from "./panes/movers.tsx";
 import { News } from "./panes/news.tsx";
 import { Watchlist } from "./panes/watchlist.tsx";
+import type { popOut } from "./pop-out.ts";
 import { selected } from "./selection.ts";
 import { type Shape, useRowHeight, useShape } from "./shape.ts";
 import { UndoNotice } from "./undo-notice.tsx";
@@ -85,6 +87,35 @@ export function Workspace() {
       <UndoNotice />
       {isPhone && <PaneBar />}
     </>
+  );
+}
+
+/** The only pane of a pop-out. */
+export function PoppedPane({ pane, workspace }: NonNullable<typeof popOut>) {
+  const panes = workspaces.value.find((each) => each.id === workspace)?.panes;
+  const place = panes?.find((each) => each.id === pane);
+  const title = place ? titleOf(place) : say(isSettled.value ? "paneGone" : "loading");
+  useEffect(() => {
+    document.title = `${title} · quotecast`;
+  }, [title]);
+  return (
+    <main class="workspace" data-popped>
+      {place ? (
+        <PaneFrame
+          workspace={workspace}
+          place={place}
+          content={CONTENTS[place.kind]}
+          extent={{}}
+          row={0}
+          tabs={[]}
+          isMaximised
+        />
+      ) : (
+        <p class="quiet empty" role="status">
+          {title}
+        </p>
+      )}
+    </main>
   );
 }
 

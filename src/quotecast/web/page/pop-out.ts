@@ -1,0 +1,11 @@
+const query = new URLSearchParams(location.search);
+const [pane, workspace] = [query.get("pane"), query.get("of")];
+
+/** The ids of the pane that has this window for itself, and of its workspace; null in a window of the whole page. */
+export const popOut = pane !== null && workspace !== null ? { pane, workspace } : null;
+
+/** Opens a pane in a window of its own; returns whether the browser did. */
+export function openPopOut(pane: string, workspace: string): boolean {
+  const address = `?${new URLSearchParams({ pane, of: workspace })}`;
+  return open(address, `quotecast${address}`, "popup,width=900,height=600") !== null;
+}
