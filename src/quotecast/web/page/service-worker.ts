@@ -4,6 +4,9 @@ import { parseSymbol } from "./query.ts";
 import { select } from "./selection.ts";
 import { feedStates } from "./service.ts";
 
+/** Waits after a reconnection: while workers restart one by one, the first answer may be that of an old one. */
+const LOOKED_AFTER_MS = [0, 10_000, 60_000];
+
 /** Whether the service has a newer page than this window. */
 export const hasNewVersion = signal(false);
 
@@ -18,11 +21,12 @@ export function registerWorker(): void {
     if (version && version !== document.documentElement.dataset.version) hasNewVersion.value = true;
   });
   const register = () => container.register("/sw.js", { updateViaCache: "none" }).catch(() => undefined);
+  const look = () => void register().then((registration) => registration?.update().catch(() => undefined));
   void register();
   let before = feedStates.value.market;
   feedStates.subscribe(({ market }) => {
     // A service that comes back may have a new version.
-    if (before === "connecting" && market === "live") void register().then((registration) => registration?.update());
+    if (before === "connecting" && market === "live") for (const wait of LOOKED_AFTER_MS) setTimeout(look, wait);
     before = market;
   });
 }
