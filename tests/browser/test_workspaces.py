@@ -154,6 +154,16 @@ def test_a_layout_whose_save_fails_is_stored_here_and_saved_later(
     expect(page.get_by_text("Layout not saved yet")).to_have_count(0)
 
 
+def close_movers_elsewhere(page: Page, service: Service) -> None:
+    """Saves the account's layout without movers, as another browser does."""
+    headers = {"Authorization": f"Bearer {page.evaluate(TOKEN)}"}
+    saved = service.get(LAYOUT, headers=headers).json()
+    for workspace in saved["layout"]["workspaces"]:
+        workspace["panes"] = [pane for pane in workspace["panes"] if pane["kind"] != "movers"]
+    body = {"layout": saved["layout"], "version": saved["version"]}
+    assert httpx.put(service.url + LAYOUT, json=body, headers=headers).status_code == 200
+
+
 def test_a_newer_layout_of_another_browser_replaces_one_that_was_not_saved(
     browser: Browser, page: Page, service: Service
 ) -> None:
@@ -163,15 +173,29 @@ def test_a_newer_layout_of_another_browser_replaces_one_that_was_not_saved(
     page.route(SAVES, lambda route: route.abort() if route.request.method == "PUT" else route.continue_())
     page.get_by_role("button", name="Close News").click()
     expect(page.get_by_text("Layout not saved yet")).to_be_visible()
-    headers = {"Authorization": f"Bearer {page.evaluate(TOKEN)}"}
-    saved = service.get(LAYOUT, headers=headers).json()
-    for workspace in saved["layout"]["workspaces"]:
-        workspace["panes"] = [pane for pane in workspace["panes"] if pane["kind"] != "movers"]
-    body = {"layout": saved["layout"], "version": saved["version"]}
-    assert httpx.put(service.url + LAYOUT, json=body, headers=headers).status_code == 200
+    close_movers_elsewhere(page, service)
     page.reload()
     expect(page.locator("[data-kind=movers]")).to_have_count(0)
     expect(page.locator("[data-kind=news]")).to_have_count(1)
+
+
+def test_a_layout_that_did_not_load_is_not_overwritten(
+    browser: Browser, page: Page, service: Service
+) -> None:
+    """A change of before is made on this browser's layout: the account's own workspaces stay as they are."""
+    register(page, address(browser, "unloaded"))
+    page.get_by_text("Layout saved").wait_for()
+    close_movers_elsewhere(page, service)
+    page.route(SAVES, lambda route: route.abort())
+    page.reload()
+    wait_for_price(page)
+    expect(page.locator("[data-kind=movers]")).to_have_count(1)
+    page.get_by_role("button", name="Close News").click()
+    expect(page.get_by_text("Layout not saved yet")).to_be_visible()
+    page.unroute(SAVES)
+    expect(page.locator("[data-kind=movers]")).to_have_count(0)
+    expect(page.locator("[data-kind=news]")).to_have_count(1)
+    wait_for_layout(page, service, lambda layout: '"movers"' not in layout and '"news"' in layout)
 
 
 def test_a_full_storage_is_said(page: Page) -> None:

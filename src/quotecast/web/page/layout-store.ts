@@ -76,14 +76,24 @@ function show(found: Layout): void {
   known = idsOf(found);
 }
 
+/** Id of the user whose layout this window has loaded; null before. */
+let loadedFor: string | null = null;
+
 /** Loads the account's layout; an account without one gets this browser's. */
 export async function loadLayout(): Promise<void> {
+  if ((await load()) && !popOut) await storeNext();
+}
+
+/** Shows the layout of the account or of this browser; returns whether the account lacks what is shown. */
+async function load(): Promise<boolean> {
   if (!session.value) {
+    loadedFor = null;
     show(ofBrowser());
-    return;
+    return false;
   }
   const saved = await rest.call("GET /api/terminal/layout");
   version = saved.version;
+  loadedFor = session.value.user.id;
   const found = parseLayout(saved.layout);
   const mine = unsaved.value?.user === session.value.user.id ? unsaved.value : null;
   const lost = parseLayout(mine?.layout);
@@ -92,9 +102,8 @@ export async function loadLayout(): Promise<void> {
     // A save failed until the page was closed. Another browser may have saved since: its changes are newer.
     const [newer, older] = mine?.version === version ? [lost, found] : [found ?? lost, lost];
     show(older ? mergeLayouts(newer, older, new Set()) : newer);
-    await storeNext();
   } else if (found) show(found);
-  else await storeNext();
+  return !found || lost !== null;
 }
 
 function storeIn(milliseconds: number): void {
@@ -119,6 +128,8 @@ function storeNext(): Promise<unknown> {
 }
 
 async function store(): Promise<void> {
+  // A change before the first answer was made on this browser's layout: the account's own workspaces stay.
+  if (loadedFor !== session.value?.user.id) await load();
   try {
     await put();
   } catch (error) {

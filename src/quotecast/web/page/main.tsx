@@ -44,7 +44,12 @@ function Terminal() {
 
 /** Loads layout and watchlist of the account or this browser; without an answer the page stays as it is. */
 function loadOwn(): void {
-  void Promise.allSettled([loadArrangement().then(acceptToken).finally(settleWorkspace), loadWatched()]);
+  void Promise.allSettled([
+    loadArrangement()
+      .then(acceptToken)
+      .then(() => settleWorkspace(), settleWorkspace),
+    loadWatched(),
+  ]);
 }
 
 followTheme();
