@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { chooseInterval, chooseRange, countOf, INTERVALS, RANGES, spanOf } from "../panes/chart/ranges.ts";
+import { chooseInterval, chooseRange, countOf, INTERVALS, RANGES, spanOf, startOf } from "../panes/chart/ranges.ts";
 
 const FEEDS = ["market", "crypto", "doviz"] as const;
 
@@ -26,6 +26,12 @@ test("a chart asks for three thousand bars at most", () => {
   for (const range of RANGES)
     for (const interval of INTERVALS.crypto)
       assert.ok(countOf(chooseInterval("crypto", range, interval).range as "1D", interval) <= 3000);
+});
+
+test("a range starts by the calendar, whatever bars are missing", () => {
+  const end = Date.UTC(2026, 10, 28, 12);
+  assert.equal(startOf("YTD", end), Date.UTC(2026, 0));
+  assert.equal(startOf("5D", end), Date.UTC(2026, 10, 23, 12));
 });
 
 test("what another page stored is not believed", () => {

@@ -56,11 +56,19 @@ export function spanOf(feed: FeedName, memory: Readonly<Record<string, string>>)
   return { range, interval: chosen && fits(feed, range, chosen) ? chosen : fitting(feed, range) };
 }
 
-/** Returns the choice of an interval: a range too long for it becomes the longest that is not. */
-export function chooseInterval(feed: FeedName, range: Range, interval: Interval): Record<string, string> {
-  const longest = [...RANGES].reverse().find((each) => fits(feed, each, interval));
-  return { range: fits(feed, range, interval) || !longest ? range : longest, interval };
-}
+/** Returns the longest range of which a chart has bars of an interval. */
+export const longestOf = (feed: FeedName, interval: Interval): Range =>
+  [...RANGES].reverse().find((each) => fits(feed, each, interval)) ?? RANGES[0];
+
+/** Returns the choice of an interval. A range that is too long for it becomes the longest range that fits. */
+export const chooseInterval = (feed: FeedName, range: Range, interval: Interval): Record<string, string> => ({
+  range: fits(feed, range, interval) ? range : longestOf(feed, interval),
+  interval,
+});
+
+/** Returns the start of a range that ends at a moment; both in Unix milliseconds. */
+export const startOf = (range: Range, end: number): number =>
+  range === "YTD" ? Date.UTC(new Date(end).getUTCFullYear(), 0) : end - DAYS[range] * MINUTES.D * 60_000;
 
 /** Returns the choice of a range, with the interval that suits it. */
 export const chooseRange = (feed: FeedName, range: Range): Record<string, string> => ({

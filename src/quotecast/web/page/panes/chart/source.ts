@@ -1,18 +1,14 @@
 import { ApiError, type Page, RateLimited } from "quotecast-client";
 import type { Instrument } from "../../instruments.ts";
 import { rest } from "../../service.ts";
-import type { Candle, Interval } from "../chart-bars.ts";
+import { at, type Candle, type Interval } from "../chart-bars.ts";
 import type { AskPage, PageOfBars } from "./past.ts";
-import { countOf, type Range } from "./ranges.ts";
+import { countOf, longestOf, type Range, startOf } from "./ranges.ts";
 import type { Session } from "./session.ts";
 
 /** Bars of one page of the past: the most that the service sends. */
 const PAGE = 1000;
 const ERROR_SECONDS = 5;
-
-/** The longest range of stocks for each interval. */
-const RANGES: Partial<Record<Interval, string>> = { "1m": "1M", "5m": "6M", "15m": "1Y" };
-const LONGEST = "5Y";
 
 /** Returns how to ask the service for the bars of an instrument before a time. */
 export const askPage =
@@ -24,7 +20,7 @@ export const askPage =
         ...common,
         interval: interval as Exclude<Interval, "30m">,
         session,
-        range: (RANGES[interval] ?? LONGEST) as "5Y",
+        range: longestOf(feed, interval),
       };
       const { data: bars, next } = await rest.page("GET /api/market/bars/{symbol}", { path, query });
       return { bars, next };
@@ -62,7 +58,10 @@ export async function askRange(
     bars = [...[...older].reverse(), ...bars];
     last = older.length;
   }
-  return { ...newest, data: bars.slice(-count) };
+  // Of the newest bar, not of now: on a day without trades the range would be empty.
+  const last = bars.at(-1);
+  const start = last ? startOf(range, at(last)) : 0;
+  return { ...newest, data: bars.filter((bar) => at(bar) >= start) };
 }
 
 /** Returns the seconds until a request may be repeated: as the service says when it is busy; null for never. */
