@@ -95,7 +95,7 @@ def test_it_resumes_by_itself_after_a_restart(page: Page, service: Service) -> N
     page.locator(".plot canvas").first.wait_for()
 
 
-@pytest.mark.parametrize("name", ["candles", "company"])
+@pytest.mark.parametrize("name", ["candles", "later"])
 @both_browsers
 def test_code_that_failed_to_load_comes_later(browser: Browser, service: Service, name: str) -> None:
     """The chart comes by itself, a pane at the next try, also in a browser that remembers failures."""
@@ -111,7 +111,7 @@ def test_code_that_failed_to_load_comes_later(browser: Browser, service: Service
     with open_page(browser, "about:blank") as page:
         page.route(f"**/assets/{name}-*.js", refuse_first)
         page.goto(service.url)
-        if name == "company":
+        if name == "later":
             page.locator("[data-kind=company]").get_by_role("button", name="Try again").click()
             page.locator("[data-kind=company] dl").first.wait_for()
         else:

@@ -2,7 +2,8 @@ import { effect, signal } from "@preact/signals";
 
 import { activeWorkspace, openWorkspace, remember, showPane, workspaces } from "./arrangement.ts";
 import { same } from "./instruments.ts";
-import { parseScreen, parseSymbol, withSymbol, withWorkspace } from "./query.ts";
+import { FIELDS } from "./panes/screen.ts";
+import { parseScreen, parseSymbol, withScreen, withSymbol, withWorkspace } from "./query.ts";
 import { select, selected } from "./selection.ts";
 
 /** A symbol on the screen for less than this was passed on the way to another one: Back skips it. */
@@ -37,6 +38,7 @@ export function followAddress(): void {
     [shown, shownSince] = [found, Number.NEGATIVE_INFINITY];
     select(found);
     if (!wantedWorkspace.value) nameWorkspace();
+    writeScreen();
   });
 }
 
@@ -57,16 +59,40 @@ export function followWorkspace(): void {
   });
 }
 
-/** What the address asks of a screener at the start; null without a wish, and once it is shown. */
+/** Wait in which several changes of a screener write the address once: browsers bound how often a page may. */
+const NAMED_AFTER_MS = 300;
+/** What the screener on the screen asks for. */
+let screen: Readonly<Record<string, string>> = {};
+let naming: ReturnType<typeof setTimeout> | undefined;
+
+const writeScreen = () => replaceAddress(withScreen(location.search, screen));
+
+/** Writes what a screener asks for into the address. */
+export function nameScreen(asked: Readonly<Record<string, string>>): void {
+  screen = asked;
+  clearTimeout(naming);
+  naming = setTimeout(writeScreen, NAMED_AFTER_MS);
+}
+
+/** What the address asks of a screener when the page starts; null where it asks nothing, and once a pane shows it. */
 let wantedScreen = parseScreen(location.search);
 
-/** Whether the account's layout has come, or cannot. */
-export const isSettled = signal(false);
-
-/** Stops looking for the address's workspace, and shows its screen: the account's layout has come. */
-export function settleWorkspace(): void {
-  isSettled.value = true;
-  wantedWorkspace.value = "";
-  if (wantedScreen) remember(showPane("screener"), wantedScreen);
+/** Shows what the address asks of a screener, unless one asks for it already. */
+function showScreen(): void {
+  const wanted = wantedScreen;
   wantedScreen = null;
+  const isShown = activeWorkspace.value.panes.some(
+    ({ kind, memory }) => kind === "screener" && FIELDS.every((each) => (memory?.[each] ?? "") === wanted?.[each]),
+  );
+  if (wanted && !isShown) remember(showPane("screener"), wanted);
+}
+
+/** Why the account's layout could not be loaded, null for no reason; without a value while it loads. */
+export const settled = signal<{ readonly failure: unknown } | null>(null);
+
+/** Stops looking for the address's workspace: the account's layout has loaded, or failed to. */
+export function settleWorkspace(failure: unknown = null): void {
+  settled.value = { failure };
+  wantedWorkspace.value = "";
+  if (failure === null) showScreen();
 }

@@ -1,3 +1,4 @@
+import { signal } from "@preact/signals";
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
 
@@ -55,7 +56,11 @@ popOutChoice.subscribe((next) => {
   if (next !== earlier) show(next, LINKS.find((each) => each === next.link) ?? null);
 });
 
+/** The link of the last choice in this window. */
+export const lastChoice = signal<{ readonly link: LinkName | null }>({ link: null });
+
 function choose({ feed, key }: Instrument, link: LinkName | null): void {
+  lastChoice.value = { link };
   if (popOut) popOutChoice.value = { feed, key, link, at: Date.now() };
   else show({ feed, key }, link);
 }
@@ -70,11 +75,16 @@ export const Link = createContext<LinkName | null>(null);
 export const linkOf = (memory: Readonly<Record<string, string>> | undefined): LinkName | null =>
   LINKS.find((each) => each === memory?.link) ?? null;
 
+/** Returns a function that chooses an instrument for the pane around a component and the panes of its link. */
+export function useSelect(): (instrument: Instrument) => void {
+  const link = useContext(Link);
+  return (instrument) => choose(instrument, link);
+}
+
 /** Returns the instrument that the pane around a component shows, and a function that chooses another. */
 export function useSelection(): [Instrument, (instrument: Instrument) => void] {
   const link = useContext(Link);
-  if (!link) return [selected.value, select];
-  return [linked.value[link] ?? selected.value, (instrument) => choose(instrument, link)];
+  return [(link && linked.value[link]) ?? selected.value, useSelect()];
 }
 
 /** Returns the ticker of the stock that was chosen last for the pane around a component. */

@@ -1,7 +1,7 @@
 import type { ComponentType } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
-import { isSettled } from "./address.ts";
+import { settled } from "./address.ts";
 import { activeWorkspace, addPane, places, workspaces } from "./arrangement.ts";
 import { useFocusTarget, useRestoredFocus } from "./focus.ts";
 import { listenForKeys } from "./frame-keys.ts";
@@ -20,7 +20,8 @@ import { Movers } from "./panes/movers.tsx";
 import { News } from "./panes/news.tsx";
 import { Watchlist } from "./panes/watchlist.tsx";
 import type { popOut } from "./pop-out.ts";
-import { selected } from "./selection.ts";
+import { lastChoice, linkOf } from "./selection.ts";
+import { explain } from "./service.ts";
 import { type Shape, useRowHeight, useShape } from "./shape.ts";
 import { UndoNotice } from "./undo-notice.tsx";
 import { say } from "./words.ts";
@@ -34,11 +35,11 @@ const CONTENTS: Record<Kind, ComponentType<Memory>> = {
   crypto: Crypto,
   doviz: Doviz,
   // Panes below the first screen: the page starts without their code.
-  company: lazy(async () => (await import("./panes/company.tsx")).Company),
+  company: lazy(async () => (await import("./panes/later.ts")).Company),
   portfolio: lazy(async () => (await import("./panes/portfolio.tsx")).Portfolio),
-  earnings: lazy(async () => (await import("./panes/earnings.tsx")).Earnings),
+  earnings: lazy(async () => (await import("./panes/later.ts")).Earnings),
   alerts: lazy(async () => (await import("./panes/alerts.tsx")).Alerts),
-  screener: lazy(async () => (await import("./panes/screener.tsx")).Screener),
+  screener: lazy(async () => (await import("./panes/later.ts")).Screener),
 };
 
 /** Rows of a pane on a tablet. */
@@ -94,7 +95,7 @@ export function Workspace() {
 export function PoppedPane({ pane, workspace }: NonNullable<typeof popOut>) {
   const panes = workspaces.value.find((each) => each.id === workspace)?.panes;
   const place = panes?.find((each) => each.id === pane);
-  const title = place ? titleOf(place) : say(isSettled.value ? "paneGone" : "loading");
+  const title = place ? titleOf(place) : whyNoPane();
   useEffect(() => {
     document.title = `${title} · quotecast`;
   }, [title]);
@@ -119,16 +120,22 @@ export function PoppedPane({ pane, workspace }: NonNullable<typeof popOut>) {
   );
 }
 
-/** On a phone a chosen instrument brings up its chart. */
+function whyNoPane(): string {
+  if (!settled.value) return say("loading");
+  return settled.value.failure === null ? say("paneGone") : explain(settled.value.failure);
+}
+
+/** On a phone a chosen instrument brings up the chart of its link. */
 function useChartOfSelected(isPhone: boolean): void {
-  const chosen = selected.value;
-  const before = useRef(chosen);
+  const choice = lastChoice.value;
+  const before = useRef(choice);
   useEffect(() => {
-    if (before.current === chosen) return;
-    before.current = chosen;
-    const chart = inOrder(places.value).find((each) => each.kind === "chart");
+    if (before.current === choice) return;
+    before.current = choice;
+    const isOfLink = ({ kind, memory }: Place) => kind === "chart" && linkOf(memory) === choice.link;
+    const chart = inOrder(places.value).find(isOfLink);
     if (isPhone && chart) onTop.value = chart.id;
-  }, [chosen]);
+  }, [choice]);
 }
 
 function Empty() {

@@ -1,4 +1,5 @@
-import type { Instrument } from "../instruments.ts";
+import { type Instrument, same } from "../instruments.ts";
+import { selected } from "../selection.ts";
 import { say } from "../words.ts";
 import { newAlert } from "./open.ts";
 
@@ -10,7 +11,7 @@ export function AlertButton({ instrument }: { readonly instrument: Instrument })
       type="button"
       class="icon add-alert"
       aria-label={label}
-      title={`${label} (a)`}
+      title={same(instrument, selected.value) ? `${label} (a)` : label}
       onClick={() => newAlert(instrument)}
     >
       {/* A bell: fonts of many machines have none. */}

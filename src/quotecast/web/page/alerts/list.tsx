@@ -3,7 +3,7 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import type { AlertShown } from "quotecast-client";
 import { difference, percent } from "../formats.ts";
 import { instrumentOf } from "../instruments.ts";
-import { useSelection } from "../selection.ts";
+import { useSelect } from "../selection.ts";
 import { live } from "../service.ts";
 import { requireTabStop, walkItems } from "../tab-stop.ts";
 import { language, say } from "../words.ts";
@@ -54,7 +54,7 @@ export function AlertList({ rows }: { readonly rows: readonly AlertShown[] }) {
 
 function Row({ alert }: { readonly alert: AlertShown }) {
   const symbol = alert.ticker;
-  const [, select] = useSelection();
+  const select = useSelect();
   return (
     <tr data-active={alert.active}>
       <th scope="row">

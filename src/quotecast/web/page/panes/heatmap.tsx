@@ -9,7 +9,7 @@ import { AnswerView, Choice, type Memory, useVisible } from "../pane.tsx";
 import { useQuotes } from "../quotes.ts";
 import { isReplay } from "../replay-state.ts";
 import { nearest } from "../row-moves.ts";
-import { useSelection } from "../selection.ts";
+import { useSelect } from "../selection.ts";
 import { live, rest, useAnswer } from "../service.ts";
 import { focusOn, requireTabStop } from "../tab-stop.ts";
 import { say } from "../words.ts";
@@ -228,7 +228,7 @@ function Tile({ box, stock, moved, onHover }: TilePart) {
     const values = [quotedPrice(stock.ticker, quote?.price), percent(quote?.changePercent)];
     tile.setAttribute("aria-description", [stock.name, ...values].join(", "));
   };
-  const [, select] = useSelection();
+  const select = useSelect();
   return (
     <button
       type="button"

@@ -3,7 +3,7 @@ import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { HoldingShown } from "quotecast-client";
 import { difference, percent, price, quantity, tone } from "../formats.ts";
 import { type Instrument, instrumentOf } from "../instruments.ts";
-import { useSelection } from "../selection.ts";
+import { useSelect } from "../selection.ts";
 import { say } from "../words.ts";
 import { EditForm } from "./holding-form.tsx";
 import type { Lot, Position } from "./positions.ts";
@@ -88,7 +88,7 @@ interface GroupProps {
 function GroupRow({ position, isOpen, onToggle }: GroupProps) {
   const { ticker, lots, shares, currency, averageCost, worth } = position;
   const row = rowInstrument((lots[0] as Lot).holding);
-  const [, select] = useSelection();
+  const select = useSelect();
   const toggle = (event: Event) => {
     event.stopPropagation();
     onToggle(ticker);
@@ -131,7 +131,7 @@ interface LotProps {
 function LotRow({ lot: { holding, worth }, inside, onEdit, onRemove }: LotProps) {
   const row = rowInstrument(holding);
   const { ticker } = holding;
-  const [, select] = useSelection();
+  const select = useSelect();
   const act = (action: () => void) => (event: Event) => {
     event.stopPropagation();
     action();

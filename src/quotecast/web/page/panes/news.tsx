@@ -4,7 +4,7 @@ import type { Article } from "quotecast-client";
 import { dateAndTime } from "../formats.ts";
 import { instrumentOf } from "../instruments.ts";
 import { AnswerView, Choice, type Memory, Tools, useVisible } from "../pane.tsx";
-import { useSelection } from "../selection.ts";
+import { useSelect, useSelection } from "../selection.ts";
 import { rest, useAnswer } from "../service.ts";
 import { requireTabStop, walkItems } from "../tab-stop.ts";
 import { say } from "../words.ts";
@@ -64,7 +64,7 @@ function Articles({ articles }: { readonly articles: readonly Article[] }) {
 }
 
 function Item({ article }: { readonly article: Article }) {
-  const [, select] = useSelection();
+  const select = useSelect();
   return (
     <li>
       <h3>

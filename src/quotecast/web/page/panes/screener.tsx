@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 
 import type { Heatmap, StockQuote } from "quotecast-client";
-import { replaceAddress } from "../address.ts";
+import { nameScreen } from "../address.ts";
 import { CHANGE, HIGH, LOW, OPEN, PERCENT, PRICE, SYMBOL, VOLUME } from "../columns.ts";
 import { instrumentOf } from "../instruments.ts";
 import { sectorName } from "../names.ts";
@@ -24,10 +24,8 @@ export function Screener(memory: Memory) {
 function Stocks({ map, memory, remember }: Memory & { readonly map: Heatmap }) {
   const screen: Screen = memory;
   const address = withScreen("", memory);
-  useEffect(() => {
-    replaceAddress(withScreen(location.search, memory));
-    return () => replaceAddress(withScreen(location.search, {}));
-  }, [address]);
+  useEffect(() => nameScreen(memory), [address]);
+  useEffect(() => () => nameScreen({}), []);
   const tickers = useMemo(() => map.sectors.flatMap(({ stocks }) => stocks.map((each) => each.ticker)), [map]);
   const fitting = useFitting(tickers, screen);
   const rows = useMemo(
@@ -69,7 +67,7 @@ function Stocks({ map, memory, remember }: Memory & { readonly map: Heatmap }) {
         label={say("screener")}
         rows={rows}
         columns={COLUMNS}
-        sort={memory.sort ?? "-changePercent"}
+        sort={memory.sort || "-changePercent"}
         onSort={(sort) => remember({ sort })}
       />
     </>
