@@ -55,7 +55,7 @@ interface Sent {
 
 /** The service's routes, named as in its OpenAPI document: `rest.call("GET /api/market/movers")`. */
 export class Rest {
-  /** Paths over their limit and when (Unix milliseconds) they allow a request; earlier requests are not sent. */
+  /** Paths over their limit, and when by the page's timer they allow a request; earlier requests are not sent. */
   readonly #busy = new Map<string, number>();
 
   constructor(private readonly options: RestOptions) {}

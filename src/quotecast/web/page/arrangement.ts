@@ -3,6 +3,8 @@ import { announcement, focusOn, maximised, moving, nameOf, titleOf, undoOffer } 
 import { closeTab, detachTab, neighbourIn, showTab, tabsOf } from "./groups.ts";
 import { changeShown, DEFAULT, frontOf, inOrder, isShown, type Kind, newPane, type Place } from "./layout.ts";
 import { layout, loadLayout, putLayout } from "./layout-store.ts";
+import { popOut } from "./pop-out.ts";
+import { isRecord, isText, sharedSignal } from "./stored.ts";
 import { insertPlace } from "./tiling.ts";
 import { type Changes, NO_CHANGES, noteChange, stepBack, stepForward } from "./undo.ts";
 import { say, type Word } from "./words.ts";
@@ -55,7 +57,30 @@ export function arrange(next: readonly Place[]): void {
 /** Changes the choices of a pane in a workspace, by default in the active one; undo leaves them as they are. */
 export function remember(id: string, memory: Record<string, string>, workspace = activeWorkspace.value.id): void {
   putLayout(addMemory(layout.value, workspace, id, memory));
+  if (popOut) poppedMemory.value = { id, memory, workspace, at: Date.now() };
 }
+
+interface PoppedMemory {
+  readonly id: string;
+  readonly memory: Record<string, string>;
+  readonly workspace: string;
+  /** Time of the change, which tells it from the same one before (Unix milliseconds). */
+  readonly at: number;
+}
+const isPopped = (value: unknown): value is PoppedMemory | null =>
+  value === null ||
+  (isRecord(value) &&
+    isText(value.id) &&
+    isText(value.workspace) &&
+    isRecord(value.memory) &&
+    Object.values(value.memory).every((each) => typeof each === "string"));
+
+/** The last choice of a pane in a pop-out: the windows of the whole page keep it, for a pop-out stores no layout. */
+const poppedMemory = sharedSignal<PoppedMemory | null>("poppedMemory", null, isPopped);
+const earlier = poppedMemory.value;
+poppedMemory.subscribe((next) => {
+  if (next && next !== earlier && !popOut) remember(next.id, next.memory, next.workspace);
+});
 
 function travel(step: typeof stepBack, word: Word): void {
   const found = step(changes.value, layout.value);

@@ -1,10 +1,10 @@
 import { computed } from "@preact/signals";
-import { isOneOf, storedSignal } from "./stored.ts";
+import { isOneOf, sharedSignal } from "./stored.ts";
 
 export const DENSITIES = ["compact", "roomy"] as const;
 export type Density = (typeof DENSITIES)[number];
 
-export const density = storedSignal<Density>("density", "compact", isOneOf(DENSITIES));
+export const density = sharedSignal<Density>("density", "compact", isOneOf(DENSITIES));
 const isCoarse = matchMedia("(pointer: coarse)").matches;
 
 /** Height of a table's row in pixels: a finger needs more than a mouse. */

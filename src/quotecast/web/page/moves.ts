@@ -12,7 +12,7 @@ const HEADING = 27;
 /** Pixels that the pointer goes before a pane moves: a click may tremble. */
 const STILL = 4;
 
-/** What does not drag the heading that it stands in. */
+/** Controls in a heading: the pointer on them does not drag the pane. */
 export const CONTROLS = "button:not(.grip, [role=tab]), select, input, label";
 
 type Point = Pick<Place, "x" | "y">;

@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 
 import { closePane, detachPane, openTab, remember } from "./arrangement.ts";
 import { Boundary } from "./boundary.tsx";
-import { moving, titleOf, toggleMaximised } from "./frame-state.ts";
+import { announcement, moving, titleOf, toggleMaximised } from "./frame-state.ts";
 import { isShown, type Place } from "./layout.ts";
 import { acceptKeys, CONTROLS, type Handle, moveByKey, moveByPointer } from "./moves.ts";
 import { notice } from "./notices.tsx";
@@ -57,6 +57,8 @@ export function PaneFrame({ workspace, place, content: Content, extent, row, tab
       data-pane={place.id}
       data-moving={moving.value?.id === place.id || undefined}
       data-maximised={isMaximised || undefined}
+      id={`pane-${place.id}`}
+      role={tabs.length > 1 ? "tabpanel" : undefined}
       aria-label={title}
       tabIndex={-1}
       hidden={!isShown(place) && !isMaximised}
@@ -128,13 +130,14 @@ function PaneTabs({ tabs, shown, onPointerDown }: TabsProps) {
     next.click();
   };
   return (
-    <div role="tablist" aria-label={say("panes")} onKeyDown={onKeyDown}>
+    <div role="tablist" aria-label={tabs.map(titleOf).join(", ")} onKeyDown={onKeyDown}>
       {tabs.map((each) => (
         <button
           key={each.id}
           type="button"
           role="tab"
           aria-selected={each.id === shown.id}
+          aria-controls={`pane-${each.id}`}
           tabIndex={each.id === shown.id ? 0 : -1}
           onPointerDown={onPointerDown(each)}
           onClick={() => openTab(each.id, "tab")}
@@ -186,7 +189,7 @@ function Buttons({ place, title, isTab, isMaximised, onPopOut }: ButtonsProps) {
         {isMaximised ? "⤡" : "⤢"}
       </button>
       {isTab && <IconButton label={say("detachPane", { pane: title })} text="◫" onClick={() => detachPane(place.id)} />}
-      <IconButton label={say("popOutPane", { pane: title })} text="❐" onClick={onPopOut} />
+      <IconButton name="pop-out" label={say("popOutPane", { pane: title })} text="❐" onClick={onPopOut} />
       <IconButton label={say("closePane", { pane: title })} text="×" onClick={() => closePane(place.id)} />
     </div>
   );
@@ -205,17 +208,27 @@ function LinkButton({ place, title }: Named) {
       data-link={link ?? undefined}
       aria-label={label}
       title={label}
-      onClick={() => remember(place.id, { link: next ?? "" })}
+      onClick={() => {
+        remember(place.id, { link: next ?? "" });
+        announcement.value = say("linkOf", { pane: title, link: next ?? say("linkNone") });
+      }}
     >
       <span>{link ?? ""}</span>
     </button>
   );
 }
 
+interface IconButtonProps {
+  readonly name?: string;
+  readonly label: string;
+  readonly text: string;
+  readonly onClick: () => void;
+}
+
 /** A button of the toolbar after the first, which arrows reach. */
-function IconButton({ label, text, onClick }: Record<"label" | "text", string> & { readonly onClick: () => void }) {
+function IconButton({ name = "", label, text, onClick }: IconButtonProps) {
   return (
-    <button type="button" class="icon" tabIndex={-1} aria-label={label} title={label} onClick={onClick}>
+    <button type="button" class={`icon ${name}`} tabIndex={-1} aria-label={label} title={label} onClick={onClick}>
       {text}
     </button>
   );

@@ -7,5 +7,9 @@ export const popOut = pane !== null && workspace !== null ? { pane, workspace } 
 /** Opens a pane in a window of its own; returns whether the browser did. */
 export function openPopOut(pane: string, workspace: string): boolean {
   const address = `?${new URLSearchParams({ pane, of: workspace })}`;
-  return open(address, `quotecast${address}`, "popup,width=900,height=600") !== null;
+  const opened = open("", `quotecast${address}`, "popup,width=900,height=600");
+  // A window that has the pane already keeps what it shows.
+  if (opened?.location.href === "about:blank") opened.location.replace(location.pathname + address);
+  opened?.focus();
+  return opened !== null;
 }

@@ -251,7 +251,8 @@ function useSorted(
   sorting: Sorting | null,
 ): readonly Instrument[] {
   const [, setTick] = useState(0);
-  const isSorted = sorting !== null;
+  const visible = useVisible();
+  const isSorted = sorting !== null && visible;
   useEffect(() => {
     if (!isSorted) return;
     const timer = setInterval(() => setTick((tick) => tick + 1), SORT_EVERY_MS);

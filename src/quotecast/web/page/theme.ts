@@ -1,5 +1,5 @@
 import { signal } from "@preact/signals";
-import { isOneOf, storedSignal } from "./stored.ts";
+import { isOneOf, sharedSignal } from "./stored.ts";
 import type { Word } from "./words.ts";
 
 export const THEMES = ["auto", "dark", "light"] as const;
@@ -8,7 +8,7 @@ export const THEME_NAMES: Record<Theme, Word> = { auto: "themeAuto", dark: "them
 
 const systemIsDark = matchMedia("(prefers-color-scheme: dark)");
 
-export const theme = storedSignal<Theme>("theme", "auto", isOneOf(THEMES));
+export const theme = sharedSignal<Theme>("theme", "auto", isOneOf(THEMES));
 /** The theme on the screen, for charts: they paint without the style sheet. */
 export const shade = signal<"dark" | "light">("dark");
 

@@ -1,4 +1,4 @@
-import { isOneOf, storedSignal } from "./stored.ts";
+import { isOneOf, sharedSignal } from "./stored.ts";
 import type { Word } from "./words.ts";
 
 export const HOURS = ["auto", "24"] as const;
@@ -8,9 +8,9 @@ export const ZONE_NAMES: Record<(typeof ZONES)[number], Word> = { local: "zoneLo
 const EXCHANGE = "America/New_York";
 
 /** How times of day are written: as the language does, or with 24 hours. */
-export const hours = storedSignal<(typeof HOURS)[number]>("hours", "auto", isOneOf(HOURS));
+export const hours = sharedSignal<(typeof HOURS)[number]>("hours", "auto", isOneOf(HOURS));
 /** Whose times of day are written: the reader's, or those of the New York Stock Exchange. */
-export const zone = storedSignal<(typeof ZONES)[number]>("zone", "local", isOneOf(ZONES));
+export const zone = sharedSignal<(typeof ZONES)[number]>("zone", "local", isOneOf(ZONES));
 
 /** Returns the options of every time of day that the page writes. */
 export const timeOptions = (): Intl.DateTimeFormatOptions => ({

@@ -15,7 +15,7 @@ import {
 } from "./lists.ts";
 import { rest, showError } from "./service.ts";
 import { session } from "./session.ts";
-import { isText, storedSignal } from "./stored.ts";
+import { isText, sharedSignal, storedSignal } from "./stored.ts";
 
 const FIRST_WATCHED: Instrument[] = [
   ...["AAPL", "MSFT", "NVDA", "AMZN", "GOOGL", "META", "TSLA", "JPM", "XOM"].map((key) => instrumentOf("stock", key)),
@@ -32,11 +32,18 @@ const onlyList = (symbols: readonly Instrument[] | null): WatchList[] => [
 /** The list of a browser that has not stored several lists yet. */
 const single = storedSignal("watchlist", FIRST_WATCHED, areSymbols);
 /** This browser's lists, which the page shows while nobody is logged in. */
-const own = storedSignal<WatchList[]>("watchlists", onlyList(single.value), areLists);
+const own = sharedSignal<readonly WatchList[]>("watchlists", onlyList(single.value), areLists);
 /** The account's lists as of the last answer; the page starts with them after a reload. */
-const ofAccount = storedSignal<WatchList[]>("watchlistsOfAccount", onlyList([]), areLists);
+const ofAccount = sharedSignal<readonly WatchList[]>("watchlistsOfAccount", onlyList([]), areLists);
 /** The lists on the screen: the account's, or this browser's. */
 export const lists = signal<readonly WatchList[]>(session.value ? ofAccount.value : own.value);
+// Another window's changes.
+own.subscribe((next) => {
+  if (!session.value) lists.value = next;
+});
+ofAccount.subscribe((next) => {
+  if (session.value) lists.value = next;
+});
 const currentId = storedSignal("list", DEFAULT_LIST, isText);
 /** The list on the screen. */
 export const currentList = computed(() => findList(lists.value, currentId.value));
@@ -52,7 +59,7 @@ export const deleted = signal<Deleted | null>(null);
 
 function setLists(next: readonly WatchList[]): void {
   lists.value = next;
-  (session.value ? ofAccount : own).value = [...next];
+  (session.value ? ofAccount : own).value = next;
 }
 
 /** Settles once the changes so far have their answers. */

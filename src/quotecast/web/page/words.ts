@@ -1,4 +1,4 @@
-import { isOneOf, storedSignal } from "./stored.ts";
+import { isOneOf, sharedSignal } from "./stored.ts";
 import * as alerts from "./words/alerts.ts";
 import * as apiKeys from "./words/api-keys.ts";
 import * as chart from "./words/chart.ts";
@@ -38,7 +38,7 @@ export function addWords(area: { readonly english: object; readonly turkish: obj
 /** English in the browser's region, for its dates and numbers. */
 const regional = navigator.language.startsWith("en") ? navigator.language : "en-US";
 
-export const language = storedSignal<Language>(
+export const language = sharedSignal<Language>(
   "language",
   navigator.language.startsWith("tr") ? "tr" : "en",
   isOneOf(LANGUAGES),

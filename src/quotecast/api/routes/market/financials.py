@@ -99,14 +99,14 @@ async def earnings_calendar(
     provider = _provider(services)
     today = datetime.fromtimestamp(services.clock(), NEW_YORK).date()
     begin, end = _span(*days, today, MAX_DAYS if symbol is None else MAX_DAYS_OF_ONE)
-    of_one = [] if symbol is None else [_ticker(services, symbol)]
+    ticker = None if symbol is None else _ticker(services, symbol)
 
     async def fetch() -> bytes:
-        return encode_json(await provider.earnings_calendar(begin, end, *of_one))
+        return encode_json(await provider.earnings_calendar(begin, end, ticker))
 
-    key = cache_key(provider, "calendar", begin, end, *of_one)
-    notes = [note for ticker in of_one for note in _note(services, symbol or ticker, ticker)]
-    return _answer(services, await services.cache.read(key, _CALENDAR, fetch), *notes)
+    key = cache_key(provider, "calendar", begin, end, *filter(None, [ticker]))
+    cached = await services.cache.read(key, _CALENDAR, fetch)
+    return _answer(services, cached, *(_note(services, symbol, ticker) if symbol and ticker else ()))
 
 
 @get(

@@ -93,11 +93,12 @@ function Bars({ instrument, memory, remember }: BarsProps) {
   const { feed, key } = instrument;
   const { range, interval } = spanOf(feed, memory);
   const session = feed === "market" ? sessionOf(memory.session, interval) : undefined;
-  const changes = useVenueChanges(feed === "crypto" ? key : null);
+  const visible = useVisible();
+  const changes = useVenueChanges(feed === "crypto" && visible ? key : null);
   const answer = useAnswer(
     () => askRange(instrument, range, interval, session),
     `${feed} ${key} ${range} ${interval} ${session} ${changes}`,
-    { active: useVisible() },
+    { active: visible },
   );
   const reload = useReload(answer.again);
   const [wishes, setWishes] = useState(0);

@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 
 import { typeOf } from "../../instruments.ts";
 import { say } from "../../words.ts";
@@ -25,6 +25,7 @@ export function DrawPanel({ state, onClose }: { readonly state: ChartState; read
   const { memory, remember, chart, instrument, drawing } = state;
   const [price, setPrice] = useState("");
   const [note, setNote] = useState("");
+  const field = useRef<HTMLInputElement>(null);
   const drawings = parseDrawings(memory[memoryKey(typeOf(instrument), instrument.key)]);
   const isFull = countDrawings(memory) >= MOST_DRAWINGS;
   const [isWrong, setWrong] = useState(false);
@@ -38,7 +39,7 @@ export function DrawPanel({ state, onClose }: { readonly state: ChartState; read
   const use = (kind: Kind, event: MouseEvent, text?: string) => {
     // A click of the keyboard has no place: the drawing begins in the middle, and arrows move it.
     if (event.detail === 0) chart?.drawings.addInView(kind, text);
-    else chart?.drawings.use(drawing.tool === kind ? null : kind, text);
+    else chart?.drawings.use(drawing.tool === kind && text === undefined ? null : kind, text);
     if (event.detail > 0) onClose();
     setNote("");
   };
@@ -78,6 +79,7 @@ export function DrawPanel({ state, onClose }: { readonly state: ChartState; read
       </form>
       <form onSubmit={(event) => event.preventDefault()}>
         <input
+          ref={field}
           aria-label={say("noteText")}
           placeholder={say("noteText")}
           maxLength={NOTE_LENGTH}
@@ -88,7 +90,11 @@ export function DrawPanel({ state, onClose }: { readonly state: ChartState; read
         <button
           type="submit"
           disabled={isFull || !chart || !cleanNote(note)}
-          onClick={(event) => use("note", event, cleanNote(note))}
+          onClick={(event) => {
+            use("note", event, cleanNote(note));
+            // The button is disabled without a text, and would lose the focus.
+            field.current?.focus();
+          }}
         >
           {say("note")}
         </button>
