@@ -87,7 +87,7 @@ function showScreen(): void {
   if (wanted && !isShown) remember(showPane("screener"), wanted);
 }
 
-/** Why the account's layout could not be loaded, null for no reason; without a value while it loads. */
+/** Null while the account's layout loads; afterwards the error that it failed with, or null as `failure`. */
 export const settled = signal<{ readonly failure: unknown } | null>(null);
 
 /** Stops looking for the address's workspace: the account's layout has loaded, or failed to. */

@@ -129,7 +129,7 @@ function storeNext(): Promise<unknown> {
 
 async function store(): Promise<void> {
   // A change before the first answer was made on this browser's layout: the account's own workspaces stay.
-  if (loadedFor !== session.value?.user.id) await load();
+  if (loadedFor !== (session.value?.user.id ?? null)) await load();
   try {
     await put();
   } catch (error) {

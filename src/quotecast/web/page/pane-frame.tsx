@@ -11,7 +11,7 @@ import { Heading, InView, type Memory } from "./pane.tsx";
 import { openPopOut, popOut } from "./pop-out.ts";
 import { hasPast, isReplay } from "./replay-state.ts";
 import { nextItem, rove } from "./roving.ts";
-import { LINKS, Link, linkOf, storeChoices } from "./selection.ts";
+import { LINKS, Link, type LinkName, linkOf, storeChoices } from "./selection.ts";
 import { say } from "./words.ts";
 
 /** The tracks of the grid that a pane takes. */
@@ -198,8 +198,9 @@ function Buttons({ place, title, isTab, isMaximised, onPopOut }: ButtonsProps) {
 /** Takes the pane from one link to the next; panes of a link share an instrument of their own. */
 function LinkButton({ place, title }: Named) {
   const link = linkOf(place.memory);
-  const label = say("linkOf", { pane: title, link: link ?? say("linkNone") });
-  const next = link ? LINKS[LINKS.indexOf(link) + 1] : LINKS[0];
+  const labelOf = (each: LinkName | null) => say("linkOf", { pane: title, link: each ?? say("linkNone") });
+  const label = labelOf(link);
+  const next = LINKS[link ? LINKS.indexOf(link) + 1 : 0] ?? null;
   return (
     <button
       type="button"
@@ -210,7 +211,7 @@ function LinkButton({ place, title }: Named) {
       title={label}
       onClick={() => {
         remember(place.id, { link: next ?? "" });
-        announcement.value = say("linkOf", { pane: title, link: next ?? say("linkNone") });
+        announcement.value = labelOf(next);
       }}
     >
       <span>{link ?? ""}</span>

@@ -104,9 +104,9 @@ async def earnings_calendar(
     async def fetch() -> bytes:
         return encode_json(await provider.earnings_calendar(begin, end, ticker))
 
-    key = cache_key(provider, "calendar", begin, end, *filter(None, [ticker]))
-    cached = await services.cache.read(key, _CALENDAR, fetch)
-    return _answer(services, cached, *(_note(services, symbol, ticker) if symbol and ticker else ()))
+    key = cache_key(provider, "calendar", begin, end, ticker or "all")
+    notes = _note(services, symbol, ticker) if symbol and ticker else []
+    return _answer(services, await services.cache.read(key, _CALENDAR, fetch), *notes)
 
 
 @get(

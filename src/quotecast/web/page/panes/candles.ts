@@ -241,7 +241,7 @@ export class CandleChart {
     if (view) scale.setVisibleLogicalRange({ from: count - view.from, to: count - view.to });
     // A few bars alone would fill the width, and each new one would push one out.
     else if (count < LEAST_SHOWN) scale.setVisibleLogicalRange({ from: count - LEAST_SHOWN, to: count });
-    // All of a day's minutes would be less than a pixel wide: the newest are shown, and the range shows all.
+    // Bars less than a pixel wide cannot be read: the chart shows the newest ones, and a click on the range all.
     else if (count > scale.width()) scale.applyOptions({ barSpacing: LEAST_SPACING });
     else scale.fitContent();
   }

@@ -93,12 +93,12 @@ function Bars({ instrument, memory, remember }: BarsProps) {
   const { feed, key } = instrument;
   const { range, interval } = spanOf(feed, memory);
   const session = feed === "market" ? sessionOf(memory.session, interval) : undefined;
-  const visible = useVisible();
-  const changes = useVenueChanges(feed === "crypto" && visible ? key : null);
+  // Also out of view: bars of two venues must not meet when the chart comes back.
+  const changes = useVenueChanges(feed === "crypto" ? key : null);
   const answer = useAnswer(
     () => askRange(instrument, range, interval, session),
     `${feed} ${key} ${range} ${interval} ${session} ${changes}`,
-    { active: visible },
+    { active: useVisible() },
   );
   const reload = useReload(answer.again);
   const [wishes, setWishes] = useState(0);
