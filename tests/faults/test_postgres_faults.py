@@ -13,6 +13,7 @@ from typing import Any, Final
 import httpx
 import pytest
 
+from quotecast.ingest import delivery
 from support.clients.plain_http import NO_TLS
 from support.oracles.transactions import until_idle
 from support.runs.figures import Figures
@@ -22,6 +23,8 @@ from support.stages.account_outage import HOLDINGS, WritingUser, judge_outage
 OUTAGE_SECONDS = 10.0
 #: PostgreSQL connections of both workers together.
 CONNECTIONS: Final = 16
+#: Those of the pools of all processes: two workers and two ingests.
+MOST_CONNECTIONS: Final = CONNECTIONS + 2 * delivery.CONNECTIONS
 RESET: Final = struct.pack("ii", 1, 0)
 
 
@@ -88,7 +91,7 @@ def test_clients_cut_off_cost_no_connection(whole: Whole, figures: Figures) -> N
         assert set(user.acknowledged) <= own
         assert all(set(each) == own for each in answers[number :: len(users)])
     assert sum(len({*each}) for each in answers[: len(users)]) == len({*itertools.chain(*answers)})
-    asyncio.run(until_idle(whole.postgres.url, at_most=CONNECTIONS))
+    asyncio.run(until_idle(whole.postgres.url, at_most=MOST_CONNECTIONS))
 
 
 def disconnect_after(whole: Whole, user: WritingUser, seconds: float, method: str) -> None:
