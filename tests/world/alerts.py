@@ -20,6 +20,10 @@ _LAST_SECONDS: Final = 26.0
 _WATCHED: Final = 2
 
 
+#: The users who have alerts.
+USERS: Final = tuple(f"{number:024x}" for number in range(3))
+
+
 class Alerts:
     """Alerts on prices, which rise in every venue: each waits for one crossing."""
 
@@ -65,10 +69,11 @@ class Alerts:
         reached = venue.price_at(chance.uniform(_FIRST_SECONDS, _LAST_SECONDS))
         return Alert(
             id=f"{chance.getrandbits(96):024x}",
-            user_id=f"{chance.randrange(3):024x}",
+            user_id=chance.choice(USERS),
             kind=venue.feed.spec.kind,
             ticker=chance.choice(venue.names[:_WATCHED]),
             threshold=reached - chance.choice((0.0, 0.005)),
             armed_at=datetime.fromtimestamp(wall_time(), UTC),
             repeats=chance.random() < 0.5,
+            by_webhook=chance.random() < 0.7,
         )

@@ -26,10 +26,10 @@ def install() -> None:
     real = {name: getattr(time, name) for name in ("time", "monotonic", "perf_counter")}
 
     def wall() -> float:
-        return real["time"]() if _elapsed is None else WALL + _elapsed() + _offset()
+        return real["time"]() if _elapsed is None else WALL + _on_host() + _offset()
 
     def monotonic() -> float:
-        return real["monotonic"]() if _elapsed is None else MONOTONIC + _elapsed()
+        return real["monotonic"]() if _elapsed is None else MONOTONIC + _on_host()
 
     time.time = wall
     time.monotonic = time.perf_counter = monotonic
@@ -48,9 +48,17 @@ def begin(elapsed: Callable[[], float], entropy: random.Random) -> None:
 
 
 def wall_time() -> float:
-    """Returns the Unix time of a clock that nobody steps."""
+    """Returns the Unix time of a clock that nobody steps, and that does not drift."""
     assert _elapsed is not None
     return WALL + _elapsed()
+
+
+def _on_host() -> float:
+    """Returns the seconds since the world began, by the clock of the present process's host."""
+    assert _elapsed is not None
+    process = PROCESS.get(None)
+    elapsed: float = _elapsed() if process is None else process.host.seconds_at(_elapsed())
+    return elapsed
 
 
 def _offset() -> float:

@@ -30,13 +30,19 @@ class KernelSocket:
 
     family, type, proto = socket.AF_INET, socket.SOCK_STREAM, 0
 
-    def __init__(self, endpoint: "Endpoint | None", name: tuple[str, int]) -> None:
+    def __init__(
+        self, endpoint: "Endpoint | None", name: tuple[str, int], peer: tuple[str, int] | None = None
+    ) -> None:
         self._endpoint = endpoint
-        self._name = name
+        self._name, self._peer = name, peer
 
     def getsockname(self) -> tuple[str, int]:
         """Returns the address of this side."""
         return self._name
+
+    def getpeername(self) -> tuple[str, int] | None:
+        """Returns the address of the other side."""
+        return self._peer
 
     def setsockopt(self, *_: object) -> None:
         """Does nothing."""
@@ -124,7 +130,7 @@ class Endpoint(asyncio.Transport):
         super().__init__()
         self.process = process
         self._network = network
-        self._names = {"sockname": name, "peername": peer_name, "socket": KernelSocket(self, name)}
+        self._names = {"sockname": name, "peername": peer_name, "socket": KernelSocket(self, name, peer_name)}
         self._protocol: Any = None
         self._inbox = bytearray()
         self._has_ended = False

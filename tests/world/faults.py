@@ -27,6 +27,7 @@ Kind = Literal[
     "lost messages",
     "slow reader",
     "clock step",
+    "clock drift",
     "empty redis",
     "failover",
     "refused writes",
@@ -36,6 +37,7 @@ Kind = Literal[
     "newer release",
     "refused rows",
     "lost answers",
+    "refusing receiver",
 ]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 
@@ -44,6 +46,9 @@ KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 _TO_REDIS: Final = 0.7
 #: How often the line of an ingest or a worker is the one to PostgreSQL.
 _TO_POSTGRES: Final = 0.3
+
+_STEPS: Final = (-30.0, -2.0, -0.1, 0.1, 2.0, 30.0)
+_DRIFTS: Final = (-0.1, -0.01, 0.01, 0.1)
 
 
 class Fault(Struct, frozen=True):
@@ -54,14 +59,16 @@ class Fault(Struct, frozen=True):
     seconds: float
     target: str
     other: str = ""
-    #: Seconds of a clock's step and of a line's delay, the lost seconds of a failover.
+    #: Seconds of a clock's step, of its drift in each second, and of a line's delay; the lost seconds of a
+    #: failover.
     amount: float = 0.0
     detail: str = ""
 
     def __str__(self) -> str:
         """Returns the fault in words."""
         between = f" and {self.other}" if self.other else ""
-        amount = f" by {self.amount:g} s" if self.amount else ""
+        each = " a second" if self.kind == "clock drift" else ""
+        amount = f" by {self.amount:g} s{each}" if self.amount else ""
         detail = f" ({self.detail})" if self.detail else ""
         return (
             f"{self.at:.3f} s: {self.kind} of {self.target}{between}{amount}{detail} for {self.seconds:.2f} s"
@@ -82,14 +89,15 @@ def draw(world: "World", chance: random.Random, count: int, first: float, last: 
 
 def _draw_one(world: "World", chance: random.Random, kind: Kind, at: float) -> Fault:
     servers = [name for name in world.hosts if name.startswith(("ingest", "worker", "edge"))]
+    receivers = [each.name for each in world.receivers]
     stores = ["redis", "postgres"]
     seconds = chance.choice((0.05, 0.3, 1.0, 2.5, 3.5, 6.0)) * chance.uniform(0.8, 1.2)
     other, amount = "", 0.0
     match kind:
         case "kill" | "power loss" | "stop":
-            target = chance.choice([*servers, "postgres"])
+            target = chance.choice([*servers, *receivers, "postgres"])
         case "freeze":
-            target = chance.choice([*servers, *stores])
+            target = chance.choice([*servers, *receivers, *stores])
         case "partition" | "one-way partition" | "slow line" | "reset":
             target, other = _draw_line(chance, world, servers)
             amount = chance.choice((0.02, 0.2, 1.0)) if kind == "slow line" else 0.0
@@ -98,12 +106,14 @@ def _draw_one(world: "World", chance: random.Random, kind: Kind, at: float) -> F
         case "slow reader":
             target = chance.choice([each.name for each in world.frontends])
             amount = chance.choice((0.5, 3.0))
-        case "clock step":
+        case "clock step" | "clock drift":
             target = chance.choice([*servers, *stores])
-            amount = chance.choice((-30.0, -2.0, -0.1, 0.1, 2.0, 30.0))
+            amount = chance.choice(_STEPS if kind == "clock step" else _DRIFTS)
         case "silent venue" | "broken venue" | "old quotes" | "newer release":
             target = chance.choice([name for name in servers if name.startswith("ingest")])
             other = "" if kind == "newer release" else chance.choice([*world.venues])
+        case "refusing receiver":
+            return Fault(kind, at, seconds, chance.choice(receivers), detail=chance.choice(("429", "500")))
         case "empty redis" | "failover" | "refused writes" | "refused rows" | "lost answers":
             return _draw_of_stores(chance, kind, at, seconds)
     return Fault(kind, at, seconds, target, other, amount)
@@ -123,7 +133,11 @@ def _draw_of_stores(chance: random.Random, kind: Kind, at: float, seconds: float
 def _draw_line(chance: random.Random, world: "World", servers: Sequence[str]) -> tuple[str, str]:
     """Returns two hosts that speak with each other."""
     pages = [name for name in world.hosts if name.startswith(("page", "reader"))]
-    near = chance.choice([*servers, *pages])
+    receivers = [each.name for each in world.receivers]
+    near = chance.choice([*servers, *receivers, *pages])
+    if near in receivers:
+        far = chance.choice([name for name in servers if name.startswith("ingest")])
+        return (near, far) if chance.random() < 1 / 2 else (far, near)
     workers = [name for name in servers if name.startswith("worker") and name != near]
     asks_redis = near.startswith("ingest") or (near.startswith("worker") and chance.random() < _TO_REDIS)
     far = "redis" if asks_redis or not workers else chance.choice(workers)
@@ -255,6 +269,18 @@ def _step_clock(world: "World", fault: Fault) -> Callable[[], object]:
     return step_back
 
 
+def _answer_otherwise(world: "World", fault: Fault) -> Callable[[], object]:
+    receiver = next(each for each in world.receivers if each.name == fault.target)
+    receiver.status = int(fault.detail)
+    return lambda: setattr(receiver, "status", 200)
+
+
+def _drift(world: "World", fault: Fault) -> Callable[[], object]:
+    host = world.hosts[fault.target]
+    host.drift(world.loop.now, 1.0 + fault.amount)
+    return lambda: host.drift(world.loop.now, 1.0 / (1.0 + fault.amount))
+
+
 def _copy_replica(world: "World") -> None:
     world.replica = world.redis.copy_of_data()
 
@@ -323,6 +349,7 @@ _STARTS: Final[dict[Kind, _Start]] = {
     "lost messages": _lose_messages,
     "slow reader": _slow_reader,
     "clock step": _step_clock,
+    "clock drift": _drift,
     "empty redis": _empty,
     "failover": _fail_over,
     "refused writes": _refuse,
@@ -332,4 +359,5 @@ _STARTS: Final[dict[Kind, _Start]] = {
     "newer release": _upgrade,
     "refused rows": _refuse_rows,
     "lost answers": _lose_answers,
+    "refusing receiver": _answer_otherwise,
 }

@@ -31,12 +31,33 @@ class Host:
     def __init__(self, name: str, address: str) -> None:
         self.name = name
         self.address = address
-        #: Seconds by which its wall clock is ahead.
+        #: Seconds by which its wall clock is ahead, beside its drift.
         self.clock_offset = 0.0
+        self._rate = 1.0
+        #: A second of the world, and what the host's clocks showed then.
+        self._known = 0.0, 0.0
         #: A machine without power answers nothing, and refuses nothing.
         self.has_power = True
         #: Whether its programs are of a newer release.
         self.is_newer = False
+
+    def drift(self, now: float, factor: float) -> None:
+        """Lets its clocks run so many times as fast from a second of the world on.
+
+        Timers that are set keep their end, which its clocks then reach a little early or late.
+        """
+        self._known = now, self.seconds_at(now)
+        self._rate *= factor
+
+    def seconds_at(self, now: float) -> float:
+        """Returns the seconds since the world began that its clocks show at a second of the world."""
+        world, own = self._known
+        return own + (now - world) * self._rate
+
+    def world_seconds(self, own: float) -> float:
+        """Returns the second of the world at which its clocks show a number of seconds."""
+        world, known = self._known
+        return world + (own - known) / self._rate
 
 
 class Process:
@@ -91,7 +112,10 @@ class _Task(asyncio.Task[Any]):
 
 
 class WorldLoop(asyncio.BaseEventLoop):
-    """An event loop without threads, sockets and signals; `time` are seconds since the world began."""
+    """An event loop without threads, sockets and signals.
+
+    `now` are the seconds since the world began; `time` is what the clock of the present process's host says.
+    """
 
     network: Any
 
@@ -116,14 +140,13 @@ class WorldLoop(asyncio.BaseEventLoop):
         return process
 
     def time(self) -> float:
-        """Returns the seconds since the world began."""
-        return self.now
+        """Returns the seconds since the world began, by the clock of the present process's host."""
+        return self._of(None).host.seconds_at(self.now)
 
     def create_task(self, coro: Any, *, name: Any = None, context: Context | None = None) -> Any:
         """Creates a task of its context's process."""
         task = super().create_task(coro, name=name, context=context)
-        process = PROCESS.get(None) if context is None else context.get(PROCESS)
-        (process or self.nobody).tasks.add(task)
+        self._of(context).tasks.add(task)
         return task
 
     def call_soon(  # type: ignore[override]
@@ -131,19 +154,26 @@ class WorldLoop(asyncio.BaseEventLoop):
     ) -> asyncio.Handle:
         """Adds a callback to the queue of its process."""
         handle = asyncio.Handle(callback, arguments, self, context)
-        process = PROCESS.get(None) if context is None else context.get(PROCESS)
-        (process or self.nobody).ready.append(handle)
+        self._of(context).ready.append(handle)
         return handle
 
     call_soon_threadsafe = call_soon  # type: ignore[assignment]
 
+    def call_later(  # type: ignore[override]
+        self, delay: float, callback: Callable[..., object], *arguments: Any, context: Context | None = None
+    ) -> asyncio.TimerHandle:
+        """Adds a timer; the delay is by the clock of its process's host."""
+        when = self._of(context).host.seconds_at(self.now) + delay
+        return self.call_at(when, callback, *arguments, context=context)
+
     def call_at(  # type: ignore[override]
         self, when: float, callback: Callable[..., object], *arguments: Any, context: Context | None = None
     ) -> asyncio.TimerHandle:
-        """Adds a timer."""
+        """Adds a timer, by the clock of its process's host."""
         handle = asyncio.TimerHandle(when, callback, arguments, self, context)
         self._timers_made += 1
-        heapq.heappush(self._timers, (when, self._timers_made, handle))
+        due = self._of(context).host.world_seconds(when)
+        heapq.heappush(self._timers, (due, self._timers_made, handle))
         cast("Any", handle)._scheduled = True
         return handle
 
@@ -177,6 +207,11 @@ class WorldLoop(asyncio.BaseEventLoop):
         """Does nothing."""
         del sig
         return False
+
+    def _of(self, context: Context | None) -> Process:
+        """Returns the process of a context, or of the present one."""
+        process = PROCESS.get(None) if context is None else context.get(PROCESS)
+        return process or self.nobody
 
     def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None:
         """Leaves the timer in the queue, which skips it when it is due."""

@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from world.clock import PROCESS
 from world.connections import Endpoint, Factory, KernelSocket, Pipe
@@ -62,8 +62,12 @@ class Network:
             del self._listeners[listener.key]
 
     async def connect(self, factory: Factory, host: str, port: int) -> tuple[Any, Any]:
-        """Connects the present process to a port; waits while a partition lasts. Raises OSError."""
+        """Connects the present process to a port of a host, named or by its address. Raises OSError.
+
+        It waits while a partition lasts.
+        """
         process = PROCESS.get()
+        host = next((name for name, each in self.hosts.items() if each.address == host), host)
         connected: asyncio.Future[Endpoint] = self.loop.create_future()
         self.loop.call_later(
             self.latency(process.host.name, host), self._knock, process, host, port, connected,
@@ -150,6 +154,12 @@ class _Listener:
     def close(self) -> None:
         """Refuses new connections; those that are open stay."""
         self._network.forget(self)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.close()
 
     async def wait_closed(self) -> None:
         """Returns at once."""

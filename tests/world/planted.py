@@ -96,6 +96,19 @@ PLANTED: Final[dict[str, Planted]] = {
     "a successor knows no price before its first": Planted(
         "quotecast.ingest.publish", "same = old.info.provider == self._provider.name", "same = False"
     ),
+    "a sent event is sent again": Planted(
+        "quotecast.alerts.delivery",
+        "await self._database.session(partial(storage.note_sent, sent=claim))",
+        "pass",
+    ),
+    "a refused event is forgotten": Planted(
+        "quotecast.alerts.delivery", "if result.succeeded:", "if result.status:"
+    ),
+    "each try is another message": Planted(
+        "quotecast.alerts.delivery",
+        "message_id=webhooks.event_message_id(claim.event.id)",
+        "message_id=webhooks.event_message_id(claim.event.id) + '-again' * (claim.attempts > 1)",
+    ),
     "a roll-up without an answer counts twice": Planted(
         "quotecast.access.rollup",
         "await self._database.session(partial(usage_storage.add, batch=batch))",

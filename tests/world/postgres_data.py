@@ -35,6 +35,7 @@ class Alert(Struct, frozen=True, kw_only=True):
     note: str = ""
     repeats: bool = False
     active: bool = True
+    by_webhook: bool = False
     events: int = 0
 
 
@@ -49,6 +50,26 @@ class Event(Struct, frozen=True):
     value: float
     price: float
     happened_at: datetime
+
+
+class Webhook(Struct, frozen=True, kw_only=True):
+    """A row of `webhooks`."""
+
+    user_id: str
+    url: str
+    signing_secret: str
+
+
+class Delivery(Struct, frozen=True, kw_only=True):
+    """A row of `alert_deliveries`, to a webhook."""
+
+    id: int
+    event_id: int
+    user_id: str
+    created_at: datetime
+    next_at: datetime
+    attempts: int = 0
+    state: str = "waiting"
 
 
 class KeyRow(Struct, frozen=True, kw_only=True):
@@ -78,6 +99,8 @@ class Tables:
         self.alert_changes: dict[str, int] = {}
         self.alert_crossings_written: dict[str, str] = {}
         self.alert_events: dict[int, Event] = {}
+        self.alert_deliveries: dict[int, Delivery] = {}
+        self.webhooks: dict[str, Webhook] = {}
         self.api_keys: dict[str, KeyRow] = {}
         self.key_changes: dict[bool, int] = {True: 0}
         self.plans: dict[str, str] = {}

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from quotecast.access import storage as key_storage
 from quotecast.access import usage_storage
 from quotecast.alerts import storage as alert_storage
-from world.postgres_data import Alert, Event, Tables, reads, writes
+from world.postgres_data import Alert, Delivery, Event, Tables, reads, writes
 from world.postgres_types import (
     ARRAYS,
     DATE,
@@ -111,6 +111,8 @@ def _make_events(tables: Tables, kind: str, *columns_and_bounds: Any) -> list[An
         is_active = alert.repeats and count < most_events
         tables.alerts[alert.id] = replace(present, events=count, active=is_active)
         number = max(tables.alert_events, default=0) + 1
+        if alert.by_webhook and alert.user_id in tables.webhooks:
+            _deliver(tables, number, alert.user_id)
         tables.alert_events[number] = Event(
             number,
             alert.user_id,
@@ -125,6 +127,13 @@ def _make_events(tables: Tables, kind: str, *columns_and_bounds: Any) -> list[An
         tables.alerts[each].active != alert.active for each, alert in before.items() if alert.active
     )
     return [(made, stopped, [*users], len(matches))]
+
+
+def _deliver(tables: Tables, event: int, user: str) -> None:
+    number = max(tables.alert_deliveries, default=0) + 1
+    tables.alert_deliveries[number] = Delivery(
+        id=number, event_id=event, user_id=user, created_at=tables.now, next_at=tables.now
+    )
 
 
 def _waits_for(tables: Tables, alert: Alert, crossing: _Crossing) -> bool:

@@ -56,6 +56,7 @@ def read_value(kind: Type, data: bytes, at: int) -> tuple[Any, int]:
     return (None, at) if length < 0 else (kind.read(data[at : at + length]), at + length)
 
 
+BOOL: Final = _packed(16, "!?")
 VOID: Final = Type(2278, lambda _: b"", lambda _: None)
 INT4: Final = _packed(23, "!i")
 INT8: Final = _packed(20, "!q")
@@ -70,6 +71,12 @@ TIME: Final = Type(
     1184,
     lambda value: struct.pack("!q", (value - _EPOCH) // _MICROSECOND),
     lambda data: _EPOCH + struct.unpack("!q", data)[0] * _MICROSECOND,
+)
+#: Days and months would depend on the calendar; the service's driver sends seconds and days.
+INTERVAL: Final = Type(
+    1186,
+    lambda value: struct.pack("!qii", (value - timedelta(value.days)) // _MICROSECOND, value.days, 0),
+    lambda data: timedelta(struct.unpack("!qii", data)[1], 0, struct.unpack("!qii", data)[0]),
 )
 TEXTS: Final = _array(1009, TEXT)
 INT8S: Final = _array(1016, INT8)

@@ -11,6 +11,7 @@ import msgspec
 
 from quotecast import garbage, parent
 from quotecast.access import rollup
+from quotecast.alerts import delivery
 from quotecast.api import main as api_main
 from quotecast.api.market.services import NO_PROVIDER, Services
 from quotecast.api.metrics.metrics import WorkerParts
@@ -22,6 +23,7 @@ from quotecast.asgi import App
 from quotecast.bus import wire
 from quotecast.bus.remote import RemoteBus
 from quotecast.feed.mirror import Mirror
+from quotecast.ingest import delivery as ingest_delivery
 from quotecast.ingest import main as ingest_main
 from quotecast.ingest import sources
 from quotecast.market.feeds import Feed
@@ -29,6 +31,7 @@ from quotecast.settings.model import Settings
 from quotecast.stream import outlet, ticker
 from quotecast.stream.listeners import connection_factory
 from support.made.factories import app_of, services
+from world import webhooks
 from world.clock import PROCESS
 from world.reader import LIMIT
 from world.upstream import Upstream, Venue
@@ -69,7 +72,7 @@ def settings_of(feeds: Sequence[Feed], delay_seconds: int) -> Settings:
 def prepare(venues: Mapping[Feed, Venue], announce: Any) -> None:
     """Replaces what reaches outside of the world: vendors, the terminal, threads and sockets.
 
-    Nobody logs in, and no event is posted; the routes are made once.
+    Nobody logs in; the routes are made once. Claims and pauses of deliveries are short, as a world is.
     """
     for module, name, other in (
         (sources, "quote_providers", lambda *_: [Upstream(venue) for venue in venues.values()]),
@@ -78,7 +81,10 @@ def prepare(venues: Mapping[Feed, Venue], announce: Any) -> None:
         (api_main, "build_app", _app_of),
         (account_services, "Passwords", contextlib.nullcontext),
         (rollup, "ROLL_UP_SECONDS", ROLL_UP_SECONDS),
-        (ingest_main, "deliver_events", lambda *_: contextlib.nullcontext()),
+        (ingest_delivery, "make_outbound", webhooks.make_outbound),
+        (delivery, "LEASE_SECONDS", webhooks.CLAIM_SECONDS),
+        (delivery, "FIRST_PAUSE", 0.5),
+        (delivery, "LONGEST_PAUSE", 2.0),
         (wire, "encode", partial(_encoded, wire.encode)),
         (parent, "announce", announce),
         (garbage, "freeze_present_objects", lambda: None),

@@ -26,6 +26,10 @@ _STORED_SECONDS: Final = 8.0
 _LAST_SECONDS: Final = 0.5
 #: Faults that end a process.
 _ENDS: Final = frozenset({"kill", "power loss", "stop"})
+#: Seconds that a delivery may wait for the clock of PostgreSQL, and still arrive before a world's end.
+_LONGEST_WAIT: Final = 5.0
+#: Faults after which no check needs right clocks.
+_WRONG_CLOCKS: Final = frozenset({"clock step", "clock drift"})
 #: Faults after which a price may cross a threshold once more.
 _MOVES_BACK: Final = frozenset({"old quotes", "empty redis", "failover"})
 
@@ -52,7 +56,7 @@ def play(seed: int, chosen: Sequence[Fault] | None = None, *, count: int) -> Out
         drawn = faults.draw(world, chance, count, START_SECONDS, START_SECONDS + FAULTS_SECONDS)
         found.extend(drawn if chosen is None else chosen)
         faults.schedule(world, found)
-        if any(each.kind == "clock step" for each in found):
+        if any(each.kind in _WRONG_CLOCKS for each in found):
             world.distrust_clocks()
         world.loop.call_at(chance.uniform(START_SECONDS, START_SECONDS + FAULTS_SECONDS), _revoke, world)
         # With fewer faults the world is as long as with all of them.
@@ -72,6 +76,7 @@ def play(seed: int, chosen: Sequence[Fault] | None = None, *, count: int) -> Out
         tables = world.postgres.tables
         is_calm = not any(each.kind in _MOVES_BACK for each in found)
         world.alerts.check(tables, is_calm=is_calm, is_state_kept=is_state_kept)
+        world.check_webhooks(found, are_all_due=not _may_deliveries_wait(found))
         counted, healed = not _are_both_gone(found), end + RECOVERY_SECONDS
         world.keys.check(tables, world.deaths, healed=healed, are_counts_kept=counted)
         world.check_limits(_lone_workers(found, world.size))
@@ -83,9 +88,15 @@ def play(seed: int, chosen: Sequence[Fault] | None = None, *, count: int) -> Out
 
 
 def _seconds_ahead(found: Sequence[Fault]) -> float:
-    """Returns how far the clock of Redis was ahead: blocks of a delayed feed wait until it is right."""
+    """Returns how far the clock of Redis may be ahead of an ingest's: delayed feeds are as much later.
+
+    A step ends with its fault; what a clock has gained or lost by its drift stays.
+    """
+    drifts = [each for each in found if each.kind == "clock drift"]
+    gained = sum(each.amount * each.seconds for each in drifts if each.target == "redis" and each.amount > 0)
+    lost = sum(-each.amount * each.seconds for each in drifts if "ingest" in each.target and each.amount < 0)
     steps = [each.amount for each in found if each.kind == "clock step" and each.target == "redis"]
-    return max([0.0, *steps])
+    return gained + lost + max([0.0, *steps])
 
 
 def _revoke(world: World) -> None:
@@ -99,6 +110,12 @@ def _are_states_lost(found: Sequence[Fault]) -> bool:
         return any("ingest" in host for host in hosts)
     # A crossing has the time of its ingest, and an alert none from before its creation.
     return any(each.kind == "clock step" and "ingest" in each.target for each in found)
+
+
+def _may_deliveries_wait(found: Sequence[Fault]) -> bool:
+    """Returns whether a delivery may be due by a clock of PostgreSQL that was ahead, and is not any more."""
+    steps = [each.amount for each in found if each.kind == "clock step" and each.target == "postgres"]
+    return sum(step for step in steps if step > 0) > _LONGEST_WAIT
 
 
 def _are_both_gone(found: Sequence[Fault]) -> bool:

@@ -11,12 +11,16 @@ from zoneinfo import ZoneInfo
 
 import asyncpg
 import pytest
+from msgspec.structs import replace
 
 from quotecast.access import storage as key_storage
 from quotecast.access import usage_storage
 from quotecast.access.usage import Taken
 from quotecast.access.usage_storage import UsageBatch, Used
+from quotecast.alerts import delivery_storage as deliveries
 from quotecast.alerts import storage as alert_storage
+from quotecast.alerts.delivery_storage import Claim
+from quotecast.alerts.messages import message_of
 from quotecast.database.database import Database
 from quotecast.history import storage as bar_storage
 from quotecast.history.reader import StoredBars
@@ -25,20 +29,21 @@ from quotecast.market.calendars import AroundTheClock
 from quotecast.market.crossings import NO_CROSSING, Crossing, CrossingId
 from quotecast.market.feeds import Feed
 from quotecast.market.own_bars import Closing, OwnBar
-from world.postgres_data import Alert, KeyRow, Tables, reads
+from world.postgres_data import Alert, KeyRow, Tables, Webhook, reads
 from world.postgres_server import PostgresServer
 from world.postgres_types import DATE, FLOAT8, INT4, INT8, TEXT, TIME
 
 NOW = datetime.now(UTC).replace(microsecond=0)
 SECONDS = int(NOW.timestamp())
-USER = "a" * 24
+USER, OTHER = "a" * 24, "f" * 24
+TABLES = {Alert: "alerts", KeyRow: "api_keys", Webhook: "webhooks"}
 DAY = date(2026, 11, 26)
 
 
 def alert(number: int, threshold: float, **choices: Any) -> Alert:
     return Alert(
         id=f"{number:024x}",
-        user_id=USER,
+        user_id=choices.pop("user", USER),
         kind="crypto",
         ticker="BTC/USDT",
         threshold=threshold,
@@ -49,18 +54,24 @@ def alert(number: int, threshold: float, **choices: Any) -> Alert:
 
 ALERTS = [
     alert(1, 100.0),
-    alert(2, 100.0, repeats=True),
+    alert(2, 100.0, repeats=True, by_webhook=True),
     alert(3, 99.0, direction="down", repeats=True),
     alert(4, 103.0),
     alert(5, 1.0, measure="5m"),
     alert(6, 100.5, active=False),
     alert(7, 100.0, repeats=True, events=alert_storage.EVENTS_OF_ALERT - 1),
+    alert(8, 100.0, repeats=True, by_webhook=True, user=OTHER),
 ]
+WEBHOOKS = {
+    user: Webhook(user_id=user, url=f"https://example.com/{user}", signing_secret="whsec_AAAA")
+    for user in (USER, OTHER)
+}
 KEY = KeyRow(id="b" * 24, secret_hash="c" * 64, created_at=NOW)
 
 
 #: What stories left behind, in statements that only tests ask for.
 EVENTS = "SELECT alert_id, crossing, ticker, value, price, happened_at FROM alert_events ORDER BY id"
+DELIVERIES = "SELECT attempts, state FROM alert_deliveries ORDER BY id"
 COUNTS = "SELECT id, events, active::int AS active FROM alerts ORDER BY id"
 USAGE = "SELECT key_id, day, requests, refused, socket_ms, quotes, bytes FROM api_key_usage ORDER BY day"
 
@@ -79,6 +90,11 @@ def _counts(tables: Tables) -> list[Any]:
         (each.id, each.events, int(each.active))
         for each in sorted(tables.alerts.values(), key=attrgetter("id"))
     ]
+
+
+@reads(DELIVERIES, attempts=INT4, state=TEXT)
+def _deliveries(tables: Tables) -> list[Any]:
+    return [(each.attempts, each.state) for _, each in sorted(tables.alert_deliveries.items())]
 
 
 @reads(USAGE, key_id=TEXT, day=DATE, requests=INT8, refused=INT8, socket_ms=INT8, quotes=INT8, bytes=INT8)
@@ -101,12 +117,13 @@ async def real(accounts_url: str) -> AsyncIterator[Database]:
     for table in ("alert_changes", "alert_crossings_written", "bars_written"):
         await connection.execute(f"DELETE FROM {table}")  # noqa: S608 - names of ours
     await connection.execute("UPDATE key_changes SET number = 0")
-    await connection.execute(
-        "INSERT INTO users (id, name, email, password_hash, created_at) VALUES ($1, 'a', 'a@b.c', '', now())",
-        USER,
-    )
-    for row in [*ALERTS, KEY]:
-        table = "alerts" if isinstance(row, Alert) else "api_keys"
+    for user in (USER, OTHER):
+        await connection.execute(
+            "INSERT INTO users (id, name, email, password_hash, created_at) VALUES ($1, 'a', $1, '', now())",
+            user,
+        )
+    for row in [*ALERTS, KEY, *WEBHOOKS.values()]:
+        table = TABLES[type(row)]
         names = row.__struct_fields__
         places = ", ".join(f"${number + 1}" for number in range(len(names)))
         values = [getattr(row, name) for name in names]
@@ -133,6 +150,7 @@ async def simulated() -> AsyncIterator[Database]:
     server = PostgresServer()
     server.tables.alerts = {each.id: each for each in ALERTS}
     server.tables.api_keys = {KEY.id: KEY}
+    server.tables.webhooks = dict(WEBHOOKS)
     async with served(server) as database:
         yield database
 
@@ -194,6 +212,55 @@ async def story_of_usage(database: Database) -> list[Any]:
     return [*found, await rows(database, USAGE)]
 
 
+async def story_of_deliveries(database: Database) -> list[Any]:
+    """Two users have two events each: one of them is refused for good, one is sent at the third try."""
+    found: list[Any] = []
+
+    async def run(work: Callable[[Any], Awaitable[Any]]) -> Any:
+        return await database.session(work)
+
+    async def claim(*busy: str, seconds: float = 0.0) -> list[Claim]:
+        work = partial(deliveries.claim, busy=busy, count=5, lease_seconds=seconds)
+        claims: list[Claim] = await run(work)
+        found.append([(each.url, each.attempts, each.signing_secret, each.event.value) for each in claims])
+        found.extend(message_of(replace(each.event, id=0)) for each in claims)
+        return claims
+
+    async def fail(claim: Claim, *, is_final: bool = False) -> None:
+        work = partial(
+            deliveries.note_failure,
+            problem="HTTP 500",
+            delay=timedelta(),
+            period=timedelta(1),
+            is_final=is_final,
+        )
+        found.append(await run(partial(work, failed=claim)))
+
+    async def cross(after: CrossingId, *crossings: Crossing) -> None:
+        await run(partial(alert_storage.write, feed=Feed.CRYPTO, after=after, crossings=crossings))
+
+    await claim()
+    up, down, up_again = crossing(1, 99.5, 101.0), crossing(2, 98.0, 99.0), crossing(3, 99.5, 102.0)
+    await cross(NO_CROSSING, up, down)
+    await cross(down.id, up_again)
+    found.append((await run(deliveries.overdue))[0])
+    for busy in ([USER], []):
+        await claim(*busy)
+    (older,) = await claim(OTHER, seconds=60.0)
+    (first,) = await claim(OTHER)
+    (again,) = await claim(OTHER, seconds=60.0)
+    for each in (first, again):
+        await fail(each)
+    (last,) = await claim(OTHER, seconds=60.0)
+    for each in (again, last):
+        await run(partial(deliveries.note_sent, sent=each))
+    await fail(older, is_final=True)
+    found.append((await run(deliveries.overdue))[0])
+    found.append(await run(partial(deliveries.drop_expired, days=1, count=5)))
+    await claim(OTHER)
+    return [*found, await rows(database, DELIVERIES)]
+
+
 async def story_of_bars(database: Database) -> list[Any]:
     """Two minutes, one of them twice, and what a leader recalls of them."""
     found: list[Any] = []
@@ -242,7 +309,10 @@ async def story_of_transactions(database: Database) -> list[Any]:
     return [*found, await rows(database, EVENTS)]
 
 
-@pytest.mark.parametrize("story", [story_of_alerts, story_of_usage, story_of_bars, story_of_transactions])
+STORIES = [story_of_alerts, story_of_deliveries, story_of_usage, story_of_bars, story_of_transactions]
+
+
+@pytest.mark.parametrize("story", STORIES)
 async def test_both_servers_answer_alike(
     story: Callable[[Database], Awaitable[list[Any]]], real: Database, simulated: Database
 ) -> None:

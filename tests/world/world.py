@@ -12,10 +12,11 @@ from msgspec import Struct
 
 from quotecast.market.feeds import Feed
 from quotecast.settings.plans import delayed_prefix
-from world import clock, programs
-from world.alerts import Alerts
+from world import clock, programs, webhooks
+from world.alerts import USERS, Alerts
 from world.client import ALL_FEEDS, EVENTS, FeedCopy, Frontend
 from world.clock import PROCESS
+from world.faults import Fault
 from world.keys import SMALL_LIMIT, Death, Keys
 from world.loop import Host, Process, WorldLoop
 from world.network import Network
@@ -25,6 +26,7 @@ from world.redis_data import Data
 from world.redis_server import RedisServer
 from world.truth import FeedTruth
 from world.upstream import Venue
+from world.webhooks import Receiver
 
 _NOTATIONS: Final = (
     "quotecast.v1.json",
@@ -38,6 +40,8 @@ _WITH_KEY: Final = 0.6
 _LATE: Final = 0.25
 #: How many pages have one socket for all feeds.
 _OF_ALL: Final = 0.25
+#: How many users have a server that takes events.
+_RECEIVERS: Final = 2
 _INTERVALS: Final = (100, 250, 500, 1000, 5000)
 
 Program = Callable[[], Coroutine[Any, Any, None]]
@@ -110,7 +114,7 @@ class World:
         self.broken: list[Broken] = []
         self._programs: dict[str, Program] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
-        clock.begin(self.loop.time, random.Random(chance.random()))
+        clock.begin(lambda: self.loop.now, random.Random(chance.random()))
         self.loop.set_exception_handler(self._note_exception)
         structlog.configure(
             processors=[self._note_log], wrapper_class=structlog.BoundLogger, cache_logger_on_first_use=False
@@ -137,6 +141,7 @@ class World:
             late.live = self.truths[self.settings.redis_prefix, feed]
             late.delay_seconds = size.delay_seconds
         self.redis.observers.append(self._observe)
+        self.receivers: list[Receiver] = []
         self.frontends: list[Frontend] = []
         self.readers: list[Reader] = []
         #: The workers that were killed.
@@ -158,6 +163,8 @@ class World:
         """Starts every process."""
         self.add("redis", self._run_redis)
         self.add("postgres", self._run_postgres)
+        for number, user in enumerate(USERS[:_RECEIVERS]):
+            self._add_receiver(f"receiver-{number + 1}", user)
         for number in (1, 2):
             self.add(f"ingest-{number}", partial(programs.run_ingest, self.settings))
         workers = [f"worker-{number + 1}" for number in range(self.size.workers)]
@@ -177,6 +184,8 @@ class World:
 
     def distrust_clocks(self) -> None:
         """Ends the checks that need right clocks."""
+        for receiver in self.receivers:
+            receiver.clocks_are_right = False
         for truth in self.truths.values():
             truth.clocks_are_right = False
 
@@ -215,6 +224,11 @@ class World:
         for (prefix, _), truth in self.truths.items():
             if prefix == self.settings.redis_prefix:
                 truth.check_stored_bars(self.postgres.tables.bars, all_of_them=is_state_kept)
+
+    def check_webhooks(self, found: Sequence[Fault], *, are_all_due: bool) -> None:
+        """Checks what the users' servers got of the events, under the faults of this world."""
+        tables = self.postgres.tables
+        webhooks.check(self.receivers, tables, self.break_promise, found, are_all_due=are_all_due)
 
     def _check_page(self, frontend: Frontend) -> None:
         for each in frontend.copies.values():
@@ -265,6 +279,13 @@ class World:
         names = self.venues[feed].names
         few, one = chance.sample(names, min(len(names), 5)), chance.choice(names)
         return chance.choice(["all", ",".join(few), one])
+
+    def _add_receiver(self, name: str, user: str) -> None:
+        host = self.hosts[name] = self._host(name)
+        receiver = Receiver(name, user, host.address, random.Random(self.chance.random()), self.break_promise)
+        self.postgres.tables.webhooks[user] = receiver.webhook
+        self.receivers.append(receiver)
+        self.add(name, receiver.run)
 
     def _add_reader(self, number: int, workers: list[str]) -> None:
         chance = random.Random(self.chance.random())
