@@ -5,6 +5,7 @@ import { same } from "./instruments.ts";
 import { FIELDS } from "./panes/screen.ts";
 import { parseScreen, parseSymbol, withScreen, withSymbol, withWorkspace } from "./query.ts";
 import { select, selected } from "./selection.ts";
+import { isNoted, note } from "./stored.ts";
 
 /** A symbol on the screen for less than this was passed on the way to another one: Back skips it. */
 const PASSED_MS = 2000;
@@ -65,11 +66,18 @@ const NAMED_AFTER_MS = 300;
 let screen: Readonly<Record<string, string>> = {};
 let naming: ReturnType<typeof setTimeout> | undefined;
 
-const writeScreen = () => replaceAddress(withScreen(location.search, screen));
+/** Name of the note that the layout has changes of the screener which the address lacks. */
+const BEHIND = "address-behind";
+
+function writeScreen(): void {
+  replaceAddress(withScreen(location.search, screen));
+  note(BEHIND, false);
+}
 
 /** Writes what a screener asks for into the address. */
 export function nameScreen(asked: Readonly<Record<string, string>>): void {
   screen = asked;
+  note(BEHIND, true);
   clearTimeout(naming);
   naming = setTimeout(writeScreen, NAMED_AFTER_MS);
 }
@@ -77,12 +85,16 @@ export function nameScreen(asked: Readonly<Record<string, string>>): void {
 /** What the address asks of a screener when the page starts; null where it asks nothing, and once a pane shows it. */
 let wantedScreen = parseScreen(location.search);
 
+/** Whether the page was left before the address had the last changes. */
+const isBehind = isNoted(BEHIND);
+
 /** Shows what the address asks of a screener, unless one asks for it already. */
 function showScreen(): void {
   const wanted = wantedScreen;
   wantedScreen = null;
   const isShown = activeWorkspace.value.panes.some(
-    ({ kind, memory }) => kind === "screener" && FIELDS.every((each) => (memory?.[each] ?? "") === wanted?.[each]),
+    ({ kind, memory }) =>
+      kind === "screener" && (isBehind || FIELDS.every((each) => (memory?.[each] ?? "") === wanted?.[each])),
   );
   if (wanted && !isShown) remember(showPane("screener"), wanted);
 }

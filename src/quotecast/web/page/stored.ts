@@ -39,6 +39,25 @@ function save(name: string, value: unknown): void {
   }
 }
 
+/** Notes something for the next load of this window's page, or forgets it; without a storage nothing is noted. */
+export function note(name: string, isTrue: boolean): void {
+  try {
+    if (isTrue) sessionStorage.setItem(PREFIX + name, "true");
+    else sessionStorage.removeItem(PREFIX + name);
+  } catch {
+    // The next load does without.
+  }
+}
+
+/** Returns whether an earlier load of this window's page noted something. */
+export function isNoted(name: string): boolean {
+  try {
+    return sessionStorage.getItem(PREFIX + name) !== null;
+  } catch {
+    return false;
+  }
+}
+
 /** Removes every value that this page stores in this browser. */
 export function forgetAll(): void {
   for (const name of Object.keys(localStorage)) if (name.startsWith(PREFIX)) localStorage.removeItem(name);
