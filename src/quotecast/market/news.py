@@ -17,6 +17,8 @@ _UNSEEN: Final = {"script", "style"}
 _BLOCKS: Final = "article|blockquote|br|div|dd|dl|dt|h[1-6]|hr|li|ol|p|pre|section|table|td|th|tr|ul"
 #: Where words end: nh3 removes a tag without a trace.
 _BREAK: Final = re.compile(rf"(</?(?:{_BLOCKS}|{'|'.join(sorted(_UNSEEN))})\b|<!--)", re.IGNORECASE)
+#: Without one of these a text has no HTML, and is what the parser would make of it.
+_MARKUP: Final = re.compile(r"[<&\0\ufeff]")
 _UNSAFE: Final = r"\x00-\x20\x7f\s\"<>\\"
 _WEB_URL: Final = re.compile(rf"https?://[^/?#{_UNSAFE}][^{_UNSAFE}]*", re.IGNORECASE)
 
@@ -62,7 +64,10 @@ def plain_text(html: str) -> str:
     Many feeds escape twice, so it reads until nothing changes: no tag is left in the text, however it was
     written, and cleaning it again changes nothing. Only the first MAX_LENGTH characters are read.
     """
-    text = _text(html[:MAX_LENGTH])
+    html = html[:MAX_LENGTH]
+    if not _MARKUP.search(html):
+        return " ".join(html.split())
+    text = _text(html)
     # Every round that changes anything shortens the text.
     while (further := _text(text)) != text:
         text = further

@@ -103,3 +103,9 @@ def test_an_article_is_cleaned_as_a_whole() -> None:
     assert clean_article(dirty) == article(
         headline="A", summary="B&C", author="D", source="E F", url=None, images=[picture]
     )
+
+
+@given(st.text(st.characters(codec="utf-8", exclude_characters="<&")))
+def test_text_without_markup_is_what_the_parser_makes_of_it(text: str) -> None:
+    """Only a text with markup goes through the parser, as the second one does."""
+    assert plain_text(text) == plain_text(f"{text}<i></i>")
