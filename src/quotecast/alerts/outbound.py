@@ -15,11 +15,11 @@ from ipaddress import ip_address
 from typing import Any, Final
 
 import httpcore
-import httpx
 from msgspec import Struct
 
 from quotecast.alerts.networks import LOOPBACK, Address, Network, is_admitted, networks_of
 from quotecast.alerts.urls import BadUrl, Target, parse_url
+from quotecast.authorities import trusted_authorities
 
 #: Look-ups at once; a thread whose caller stopped waiting counts until it ends.
 MAX_THREADS: Final = 16
@@ -69,7 +69,7 @@ class Outbound:
     ) -> None:
         self._schemes = schemes
         self._networks = networks
-        self._tls = tls or httpx.create_ssl_context()
+        self._tls = tls or trusted_authorities()
         self._backend = _Guarded(resolve or Resolver(), networks)
         self._timeout_seconds = timeout_seconds
 

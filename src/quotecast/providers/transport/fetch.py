@@ -2,10 +2,8 @@
 
 import asyncio
 import re
-import ssl
 from collections.abc import Collection, Mapping
 from contextlib import suppress
-from functools import cache
 from importlib.metadata import version
 from typing import Final, TypeVar
 from urllib.parse import quote
@@ -14,6 +12,7 @@ import httpx
 import msgspec
 import structlog
 
+from quotecast.authorities import trusted_authorities
 from quotecast.errors import UpstreamCutShort, UpstreamError, UpstreamRefused
 from quotecast.providers.transport import outcomes
 
@@ -48,14 +47,12 @@ def open_client(url: str, headers: Mapping[str, str] = {}) -> httpx.AsyncClient:
     """
     usual = {"User-Agent": user_agent(), "Accept": "application/json, */*;q=0.5", "Accept-Encoding": "gzip"}
     return httpx.AsyncClient(
-        base_url=url, headers={**usual, **headers}, timeout=5.0, follow_redirects=False, verify=_ssl_context()
+        base_url=url,
+        headers={**usual, **headers},
+        timeout=5.0,
+        follow_redirects=False,
+        verify=trusted_authorities(),
     )
-
-
-@cache
-def _ssl_context() -> ssl.SSLContext:
-    """Returns the certificate authorities, read once: reading blocks the event loop for 60 ms."""
-    return httpx.create_ssl_context()
 
 
 def segment(text: str) -> str:
