@@ -1,6 +1,7 @@
 """The simulated venues: trading hours and instruments of each feed."""
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Final
 from zoneinfo import ZoneInfo
 
@@ -17,7 +18,13 @@ from quotecast.market.reference import DovizInstrument, Pair, Stock, doviz_instr
 from quotecast.market.sessions import NEW_YORK
 from quotecast.simulation.market.hours import Hours
 from quotecast.simulation.market.invented import TABLE_STOCKS, listed_stocks
-from quotecast.simulation.market.listings import doviz_listing, markup_of, pair_listing, stock_listing
+from quotecast.simulation.market.listings import (
+    Listing,
+    doviz_listing,
+    markup_of,
+    pair_listing,
+    stock_listing,
+)
 from quotecast.simulation.market.paths import paths
 from quotecast.simulation.market.quoters import CryptoQuoter, DovizQuoter, ListedQuoter, Quoter, StockQuoter
 from quotecast.simulation.market.scenarios.schedule import Schedule
@@ -50,9 +57,15 @@ def stock_tapes(
     listed: Sequence[Stock], seed: int, hours: Hours, schedule: Schedule | None = None
 ) -> dict[str, TapeSource]:
     """Returns the tapes by ticker."""
-    path_of = paths(seed)
-    tapes = {stock.ticker: Tape(stock_listing(stock, seed, path_of), hours) for stock in listed}
+    tapes = {ticker: Tape(each, hours) for ticker, each in _stock_listings(tuple(listed), seed).items()}
     return _scheduled(tapes, schedule, stock_alterations)
+
+
+@lru_cache(maxsize=4)
+def _stock_listings(listed: tuple[Stock, ...], seed: int) -> dict[str, Listing]:
+    """Returns the listings by ticker: quotes, bars and financials share them."""
+    path_of = paths(seed)
+    return {stock.ticker: stock_listing(stock, seed, path_of) for stock in listed}
 
 
 def pair_tapes(
