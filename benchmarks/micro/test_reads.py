@@ -43,7 +43,7 @@ def application(*, repeating: bool) -> App:
         check, give_back, limits=limits, find=made.names.find, identify=everybody, by_address=everybody
     )
     routed = build_app(made, middleware=[throttle.middleware])
-    repeats = Repeats(routed, throttle=throttle, parameters=routed.state.documents.parameters)
+    repeats = Repeats(routed, throttle=throttle)
     return Middleware(
         repeats if repeating else routed, cors_origins=["*"], account_origins=[], websocket_origins=["*"]
     )

@@ -2,6 +2,7 @@
 
 import difflib
 from collections.abc import Callable, Iterable
+from collections.abc import Set as AbstractSet
 from itertools import islice
 from typing import Final
 
@@ -22,7 +23,7 @@ MAX_NAMES: Final = 20
 
 
 def misspelt(
-    given: Iterable[str], known: frozenset[str], mean: Callable[[str, frozenset[str]], str | None]
+    given: Iterable[str], known: AbstractSet[str], mean: Callable[[str, AbstractSet[str]], str | None]
 ) -> tuple[str, str] | None:
     """Returns the first given name that is unknown and means a known one, and that one; None without any."""
     unknown = islice((name for name in given if name not in known), MAX_NAMES)
@@ -30,7 +31,7 @@ def misspelt(
     return next(((name, meant) for name, meant in pairs if meant is not None), None)
 
 
-def meant_name(name: str, known: frozenset[str]) -> str | None:
+def meant_name(name: str, known: AbstractSet[str]) -> str | None:
     """Returns the known name that an unknown one stands for; None where it resembles none."""
     for names in _SIBLINGS:
         if name in names and names & known:
@@ -38,7 +39,7 @@ def meant_name(name: str, known: frozenset[str]) -> str | None:
     return near_name(name, known)
 
 
-def near_name(name: str, known: frozenset[str]) -> str | None:
+def near_name(name: str, known: AbstractSet[str]) -> str | None:
     """Returns the known name that an unknown one misspells; None where there is none."""
     if len(name) < _LEAST_LETTERS:
         return None

@@ -1,6 +1,7 @@
 """Misspelt names among those of a request."""
 
 from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 
 import pytest
 
@@ -11,7 +12,7 @@ STRANGERS = [f"q{number}x" for number in range(MAX_NAMES)]
 
 
 @pytest.mark.parametrize("mean", [meant_name, near_name])
-def test_the_first_misspelt_name_is_found(mean: Callable[[str, frozenset[str]], str | None]) -> None:
+def test_the_first_misspelt_name_is_found(mean: Callable[[str, AbstractSet[str]], str | None]) -> None:
     given = ["interval", "utm_source", "intervall", "limitt"]
     assert misspelt(given, KNOWN, mean) == ("intervall", "interval")
 

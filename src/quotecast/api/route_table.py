@@ -13,12 +13,15 @@ A route with the parameter `at` may serve a recorded moment.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any, Final, Literal
 
 from litestar import Litestar
 from litestar.exceptions import HTTPException, ImproperlyConfiguredException
-from litestar.handlers import ASGIRouteHandler, HTTPRouteHandler
+from litestar.handlers import ASGIRouteHandler, BaseRouteHandler, HTTPRouteHandler
+from litestar.params import QueryParameter
 from litestar.routes import ASGIRoute, HTTPRoute
+from litestar.typing import FieldDefinition
 from litestar.utils import normalize_path
 from msgspec import Struct
 
@@ -80,6 +83,16 @@ _SOCKETS: Final = {
 }
 #: Sockets of other paths are refused later.
 _UNKNOWN_SOCKET: Final = _socket(None)
+
+
+@cache
+def query_parameters(handler: BaseRouteHandler) -> Mapping[str, FieldDefinition]:
+    """Returns the parameters of a route's query by their names."""
+    return {
+        field.kwarg_definition.name or name: field
+        for name, field in handler.parsed_fn_signature.parameters.items()
+        if isinstance(field.kwarg_definition, QueryParameter)
+    }
 
 
 class RouteTable:

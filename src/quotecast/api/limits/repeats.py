@@ -7,16 +7,18 @@ fails, the request goes to the route, which answers the error. ADR 9 has the mea
 """
 
 import inspect
-import re
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable
 from functools import partial, update_wrapper
 from inspect import iscoroutinefunction
 from typing import Any, Concatenate, Final, NamedTuple, ParamSpec, TypeVar
+
+from litestar.handlers import BaseRouteHandler
 
 from quotecast.access.request_state import RequestState, request_state
 from quotecast.api.answers.answers import Answer
 from quotecast.api.limits.throttle import Throttle, limit_headers, refuse
 from quotecast.api.market.services import HttpRequest, Services, services_of
+from quotecast.api.route_table import query_parameters
 from quotecast.asgi import App, Headers
 from quotecast.limits.decision import Decision, LimitedPath
 from quotecast.observe import logs
@@ -31,8 +33,6 @@ MAX_ANSWERS_BYTES: Final = 64 * 1024 * 1024
 #: Parameters with more values than are worth remembering: each moment is another one. `to` is the present of
 #: TradingView's charts, in seconds.
 _UNREPEATED: Final = frozenset({"as_of", "at", "to"})
-#: The type of a path's parameter, as in `{symbol:str}`.
-_TYPE: Final = re.compile(r":\w+(?=})")
 
 P = ParamSpec("P")
 Made = TypeVar("Made", bound=Answer | Awaitable[Answer])
@@ -131,19 +131,12 @@ class Repeats:
     """ASGI application around the routed one; it answers repeated reads itself.
 
     It remembers the MAX_URLS newest URLs. It does not remember a URL with a parameter that its route does not
-    have, because anybody can invent more of them. `parameters` are the names of each path's query parameters.
+    have, because anybody can invent more of them.
     """
 
-    def __init__(
-        self,
-        app: App,
-        *,
-        throttle: Throttle,
-        parameters: Mapping[str, Collection[str]],
-    ) -> None:
+    def __init__(self, app: App, *, throttle: Throttle) -> None:
         self._app = app
         self._throttle = throttle
-        self._parameters = parameters
         self._reads: dict[Url, _Read] = {}
         self._answers = _Answers()
 
@@ -200,14 +193,14 @@ class Repeats:
         if (
             state.again is None
             or len(url[0]) + len(url[1]) > MAX_LENGTH
-            or not self._has_known_parameters(scope, url[1])
+            or not _has_known_parameters(scope["route_handler"], url[1])
         ):
             return
         if len(self._reads) >= MAX_URLS:
             del self._reads[next(iter(self._reads))]
         self._reads[url] = _Read(state.again, state.path, scope["path_template"])
 
-    def _has_known_parameters(self, scope: Any, query: bytes) -> bool:
-        path = _TYPE.sub("", scope["path_template"])
-        names = {part.partition("=")[0] for part in query.decode("latin-1").split("&")} if query else set()
-        return names <= {*self._parameters.get(path, ())} - _UNREPEATED
+
+def _has_known_parameters(handler: BaseRouteHandler, query: bytes) -> bool:
+    names = {part.partition("=")[0] for part in query.decode("latin-1").split("&")} if query else set()
+    return names <= query_parameters(handler).keys() - _UNREPEATED

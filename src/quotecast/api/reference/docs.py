@@ -1,5 +1,7 @@
 """Routes of the OpenAPI and AsyncAPI documents, and of their HTML pages."""
 
+import asyncio
+from collections.abc import Callable
 from functools import cache
 from importlib.resources import files
 from typing import Any, Final
@@ -53,52 +55,55 @@ class ReferencePages(Struct, frozen=True):
 
     openapi: SharedBody
     asyncapi: SharedBody
-    #: Names of the query parameters of GET, by path.
-    parameters: dict[str, frozenset[str]]
 
     @classmethod
     def of(cls, openapi: dict[str, Any], asyncapi: dict[str, Any]) -> "ReferencePages":
         """Returns both documents encoded."""
-        return cls(
-            SharedBody(encode_json(openapi)),
-            SharedBody(encode_json(asyncapi)),
-            {path: _parameters(operations.get("get", {})) for path, operations in openapi["paths"].items()},
-        )
+        return cls(SharedBody(encode_json(openapi)), SharedBody(encode_json(asyncapi)))
 
 
-def _parameters(operation: dict[str, Any]) -> frozenset[str]:
-    return frozenset(each["name"] for each in operation.get("parameters", ()) if each["in"] == "query")
+class Reference:
+    """The documents of one application: a thread makes both at the first request for one."""
+
+    def __init__(self, make: Callable[[], ReferencePages]) -> None:
+        self._make = make
+        self._making: asyncio.Task[ReferencePages] | None = None
+
+    async def pages(self) -> ReferencePages:
+        """Returns both documents."""
+        if self._making is None:
+            self._making = asyncio.create_task(asyncio.to_thread(self._make))
+        # A client that leaves ends its own wait alone.
+        return await asyncio.shield(self._making)
 
 
-def _documents(request: HttpRequest) -> ReferencePages:
-    documents: ReferencePages = request.app.state.documents
-    return documents
+async def _pages(request: HttpRequest) -> ReferencePages:
+    reference: Reference = request.app.state.reference
+    return await reference.pages()
 
 
 @get(
     "/openapi.json",
-    sync_to_thread=False,
     operation_id="getOpenapi",
     summary="The routes, as OpenAPI 3.1",
     operation_class=Reading,
     responses=answered(dict[str, Any], {"openapi": "3.1.0"}, "The document"),
 )
-def openapi(request: HttpRequest) -> Answer:
+async def openapi(request: HttpRequest) -> Answer:
     """Returns the OpenAPI document."""
-    return document_answer(_documents(request).openapi, CACHE_LISTS)
+    return document_answer((await _pages(request)).openapi, CACHE_LISTS)
 
 
 @get(
     "/asyncapi.json",
-    sync_to_thread=False,
     operation_id="getAsyncapi",
     summary="The WebSocket feeds, as AsyncAPI 3.0",
     operation_class=Reading,
     responses=answered(dict[str, Any], {"asyncapi": "3.0.0"}, "The document"),
 )
-def asyncapi(request: HttpRequest) -> Answer:
+async def asyncapi(request: HttpRequest) -> Answer:
     """Describes channels, commands and frames of the feeds."""
-    return document_answer(_documents(request).asyncapi, CACHE_LISTS)
+    return document_answer((await _pages(request)).asyncapi, CACHE_LISTS)
 
 
 @get("/docs", sync_to_thread=True, include_in_schema=False)

@@ -1,16 +1,14 @@
 """The HTTP application: routes over the services. It opens and closes no resource."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
+from collections.abc import Iterable, Sequence
+from functools import cache, partial
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
 from litestar import Litestar, Router
 from litestar.datastructures import State
 from litestar.handlers import BaseRouteHandler
-from litestar.params import QueryParameter
 from litestar.types import ControllerRouterHandler, Middleware
-from litestar.typing import FieldDefinition
 from msgspec import Struct
 
 from quotecast.api.gate.admin_services import Admin, state_of
@@ -20,9 +18,9 @@ from quotecast.api.market.services import HttpRequest, MarketServices
 from quotecast.api.middleware.problems import exception_handlers
 from quotecast.api.reference import docs, guides
 from quotecast.api.reference.asyncapi import asyncapi_document
-from quotecast.api.reference.docs import ReferencePages
+from quotecast.api.reference.docs import Reference, ReferencePages
 from quotecast.api.reference.openapi import openapi_document
-from quotecast.api.route_table import RouteTable
+from quotecast.api.route_table import RouteTable, query_parameters
 from quotecast.api.routes.accounts import auth, key_usage, keys, tickets
 from quotecast.api.routes.admin import operations
 from quotecast.api.routes.admin import router as operators
@@ -97,15 +95,16 @@ def build_app(
 ) -> Litestar:
     """Returns the application with some routers; it serves and documents `extra_handlers` like theirs.
 
-    Without `admin` it has no routes for operators.
+    Without `admin` it has no routes for operators. The first request for a document makes both: that takes
+    longer than everything else in the start of a worker.
 
     No route answers HEAD: the middleware in front turns HEAD into GET.
     """
     handlers: list[Any] = [*routers, *([operators.ROUTER] if admin else []), *extra_handlers]
-    documents = _documents(*handlers)
+    reference = Reference(partial(_documents, *handlers))
     app = Litestar(
         handlers,
-        state=State({"services": services, "documents": documents, **state_of(admin)}),
+        state=State({"services": services, "reference": reference, **state_of(admin)}),
         middleware=middleware,
         before_request=check_query,
         exception_handlers=exception_handlers(),
@@ -121,7 +120,7 @@ def build_app(
 
 @cache
 def _documents(*handlers: ControllerRouterHandler) -> ReferencePages:
-    """Caches the documents for the next application with the same routes: they take most of the start."""
+    """Caches the documents, also for the next application with the same routes."""
     if operators.ROUTER not in handlers:
         return ReferencePages.of(openapi_document([*handlers], _BODIES), asyncapi_document())
     document = openapi_document([*handlers], (*_BODIES, *operators.BODIES))
@@ -139,7 +138,7 @@ async def check_query(request: HttpRequest) -> None:
         return
     given = parse_qsl(query.decode("latin-1"), keep_blank_values=True)
     handler = request.route_handler
-    if found := misspelt((name for name, _ in given), _names_of(handler), meant_name):
+    if found := misspelt((name for name, _ in given), query_parameters(handler).keys(), meant_name):
         raise UnknownParameter(*found)
     for name, value in given:
         if value.lower() == "null" and name in _nullable(handler):
@@ -147,21 +146,10 @@ async def check_query(request: HttpRequest) -> None:
 
 
 @cache
-def _names_of(handler: BaseRouteHandler) -> frozenset[str]:
-    return frozenset(name for name, _ in _parameters(handler))
-
-
-@cache
 def _nullable(handler: BaseRouteHandler) -> frozenset[str]:
     """Returns the names of optional parameters that are neither texts nor lists of them."""
     return frozenset(
         name
-        for name, field in _parameters(handler)
+        for name, field in query_parameters(handler).items()
         if field.is_optional and not field.has_inner_subclass_of((str, list))
     )
-
-
-def _parameters(handler: BaseRouteHandler) -> Iterator[tuple[str, FieldDefinition]]:
-    for name, field in handler.parsed_fn_signature.parameters.items():
-        if isinstance(field.kwarg_definition, QueryParameter):
-            yield field.kwarg_definition.name or name, field

@@ -168,7 +168,7 @@ def in_front(routed: Litestar, throttle: Throttle, settings: Settings) -> App:
 
     Behind caches that count requests, it also recognises those caches.
     """
-    app = Repeats(routed, throttle=throttle, parameters=routed.state.documents.parameters)
+    app = Repeats(routed, throttle=throttle)
     if settings.limits != "edge":
         return app
     return CacheLimits(app, key=settings.edge_key, trusted_proxies=settings.trusted_proxies)

@@ -39,7 +39,7 @@ async def worker(peer: str) -> AsyncIterator[httpx.AsyncClient]:
         by_address=address_of,
     )
     routed = build_app(made, middleware=[throttle.middleware])
-    repeats = Repeats(routed, throttle=throttle, parameters=routed.state.documents.parameters)
+    repeats = Repeats(routed, throttle=throttle)
     edge = Middleware(
         CacheLimits(repeats, key=KEY, trusted_proxies=[PROXY]),
         cors_origins=["*"],

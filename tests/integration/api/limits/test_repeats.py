@@ -17,7 +17,7 @@ from quotecast.bus.wire import encode_change
 from quotecast.errors import UpstreamError
 from quotecast.feed.documents import Documents
 from quotecast.limits.decision import Decision
-from quotecast.limits.fallback import LocalWindow
+from quotecast.limits.fallback import SECOND, LocalWindow
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import Quote
 from support.made.documents import article, asset, assets_of, news_of
@@ -63,7 +63,7 @@ class World:
         self.now = 1000.0
         self.routed = 0
         self.keys: list[str] = []
-        self._window = LocalWindow(60)
+        self._window = LocalWindow(60, clock=lambda: round(self.now * SECOND))
         histories = {feed: {"test": self.history} for feed in (Feed.STOCKS, Feed.CRYPTO)}
         documents = Documents()
         documents.news.take(news_of(article(1), article(2), article(3)))
@@ -90,8 +90,7 @@ class World:
             self.routed += 1
             await app(scope, receive, send)  # type: ignore[arg-type]  # passed through
 
-        parameters = app.state.documents.parameters
-        self.repeats = Repeats(counted, throttle=limited, parameters=parameters)
+        self.repeats = Repeats(counted, throttle=limited)
         self.edge = Middleware(self.repeats, cors_origins=["*"], account_origins=[], websocket_origins=["*"])
 
     async def _check(self, key: str, limit: int) -> Decision:

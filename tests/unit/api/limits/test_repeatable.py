@@ -78,7 +78,7 @@ async def test_marked_read_is_routed_once_and_admitted_each_time(kind: str) -> N
         routed += 1
         await app(scope, receive, send)  # type: ignore[arg-type]  # passed through
 
-    repeats = Repeats(counted, throttle=throttle, parameters={f"/api/market/{kind}/{{name}}": ["times"]})
+    repeats = Repeats(counted, throttle=throttle)
     edge = Middleware(repeats, cors_origins=["*"], account_origins=[], websocket_origins=["*"])
     async with client_to(edge) as client:
         answers = [await client.get(f"/api/market/{kind}/ab?times=2") for _ in range(6)]

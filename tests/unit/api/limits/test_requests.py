@@ -96,7 +96,7 @@ def limited(requests: Requests) -> Middleware:
         by_address=everybody,
     )
     routed = build_app(made, middleware=[limits.middleware])
-    repeats = Repeats(routed, throttle=limits, parameters={})
+    repeats = Repeats(routed, throttle=limits)
     return Middleware(
         repeats,
         cors_origins=["*"],

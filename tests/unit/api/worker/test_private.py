@@ -1,5 +1,6 @@
 """Account routes are recognised by what they declare, wherever they are."""
 
+import asyncio
 from functools import cache
 from types import SimpleNamespace
 from typing import Any
@@ -42,7 +43,7 @@ def tokens() -> Tokens:
 @cache
 def document(*handlers: Any) -> dict[str, Any]:
     app = build_app(services(empty_mirrors()), extra_handlers=handlers)
-    parsed: dict[str, Any] = msgspec.json.decode(app.state.documents.openapi.body)
+    parsed: dict[str, Any] = msgspec.json.decode(asyncio.run(app.state.reference.pages()).openapi.body)
     return parsed
 
 
