@@ -1,13 +1,16 @@
 """Fixtures for all levels of tests, and a report that compares measurements with promises."""
 
 import asyncio
+import functools
 import gc
+import importlib
 import itertools
 import os
 import signal
 import sys
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import redis
@@ -30,6 +33,11 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 settings.register_profile("ci", derandomize=True, deadline=None)
 settings.register_profile("local", deadline=None)
 settings.load_profile("ci" if "CI" in os.environ else "local")
+
+# Each client of httpx would read all certificate authorities, for 20 ms; tests ask servers of their own.
+# The code under test shares the context too.
+_transports: Any = importlib.import_module("httpx._transports.default")
+_transports.create_ssl_context = functools.cache(_transports.create_ssl_context)
 
 pytest_plugins = ["support.runs.budget", "support.runs.longest_first", "support.runs.slices"]
 
