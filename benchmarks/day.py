@@ -164,8 +164,17 @@ def _full(day: Day, costs: Costs) -> str:
     return name if peaks[name] >= 1 else ""
 
 
+def _hardest(day: Day) -> list[Load]:
+    """Returns the loads that no other exceeds in all three numbers: each resource has its peak at one."""
+    found: list[Load] = []
+    for load in sorted(loads(day), key=lambda each: each[1:], reverse=True):
+        if not any(each.updates >= load.updates and each.coming >= load.coming for each in found):
+            found.append(load)
+    return found
+
+
 def _peaks(day: Day, costs: Costs, workers: int) -> dict[str, float]:
-    minutes = [each.walls() for each in walk(day, costs, workers)]
+    minutes = [minute_of(day.installation, costs, workers, load).walls() for load in _hardest(day)]
     return {name: max(each[name] for each in minutes) for name in minutes[0]}
 
 
