@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import json
+import socket
 import time
 from collections.abc import AsyncIterator
 from typing import Any
@@ -37,6 +38,14 @@ class Running:
     def connect(self, query: str = "symbols=all&interval=100", **more: Any) -> connect:
         url = f"ws://127.0.0.1:{self._port}/api/ws/market?{query}"
         return connect(url, max_size=None, close_timeout=1.0, **more)
+
+    def narrow_socket(self) -> socket.socket:
+        """Returns a connection whose kernel holds few unread bytes; by itself it would hold six megabytes."""
+        narrow = socket.socket()
+        narrow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        narrow.connect(("127.0.0.1", self._port))
+        narrow.setblocking(False)
+        return narrow
 
     async def open_stream(
         self, query: str = "symbols=all&interval=100"
@@ -121,7 +130,7 @@ async def test_a_client_that_stops_reading_is_closed_and_harms_nobody() -> None:
     """The hub skips the slow consumer, then closes it with 4458; its neighbour gets every move."""
     async with (
         running() as service,
-        service.connect(max_queue=1) as stuck,
+        service.connect(max_queue=1, sock=service.narrow_socket()) as stuck,
         service.connect(max_queue=None) as fine,
     ):
         await snapshot(stuck)
@@ -176,7 +185,7 @@ async def test_a_drain_closes_each_client_that_took_its_farewell(monkeypatch: py
     monkeypatch.setattr("quotecast.stream.clients.FAREWELL_SECONDS", 60.0)
     async with (
         running() as service,
-        service.connect(max_queue=1) as stuck,
+        service.connect(max_queue=1, sock=service.narrow_socket()) as stuck,
         service.connect(max_queue=None) as fine,
     ):
         await snapshot(stuck)
