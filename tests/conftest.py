@@ -39,6 +39,9 @@ settings.load_profile("ci" if "CI" in os.environ else "local")
 _transports: Any = importlib.import_module("httpx._transports.default")
 _transports.create_ssl_context = functools.cache(_transports.create_ssl_context)
 
+# With the library rich, which a test tool installs, a traceback takes 200 ms and has all local variables.
+structlog.dev.ConsoleRenderer.get_active().exception_formatter = structlog.dev.plain_traceback
+
 pytest_plugins = ["support.runs.budget", "support.runs.longest_first", "support.runs.slices"]
 
 _numbers = itertools.count(1)
