@@ -9,6 +9,7 @@ import asyncio
 import atexit
 import fcntl
 import functools
+import gc
 import importlib
 import json
 import os
@@ -24,9 +25,11 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 _MODULES: Final = (
-    *("__main__", "api.main", "api.edge.main", "ingest.main"),
-    *(f"commands.{name}" for name in ("audit", "keys", "migrate", "operators", "plans", "record")),
-    *(f"commands.{name}" for name in ("simulate", "users")),
+    *(f"quotecast.{name}" for name in ("__main__", "api.main", "api.edge.main", "ingest.main")),
+    *(f"quotecast.commands.{name}" for name in ("audit", "keys", "migrate", "operators", "plans", "record")),
+    *(f"quotecast.commands.{name}" for name in ("simulate", "users")),
+    # Each application imports it when it is made.
+    "litestar.plugins.pydantic",
 )
 #: The answers: the process id, then the exit code.
 _NUMBER: Final = struct.Struct("!i")
@@ -133,7 +136,10 @@ def _server() -> socket.socket:
 def _serve(requests: socket.socket) -> None:
     """Forks a supervisor for each request, until the client closes; returns only in the fork of a command."""
     for name in _MODULES:
-        importlib.import_module(f"quotecast.{name}")
+        importlib.import_module(name)
+    # A fork's collections would look through all that is loaded, and copy its pages.
+    gc.collect()
+    gc.freeze()
     assert threading.active_count() == 1, "a fork would lack the threads"
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for supervisors
     while True:
