@@ -9,10 +9,12 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from support.made.web_files import WEB
-from support.servers.opened_page import change_settings, log_in, open_page
+from support.servers.opened_page import change_settings, log_in, open_page, panes_of
 from support.servers.service import Service
 
 pytestmark = pytest.mark.browser
+
+PANES = panes_of("portfolio")
 
 HOLDINGS = "/api/portfolio/holdings"
 AXE = (WEB / "node_modules/axe-core/axe.min.js").read_text
@@ -177,7 +179,7 @@ def test_nothing_here_breaks_an_accessibility_rule(
     hold(service, user, "AAPL", shares=2, bought_at="2026-01-05")
     hold(service, user, "AAPL", shares=2)
     hold(service, user, "NOPE")
-    with open_page(browser, service.url) as page:
+    with open_page(browser, service.url, panes=PANES) as page:
         pane = portfolio(page, user)
         change_settings(page, language=language, theme=theme)
         pane.locator("tbody tr.group button").last.click()

@@ -19,6 +19,12 @@ from support.servers.service import Service
 
 pytestmark = pytest.mark.browser
 
+#: As wide as they are by default.
+PANES = [
+    {"id": kind, "kind": kind, "x": x, "y": 0, "w": width, "h": 14}
+    for kind, x, width in (("watchlist", 0, 3), ("chart", 3, 6), ("crypto", 9, 3))
+]
+
 
 def symbols(pane: Locator) -> list[str]:
     return pane.locator("button.symbol").all_text_contents()
@@ -85,7 +91,7 @@ def test_rows_are_dragged_and_stepped_and_the_order_survives_sorting(
     browser: Browser, service: Service
 ) -> None:
     """A handle drags a row, buttons move the selected one, and sorting hides the own order without a loss."""
-    with open_page(browser, service.url) as page:
+    with open_page(browser, service.url, panes=PANES) as page:
         wait_for_price(page)
         pane = page.locator("[data-kind=watchlist]")
         first, third = (pane.locator(".handle").nth(index).bounding_box() for index in (0, 2))
@@ -112,7 +118,7 @@ def test_rows_are_dragged_and_stepped_and_the_order_survives_sorting(
 
 def test_columns_are_chosen_and_remembered(browser: Browser, service: Service) -> None:
     """Chosen columns stay in a narrow pane and after a reload."""
-    with open_page(browser, service.url) as page:
+    with open_page(browser, service.url, panes=PANES) as page:
         wait_for_price(page)
         pane = page.locator("[data-kind=watchlist]")
         pane.get_by_role("button", name="Columns").click()
@@ -132,7 +138,7 @@ def test_columns_are_chosen_and_remembered(browser: Browser, service: Service) -
 
 def test_lists_of_a_browser_become_those_of_its_account(browser: Browser, service: Service) -> None:
     """Lists work logged out; a new account takes them over, and another browser of the account sees them."""
-    with open_page(browser, service.url) as page:
+    with open_page(browser, service.url, panes=PANES) as page:
         wait_for_price(page)
         pane = page.locator("[data-kind=watchlist]")
         add_list(pane, "Coins")
@@ -162,7 +168,7 @@ def test_lists_of_a_browser_become_those_of_its_account(browser: Browser, servic
             page.keyboard.press("Alt+ArrowDown")
             page.keyboard.press("Alt+ArrowDown")
         assert [each["ticker"] for each in json.loads(stored.value.text())][:3] == ["MSFT", "NVDA", "AAPL"]
-    with open_page(browser, service.url) as page:
+    with open_page(browser, service.url, panes=PANES) as page:
         log_in(page, address(browser, "lists"))
         pane = page.locator("[data-kind=watchlist]")
         expect(pane.get_by_label("List", exact=True).locator("option")).to_have_text(["Watchlist", "Stocks"])
