@@ -7,10 +7,20 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, Request, Route, expect
 
 from support.servers.browsers import both_browsers
-from support.servers.opened_page import address, change_settings, log_in, open_page, register, wait_for_price
+from support.servers.opened_page import (
+    address,
+    change_settings,
+    log_in,
+    open_page,
+    panes_of,
+    register,
+    wait_for_price,
+)
 from support.servers.service import Service
 
 pytestmark = pytest.mark.browser
+
+PANES = panes_of("watchlist", "chart", "company", "portfolio", "doviz")
 
 PROFILE = "/api/auth/profile"
 PASSWORD = "correct horse battery"
@@ -190,13 +200,13 @@ def test_a_reload_begins_with_the_accounts_list(page: Page) -> None:
 
 def test_an_account_has_the_list_of_the_browser_that_made_it(browser: Browser, service: Service) -> None:
     """An account starts with the list of the browser that registered it, and ignores others."""
-    with open_page(browser, service.url) as page:
+    with open_page(browser, service.url, panes=PANES) as page:
         page.locator("[data-kind=watchlist]").get_by_role("button", name="Remove AAPL").click()
         with page.expect_response(
             lambda answer: answer.request.method == "GET" and "/watchlist" in answer.url
         ):
             register(page, address(page.context.browser, "carried"))
-    with open_page(browser, service.url) as page:
+    with open_page(browser, service.url, panes=PANES) as page:
         wait_for_price(page)
         log_in(page, address(page.context.browser, "carried"))
         watchlist = page.locator("[data-kind=watchlist]")
@@ -211,7 +221,7 @@ NAMES = ("session", "watchlist", "selected", "company", "theme", "language", "la
 
 def test_invalid_stored_values_are_ignored(browser: Browser, service: Service) -> None:
     """Invalid stored values, of another version or of anyone, leave the page as in a new browser."""
-    with open_page(browser, service.url) as page:
+    with open_page(browser, service.url, panes=PANES) as page:
         page.evaluate(
             "([names, text]) => names.forEach((name) => localStorage.setItem(`quotecast.${name}`, text))",
             [[*NAMES], json.dumps(BAD)],

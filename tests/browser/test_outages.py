@@ -9,11 +9,20 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from support.servers.fault_proxy import FaultProxy
-from support.servers.opened_page import DEADLINE_MS, fetched, open_page, wait_for_live, wait_for_price
+from support.servers.opened_page import (
+    DEADLINE_MS,
+    fetched,
+    open_page,
+    panes_of,
+    wait_for_live,
+    wait_for_price,
+)
 from support.servers.processes import running_valkey
 from support.servers.service import Service
 
 pytestmark = pytest.mark.browser
+
+PANES = panes_of("watchlist")
 
 #: Heartbeat interval so long that the watchdog of two intervals never fires in a test.
 SLOW_HEARTBEAT = {"QUOTECAST_HEARTBEAT_MS": "60000", "QUOTECAST_LIMIT_MARKET": "1000"}
@@ -47,7 +56,7 @@ def test_a_dead_connection_is_detected_when_the_network_changes(
     browser: Browser, line: FaultProxy, event: str
 ) -> None:
     """After a change of network a ping without pong ends the connection: values dim, one banner."""
-    with open_page(browser, f"http://127.0.0.1:{line.port}") as page:
+    with open_page(browser, f"http://127.0.0.1:{line.port}", panes=PANES) as page:
         wait_for_price(page)
         for feed in ("market", "crypto", "doviz"):
             wait_for_live(page, feed)
@@ -92,7 +101,7 @@ def test_a_closed_market_says_when_it_opens(browser: Browser, slow_service: Serv
     """A closed market shows its opening in the user's time zone, with the provider and its delay."""
     viewport = {"width": width, "height": 844}
     settings: dict[str, Any] = {"viewport": viewport, "timezone_id": "America/New_York"}
-    with open_page(browser, "about:blank", **settings) as page:
+    with open_page(browser, "about:blank", panes=PANES, **settings) as page:
         page.route("**/api/market/status", answer_closed)
         page.goto(slow_service.url)
         stocks = page.locator(".feed[data-feed=market]")

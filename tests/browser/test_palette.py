@@ -6,10 +6,12 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from support.made.web_files import AXE
-from support.servers.opened_page import eventually, open_page, wait_for_price
+from support.servers.opened_page import eventually, open_page, panes_of, wait_for_price
 from support.servers.service import Service
 
 pytestmark = pytest.mark.browser
+
+PANES = panes_of("watchlist", "chart", "movers", "news")
 
 SEARCHES = "**/api/search?*"
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
@@ -63,7 +65,7 @@ def test_keys_wait_for_the_palettes_code(browser: Browser, service: Service) -> 
     def hold(route: Route) -> None:
         held.append(route)
 
-    with open_page(browser, service.url) as page:
+    with open_page(browser, service.url, panes=PANES) as page:
         wait_for_price(page)
         page.route("**/assets/palette-*.js", hold)
         with page.expect_request("**/assets/palette-*.js"):

@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from support.servers.opened_page import log_in, wait_for_price
+from support.servers.opened_page import log_in, panes_of, wait_for_price
 from support.servers.service import Service
 
 pytestmark = pytest.mark.browser
+
+PANES = panes_of("watchlist", "chart", "portfolio")
 
 HOLDINGS = "/api/portfolio/holdings"
 

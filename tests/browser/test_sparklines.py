@@ -5,10 +5,12 @@ from typing import Any, Final
 import pytest
 from playwright.sync_api import Browser, Request, Route, expect
 
-from support.servers.opened_page import fetched, open_page, wait_for_price
+from support.servers.opened_page import fetched, open_page, panes_of, wait_for_price
 from support.servers.service import Service
 
 pytestmark = pytest.mark.browser
+
+PANES = panes_of("watchlist")
 
 #: A symbol of the first watchlist, by feed.
 WATCHED: Final = {"market": "AAPL", "crypto": "BTC/USDT", "doviz": "USD"}
@@ -32,7 +34,7 @@ def test_the_watchlist_has_a_line_of_each_symbol(browser: Browser, service: Serv
         if "/sparklines" in request.url:
             requested.append(request.url.split("/")[4])
 
-    with open_page(browser, "about:blank") as page:
+    with open_page(browser, "about:blank", panes=PANES) as page:
         page.on("request", note)
         page.route("**/sparklines*", lambda route: lengthen(route, 4))
         page.goto(service.url)
@@ -47,7 +49,7 @@ def test_the_watchlist_has_a_line_of_each_symbol(browser: Browser, service: Serv
 
 def test_fewer_than_four_points_are_no_line(browser: Browser, service: Service) -> None:
     """The pairs, which have four points, show that the lines have come."""
-    with open_page(browser, "about:blank") as page:
+    with open_page(browser, "about:blank", panes=PANES) as page:
         page.route(
             "**/sparklines*", lambda route: lengthen(route, 4 if "/crypto/" in route.request.url else 3)
         )
@@ -60,7 +62,7 @@ def test_fewer_than_four_points_are_no_line(browser: Browser, service: Service) 
 
 def test_a_symbol_without_line_has_none(browser: Browser, service: Service) -> None:
     """Where the lines of a feed are missing, its rows have none; the rest of the list is as usual."""
-    with open_page(browser, "about:blank") as page:
+    with open_page(browser, "about:blank", panes=PANES) as page:
         page.route("**/sparklines*", lambda route: lengthen(route, 4))
         page.route(
             "**/api/crypto/sparklines*", lambda route: route.fulfill(status=503, json={"detail": "away"})
