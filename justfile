@@ -136,12 +136,22 @@ bench *arguments: (environment "test") (environment "bench")
     {{ bin }}/python -m benchmarks "$@"
 
 # format, lint, types, layers, and the logic of the page on Node
-check: (environment "check")
+check: (environment "check") _checks
+
+# The types take as long as the other two together.
+[parallel]
+_checks: _types _style _scripts
+
+_types:
+    {{ bin }}/mypy
+
+_style:
     {{ bin }}/ruff format --check
     {{ bin }}/ruff check
-    {{ bin }}/mypy
     {{ bin }}/lint-imports
     {{ bin }}/bandit --quiet --recursive --severity-level medium src clients/python/src
+
+_scripts:
     src/quotecast/web/check
     src/quotecast/web/npm run --silent test
     clients/typescript/check
