@@ -138,7 +138,7 @@ bench *arguments: (environment "test") (environment "bench")
 # format, lint, types, layers, and the logic of the page on Node
 check: (environment "check") _checks
 
-# The types take as long as the other two together.
+# mypy has one core, and the others have the other one.
 [parallel]
 _checks: _types _style _scripts
 

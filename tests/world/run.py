@@ -8,7 +8,7 @@ from typing import Any, Final, cast
 from msgspec import Struct
 
 from support.made.factories import app_of, empty_mirrors, services
-from world import faults
+from world import faults, webhooks
 from world.faults import Fault
 from world.world import Broken, Line, Size, World
 
@@ -28,7 +28,7 @@ _LAST_SECONDS: Final = 0.5
 _ENDS: Final = frozenset({"kill", "power loss", "stop"})
 #: Seconds that a delivery may wait for the clock of PostgreSQL, and still arrive before a world's end.
 _LONGEST_WAIT: Final = 5.0
-#: Faults after which no check needs right clocks.
+#: Faults that make a clock wrong.
 _WRONG_CLOCKS: Final = frozenset({"clock step", "clock drift"})
 #: Faults after which a price may cross a threshold once more.
 _MOVES_BACK: Final = frozenset({"old quotes", "empty redis", "failover"})
@@ -76,7 +76,8 @@ def play(seed: int, chosen: Sequence[Fault] | None = None, *, count: int) -> Out
         tables = world.postgres.tables
         is_calm = not any(each.kind in _MOVES_BACK for each in found)
         world.alerts.check(tables, is_calm=is_calm, is_state_kept=is_state_kept)
-        world.check_webhooks(found, are_all_due=not _may_deliveries_wait(found))
+        are_all_due = not _may_deliveries_wait(found)
+        webhooks.check(world.receivers, tables, world.break_promise, found, are_all_due=are_all_due)
         counted, healed = not _are_both_gone(found), end + RECOVERY_SECONDS
         world.keys.check(tables, world.deaths, healed=healed, are_counts_kept=counted)
         world.check_limits(_lone_workers(found, world.size))
@@ -113,7 +114,7 @@ def _are_states_lost(found: Sequence[Fault]) -> bool:
 
 
 def _may_deliveries_wait(found: Sequence[Fault]) -> bool:
-    """Returns whether a delivery may be due by a clock of PostgreSQL that was ahead, and is not any more."""
+    """Returns whether deliveries may wait long: PostgreSQL wrote their times while its clock was ahead."""
     steps = [each.amount for each in found if each.kind == "clock step" and each.target == "postgres"]
     return sum(step for step in steps if step > 0) > _LONGEST_WAIT
 

@@ -12,11 +12,10 @@ from msgspec import Struct
 
 from quotecast.market.feeds import Feed
 from quotecast.settings.plans import delayed_prefix
-from world import clock, programs, webhooks
+from world import clock, programs
 from world.alerts import USERS, Alerts
 from world.client import ALL_FEEDS, EVENTS, FeedCopy, Frontend
 from world.clock import PROCESS
-from world.faults import Fault
 from world.keys import SMALL_LIMIT, Death, Keys
 from world.loop import Host, Process, WorldLoop
 from world.network import Network
@@ -224,11 +223,6 @@ class World:
         for (prefix, _), truth in self.truths.items():
             if prefix == self.settings.redis_prefix:
                 truth.check_stored_bars(self.postgres.tables.bars, all_of_them=is_state_kept)
-
-    def check_webhooks(self, found: Sequence[Fault], *, are_all_due: bool) -> None:
-        """Checks what the users' servers got of the events, under the faults of this world."""
-        tables = self.postgres.tables
-        webhooks.check(self.receivers, tables, self.break_promise, found, are_all_due=are_all_due)
 
     def _check_page(self, frontend: Frontend) -> None:
         for each in frontend.copies.values():

@@ -11,8 +11,8 @@ CHROMIUM: Final = "/usr/bin/chromium"
 FIREFOX: Final = "/usr/bin/firefox-esr"
 #: Emulates a touch screen.
 PREFERENCES: Final[dict[str, str | float | bool]] = {"dom.w3c_touch_events.enabled": 1}
-#: What Playwright turns off, which a list of ours replaces, and two pages of the browser's own that come with
-#: each window: they take three quarters of the CPU time of an empty one.
+#: Features of Chromium that are off: those that Playwright turns off, whose list this one replaces, and two
+#: pages of the address bar. Each window loads them: three quarters of the CPU time of an empty page.
 DISABLED_FEATURES: Final = (
     "AvoidUnnecessaryBeforeUnloadCheckSync",
     "DestroyProfileOnBrowserClose",

@@ -107,5 +107,5 @@ def test_an_article_is_cleaned_as_a_whole() -> None:
 
 @given(st.text(st.characters(codec="utf-8", exclude_characters="<&")))
 def test_text_without_markup_is_what_the_parser_makes_of_it(text: str) -> None:
-    """Only a text with markup goes through the parser, as the second one does."""
+    """The tag sends the second text through the parser."""
     assert plain_text(text) == plain_text(f"{text}<i></i>")

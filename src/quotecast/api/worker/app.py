@@ -95,8 +95,8 @@ def build_app(
 ) -> Litestar:
     """Returns the application with some routers; it serves and documents `extra_handlers` like theirs.
 
-    Without `admin` it has no routes for operators. The first request for a document makes both: that takes
-    longer than everything else in the start of a worker.
+    Without `admin` it has no routes for operators. The first request for a document makes both, because that
+    takes longer than making the routes.
 
     No route answers HEAD: the middleware in front turns HEAD into GET.
     """
