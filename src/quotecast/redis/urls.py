@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from redis import DriverInfo
 from redis.asyncio import SSLConnection
 from redis.asyncio.connection import ConnectKwargs, parse_url
 
@@ -22,7 +23,10 @@ _CLUSTER: Final = "+cluster://"
 _SENTINEL: Final = "+sentinel://"
 _SENTINEL_PORT: Final = 26379
 #: Options of redis-py that apply to connections to Sentinels too.
-_SHARED: Final = ("connection_class", "ssl_")
+_SHARED: Final = ("connection_class", "driver_info", "ssl_")
+#: What each connection says of its library. Made for each, it reads the metadata of the package redis, which
+#: stops the event loop for a millisecond; after an outage all connections come back at once.
+DRIVER: Final = DriverInfo()
 _URL: Final = re.compile(
     r"(?P<scheme>[a-z]+)\+[a-z]+://(?P<user>[^/?]*@)?(?P<hosts>[^/?]*)(/(?P<path>[^?]*))?(?P<query>\?.*)?"
 )
@@ -73,7 +77,7 @@ def _first_options(url: str) -> dict[str, Any]:
 
 def server_options(url: str) -> dict[str, Any]:
     """Returns redis-py's options for one server. Raises ValueError."""
-    return _with_shared_tls(parse_url(url))
+    return _with_shared_objects(parse_url(url))
 
 
 def cluster_nodes(url: str) -> list[dict[str, Any]]:
@@ -111,11 +115,11 @@ def _parts(url: str) -> dict[str, str]:
 
 
 def _options(parts: dict[str, str], user: str, host: str, path: str) -> dict[str, Any]:
-    return _with_shared_tls(parse_url(f"{parts['scheme']}://{user}{host}/{path}{parts['query']}"))
+    return _with_shared_objects(parse_url(f"{parts['scheme']}://{user}{host}/{path}{parts['query']}"))
 
 
-def _with_shared_tls(options: ConnectKwargs) -> dict[str, Any]:
-    found: dict[str, Any] = dict(options)
+def _with_shared_objects(options: ConnectKwargs) -> dict[str, Any]:
+    found: dict[str, Any] = {**options, "driver_info": DRIVER}
     if found.get("connection_class") is SSLConnection:
         found["connection_class"] = tls.TlsConnection
     return found

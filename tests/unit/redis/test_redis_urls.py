@@ -10,6 +10,9 @@ from quotecast.redis import urls
 from quotecast.redis.tls import TlsConnection
 from quotecast.settings.loading import load
 
+#: What every connection says of its library.
+DRIVER = {"driver_info": urls.DRIVER}
+
 
 def test_a_cluster_is_named_by_some_of_its_nodes() -> None:
     """User and options apply to every node."""
@@ -19,6 +22,7 @@ def test_a_cluster_is_named_by_some_of_its_nodes() -> None:
         "password": "p@ss",
         "ssl_ca_certs": "/ca.pem",
         "connection_class": TlsConnection,
+        **DRIVER,
     }
     hosts: list[dict[str, Any]] = [
         {"host": "one", "port": 7000},
@@ -32,15 +36,15 @@ def test_sentinels_name_the_master_of_a_service() -> None:
     """The user is for the master; each Sentinel has its own port."""
     service, master, sentinels = urls.master_of_sentinels("redis+sentinel://me:pass@one,two:5000/quotes/3")
     assert service == "quotes"
-    assert master == {"username": "me", "password": "pass", "db": 3}
-    assert sentinels == [{"host": "one", "port": 26379}, {"host": "two", "port": 5000}]
+    assert master == {"username": "me", "password": "pass", "db": 3, **DRIVER}
+    assert sentinels == [{"host": "one", "port": 26379, **DRIVER}, {"host": "two", "port": 5000, **DRIVER}]
 
 
 def test_sentinels_may_want_a_password_of_their_own_and_tls() -> None:
     """TLS options apply to Sentinels and to the master."""
     url = "rediss+sentinel://one/quotes?sentinel_username=watch&sentinel_password=word&ssl_ca_certs=/ca.pem"
     _, master, [sentinel] = urls.master_of_sentinels(url)
-    tls = {"ssl_ca_certs": "/ca.pem", "connection_class": TlsConnection}
+    tls = {"ssl_ca_certs": "/ca.pem", "connection_class": TlsConnection, **DRIVER}
     assert master == tls
     assert sentinel == tls | {"username": "watch", "password": "word", "host": "one", "port": 26379}
 
