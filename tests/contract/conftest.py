@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from quotecast.bus.memory import MemoryBus
 from quotecast.bus.redis import RedisBus
+from support.made.memory_bus import MemoryBus
 from world.redis_server import RedisServer
 
 

@@ -6,12 +6,12 @@ import pytest
 from msgspec import structs
 
 from quotecast.bus.base import Batch, Beat, Snapshot, StoredQuote
-from quotecast.bus.memory import MemoryBus
 from quotecast.bus.redis import RedisBus
 from quotecast.bus.wire import encode_change
 from quotecast.market.feeds import Feed
 from support.made.alpaca import closed_day
 from support.made.market import INFO, state_of, stock
+from support.made.memory_bus import MemoryBus
 
 Bus = MemoryBus | RedisBus
 

@@ -3,11 +3,11 @@
 from msgspec import structs
 
 from quotecast.bus.base import STORED_CLOSINGS, Batch, FeedInfo, NumberedClosing, StoredQuote
-from quotecast.bus.memory import MemoryBus
 from quotecast.bus.redis import RedisBus
 from quotecast.market.feeds import Feed
 from quotecast.market.own_bars import Closing, OwnBar, Part, Progress
 from support.made.market import EPOCH, state_of, stock
+from support.made.memory_bus import MemoryBus
 
 Bus = MemoryBus | RedisBus
 

@@ -3,11 +3,11 @@
 from collections.abc import AsyncIterator
 
 from quotecast.bus.base import Batch, Memory
-from quotecast.bus.memory import MemoryBus
 from quotecast.bus.redis import RedisBus
 from quotecast.market.crossings import NO_CROSSING, Crossing, CrossingId
 from quotecast.market.feeds import Feed
 from support.made.market import EPOCH, state_of, stock
+from support.made.memory_bus import MemoryBus
 
 Bus = MemoryBus | RedisBus
 STATE = state_of([stock("AAPL")])

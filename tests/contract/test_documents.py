@@ -7,11 +7,11 @@ from msgspec import Struct
 
 from quotecast.bus import wire
 from quotecast.bus.base import ASSETS, NEWS, Batch, Beat, DocumentChanged
-from quotecast.bus.memory import MemoryBus
 from quotecast.bus.redis import RedisBus
 from quotecast.market.feeds import Feed
 from support.made.documents import article, asset, assets_of, news_of
 from support.made.market import INFO, state_of, stock
+from support.made.memory_bus import MemoryBus
 
 Bus = MemoryBus | RedisBus
 

@@ -11,7 +11,6 @@ import pytest
 from msgspec import structs
 
 from quotecast.bus.base import NEWS, Document
-from quotecast.bus.memory import MemoryBus
 from quotecast.bus.redis import RedisBus
 from quotecast.bus.wire import digest_of
 from quotecast.errors import BusError, NotOffered, UpstreamError, UpstreamRefused
@@ -27,6 +26,7 @@ from quotecast.simulation.market.assets import SimulatorAssets
 from quotecast.simulation.market.news import SimulatorNews
 from support.made.documents import article, asset, assets_of, news_of, renames_of
 from support.made.market import state_of, stock
+from support.made.memory_bus import MemoryBus
 
 Bus = MemoryBus | RedisBus
 

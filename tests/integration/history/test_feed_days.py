@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from quotecast.bus.memory import MemoryBus
 from quotecast.bus.redis import RedisBus
 from quotecast.database.database import Database
 from quotecast.errors import BusError
@@ -17,6 +16,7 @@ from quotecast.history.writer import FIGURES_SECONDS
 from quotecast.market.feed_days import DayFigures
 from quotecast.market.feeds import Feed
 from support.made.closings import FIRST, made_closing, made_closings, put, write_all, writer_of
+from support.made.memory_bus import MemoryBus
 from support.oracles.transactions import open_database, query_server
 
 #: The sweep deletes by the server's date.

@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 import pytest
 from msgspec.structs import replace
 
-from quotecast.bus.memory import MemoryBus
 from quotecast.bus.redis import RedisBus
 from quotecast.database.database import Database
 from quotecast.ingest.publish import FeedPublisher
@@ -18,6 +17,7 @@ from quotecast.market.own_bars import Closing
 from quotecast.providers.simulator.client import SimulatorProvider
 from support.made.closings import put, write_all, writer_of
 from support.made.factories import doviz
+from support.made.memory_bus import MemoryBus
 from support.oracles.transactions import open_database
 from support.stages.following import running, until
 

@@ -12,7 +12,6 @@ from fakes.alpaca import FakeAlpaca
 from fakes.alpaca_rows import Trade
 from fakes.alpaca_stream import FakeAlpacaStream
 from quotecast.api.bars.market import exchange_of
-from quotecast.bus.memory import MemoryBus
 from quotecast.feed.bus_listener import BusListener
 from quotecast.ingest import lease
 from quotecast.ingest.failover import Failover
@@ -26,6 +25,7 @@ from quotecast.providers.base import Admission, QuoteProvider, unlimited
 from quotecast.stream.hubs import market_of
 from support.made.alpaca_rest import APPLE, NOW
 from support.made.factories import client_of, empty_mirrors, services
+from support.made.memory_bus import MemoryBus
 from support.stages.following import running, until
 
 STATUS = "/api/market/status"

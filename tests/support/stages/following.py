@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 
-from quotecast.bus.memory import MemoryBus
 from quotecast.bus.redis import RedisBus
 from quotecast.errors import UpstreamError
 from quotecast.feed.mirror import Mirror
@@ -13,6 +12,7 @@ from quotecast.ingest.publish import FeedPublisher
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import Quote
 from quotecast.providers.base import Update
+from support.made.memory_bus import MemoryBus
 from support.runs.deadlines import scaled
 
 Bus = MemoryBus | RedisBus

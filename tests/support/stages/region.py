@@ -8,7 +8,6 @@ from typing import Any
 from msgspec.structs import replace
 
 from quotecast.bus.base import Beat, Message, Snapshot
-from quotecast.bus.memory import MemoryBus
 from quotecast.errors import BusError, UnreadableState
 from quotecast.ingest.follow import Follower
 from quotecast.ingest.follow_bars import FollowedBars
@@ -16,6 +15,7 @@ from quotecast.ingest.ledger import Ledger
 from quotecast.market.feeds import Feed
 from quotecast.providers.base import Update
 from support.made.market import INFO, pair
+from support.made.memory_bus import MemoryBus
 from support.runs import virtual_time
 
 FEED = Feed.CRYPTO

@@ -15,7 +15,6 @@ from msgspec.structs import replace
 from quotecast.alerts.feed_alerts import FeedAlerts
 from quotecast.alerts.writer import CrossingWriter
 from quotecast.bus.base import NO_MEMORY, NO_PARTS, Batch, Memory, Snapshot, StoredQuote
-from quotecast.bus.memory import MemoryBus
 from quotecast.errors import BusError
 from quotecast.ingest.lease import LeaseLostError
 from quotecast.ingest.publish import FeedPublisher
@@ -25,6 +24,7 @@ from quotecast.market.own_bars import Parts
 from quotecast.market.quotes import Quote
 from quotecast.providers.base import Update
 from support.made.market import doviz, pair, stock
+from support.made.memory_bus import MemoryBus
 from support.stages.alert_store import AlertRow, MemoryLevels, MemoryStore
 from support.stages.following import ScriptedProvider
 from unit.ingest.alert_oracle import AlertOracle

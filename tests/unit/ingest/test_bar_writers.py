@@ -4,7 +4,6 @@ import asyncio
 
 import pytest
 
-from quotecast.bus.memory import MemoryBus
 from quotecast.database.database import Database
 from quotecast.history.writer import BarWriter, write_bars
 from quotecast.ingest.bars import bar_writers, market_of, retention_days
@@ -13,6 +12,7 @@ from quotecast.ingest.publish import IngestStatistics
 from quotecast.market.feeds import Feed
 from quotecast.providers.simulator.client import SimulatorProvider
 from quotecast.settings.loading import load
+from support.made.memory_bus import MemoryBus
 
 STOCKS = SimulatorProvider(Feed.STOCKS, seed=1, rate=1.0, speed=1.0, always_open=True)
 

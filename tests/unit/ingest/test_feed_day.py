@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from quotecast.bus.memory import MemoryBus
 from quotecast.errors import BusError
 from quotecast.ingest.failover import Failover
 from quotecast.ingest.feed_day import SAMPLED, DayCounter
@@ -19,6 +18,7 @@ from quotecast.market.feed_days import DayFigures
 from quotecast.market.feeds import Feed
 from quotecast.market.own_bars import Closing, OwnBar
 from support.made.market import pair
+from support.made.memory_bus import MemoryBus
 from support.stages.following import ScriptedProvider, running, until
 
 FRIDAY = date(2026, 11, 20)

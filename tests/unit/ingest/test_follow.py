@@ -7,12 +7,12 @@ import pytest
 from msgspec.structs import replace
 
 from quotecast.bus.base import NEWS, Batch, Beat, Document, FeedInfo, Snapshot
-from quotecast.bus.memory import MemoryBus
 from quotecast.bus.wire import digest_of
 from quotecast.history.writer import BarWriter
 from quotecast.ingest.follow import Follower
 from quotecast.ingest.follow_bars import FollowedBars
 from support.made.market import INFO, pair
+from support.made.memory_bus import MemoryBus
 from support.runs import virtual_time
 from support.stages.region import FEED, Stage, now, on_stage
 

@@ -4,10 +4,10 @@ import asyncio
 
 import pytest
 
-from quotecast.bus.memory import MemoryBus
 from quotecast.ingest import lease
 from quotecast.market.feeds import Feed
 from support.made.market import pair, state_of
+from support.made.memory_bus import MemoryBus
 from support.runs import virtual_time
 
 FEED = Feed.CRYPTO

@@ -6,7 +6,6 @@ from typing import Final
 from msgspec.structs import replace
 
 from quotecast.bus.base import FeedInfo, NumberedClosing, Snapshot, StoredQuote
-from quotecast.bus.memory import MemoryBus
 from quotecast.feed.mirror import Mirror
 from quotecast.ingest.ledger import Ledger
 from quotecast.ingest.publish import FeedPublisher
@@ -15,6 +14,7 @@ from quotecast.market.feeds import Feed
 from quotecast.market.quotes import CryptoQuote
 from quotecast.providers.base import Update
 from support.made.market import pair
+from support.made.memory_bus import MemoryBus
 from support.stages.following import ScriptedProvider, running, until
 
 SIMULATED: Final = FeedInfo(provider="simulator", simulated=True)

@@ -10,7 +10,6 @@ import pytest
 from structlog.testing import capture_logs
 
 from quotecast.bus.base import ASSETS, NO_MEMORY, Document, Memory, Snapshot
-from quotecast.bus.memory import MemoryBus
 from quotecast.errors import BusError
 from quotecast.ingest import lease
 from quotecast.ingest.documents import DocumentPublisher, DocumentSource
@@ -18,6 +17,7 @@ from quotecast.ingest.publish import FeedPublisher
 from quotecast.market.feeds import Feed
 from quotecast.providers.simulator.client import SimulatorProvider
 from support.made.documents import asset, assets_of
+from support.made.memory_bus import MemoryBus
 from support.runs import virtual_time
 
 STANDING_BY = "another ingest leads; standing by"

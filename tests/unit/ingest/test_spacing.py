@@ -8,13 +8,13 @@ from itertools import pairwise
 import pytest
 
 from quotecast.bus.base import NO_PARTS, Batch, StoredQuote
-from quotecast.bus.memory import MemoryBus
 from quotecast.ingest.publish import FeedPublisher, Spacing
 from quotecast.market.crossings import Crossing
 from quotecast.market.feeds import Feed
 from quotecast.market.own_bars import Parts
 from quotecast.providers.base import Update
 from support.made.market import stock
+from support.made.memory_bus import MemoryBus
 from support.runs import virtual_time
 from support.stages.following import ScriptedProvider
 

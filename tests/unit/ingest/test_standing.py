@@ -2,12 +2,12 @@
 
 import pytest
 
-from quotecast.bus.memory import MemoryBus
 from quotecast.errors import BusError
 from quotecast.ingest import lease
 from quotecast.ingest.publish import FeedPublisher, IngestStatistics
 from quotecast.market.feeds import Feed
 from quotecast.providers.simulator.client import SimulatorProvider
+from support.made.memory_bus import MemoryBus
 from support.stages.following import running, until
 
 

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from quotecast.bus.base import Batch, Beat, Snapshot
-from quotecast.bus.memory import MemoryBus
 from quotecast.errors import BusError
 from quotecast.ingest.publish import FeedPublisher
 from quotecast.market.feeds import Feed
 from support.made.market import stock
+from support.made.memory_bus import MemoryBus
 from support.stages.following import ScriptedProvider, until
 
 

@@ -5,11 +5,11 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from quotecast.bus.memory import MemoryBus
 from quotecast.ingest.publish import FeedPublisher
 from quotecast.market.codec import iso_utc
 from quotecast.market.feeds import Feed
 from support.made.market import pair
+from support.made.memory_bus import MemoryBus
 from support.stages.following import ScriptedProvider, running, until
 
 #: A whole minute.

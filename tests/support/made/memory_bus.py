@@ -1,4 +1,4 @@
-"""A bus within one process, for tests; it gives the same guarantees as the one on Redis."""
+"""A bus within one process; it gives the same guarantees as the one on Redis."""
 
 import asyncio
 import contextlib
