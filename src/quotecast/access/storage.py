@@ -133,7 +133,7 @@ async def add_for_operator(
     return _key(row)
 
 
-async def page(run: Run, *, after: str = "", limit: int = 500) -> list[Key]:
+async def page(run: Run, *, after: str, limit: int) -> list[Key]:
     """Returns up to `limit` keys after an id, in the order in which they were made."""
     query = ApiKey.select().where(ApiKey.id > after).order_by(ApiKey.id).limit(limit)
     return [_key(row) for row in await run(query)]

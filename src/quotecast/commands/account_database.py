@@ -1,19 +1,27 @@
-"""The database of the commands on users, keys and plans: that of the settings, or of the `up` that runs."""
+"""What the commands on users, keys, plans and operators share: their database, long lists and failures.
+
+The database is that of the settings, or of the `up` that runs.
+"""
 
 import asyncio
 import contextlib
 import os
 import sys
 from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, Final, TypeVar
 
 import asyncpg
 
 from quotecast.database.database import Database, Run
 from quotecast.errors import DatabaseAway, InvalidValue, QuotecastError, SettingsError
-from quotecast.local import postgres, probes
+from quotecast.local import console, postgres, probes
+from quotecast.observe.logs import configure_logs
 from quotecast.settings.model import Settings
+
+#: Rows that one transaction reads.
+PAGE: Final = 500
 
 T = TypeVar("T")
 
@@ -49,20 +57,37 @@ def in_transaction(url: str, work: Callable[[Run], Awaitable[T]]) -> T:
     return asyncio.run(once())
 
 
+def print_pages(
+    url: str, read: Callable[..., Awaitable[list[Any]]], lines_of: Callable[[list[Any]], Iterator[str]]
+) -> None:
+    """Prints the lines of all rows; `read` returns up to `limit` rows after an id, in the order of ids."""
+
+    async def print_all() -> None:
+        after = ""
+        async with open_database(url) as database:
+            while page := await database.transaction(partial(read, after=after, limit=PAGE)):
+                console.say_all(lines_of(page))
+                after = page[-1].id
+
+    asyncio.run(print_all())
+
+
 @contextlib.contextmanager
-def as_failures_of(failure: type[QuotecastError]) -> Iterator[None]:
-    """Raises a command's own error for a wrong value, an outage or an interruption.
+def failures_in_a_line() -> Iterator[None]:
+    """Raises QuotecastError for a wrong value, an outage or an interruption.
 
     A closed pipe ends the output without an error.
     """
+    # The error reports an outage; the log would repeat it.
+    configure_logs(level="error", as_json=False)
     try:
         yield
     except InvalidValue as error:
-        raise failure(f"{error.field}: {error}") from error
+        raise QuotecastError(f"{error.field}: {error}") from error
     except DatabaseAway as error:
-        raise failure(_trouble(error.__cause__)) from error
+        raise QuotecastError(_trouble(error.__cause__)) from error
     except (KeyboardInterrupt, EOFError) as error:
-        raise failure("Interrupted") from error
+        raise QuotecastError("Interrupted") from error
     except BrokenPipeError:
         # The reader closed the pipe. Without this, Python would flush the rest at exit and fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,7 +1,6 @@
 """`quotecast audit`: measures a feed, of this or another service or of an upstream, against thresholds."""
 
 import importlib
-import sys
 from argparse import Namespace
 from typing import Any, Final
 
@@ -12,6 +11,7 @@ from quotecast.commands.auditing.report import AuditLimits, AuditReport, broken
 from quotecast.commands.auditing.text import lines_of
 from quotecast.commands.auditing.upstream import audit_vendor, providers_of
 from quotecast.errors import SettingsError
+from quotecast.local import console
 from quotecast.observe.logs import configure_logs
 from quotecast.settings.model import Settings
 
@@ -31,9 +31,13 @@ def run(settings: Settings, arguments: Namespace) -> int:
             raise SettingsError(f"{name}: above 0 and at most {LONGEST_SECONDS:.0f}, which is a week")
     limits = _limits(arguments)
     configure_logs(level=settings.log_level, as_json=False)
-    report = _audit_upstream(settings, arguments) if arguments.vendor else _audit_service(arguments)
+    if arguments.vendor:
+        providers = providers_of(arguments.vendor, settings)
+        report = audit_vendor(arguments.vendor, providers, arguments.seconds)
+    else:
+        report = _audit_service(arguments)
     report = replace(report, broken=broken(report, limits))
-    _write(report, as_json=arguments.json)
+    console.say_all([msgspec.json.encode(report).decode()] if arguments.json else lines_of(report))
     return 1 if report.broken else 0
 
 
@@ -46,11 +50,6 @@ def _limits(arguments: Namespace) -> AuditLimits:
     return AuditLimits(**given)
 
 
-def _audit_upstream(settings: Settings, arguments: Namespace) -> AuditReport:
-    providers = providers_of(arguments.vendor, settings)
-    return audit_vendor(arguments.vendor, providers, arguments.seconds, _say)
-
-
 def _audit_service(arguments: Namespace) -> AuditReport:
     try:
         session: Any = importlib.import_module("quotecast.commands.auditing.session")
@@ -60,14 +59,5 @@ def _audit_service(arguments: Namespace) -> AuditReport:
             raise
         raise SettingsError("audit of a feed needs its extra: pip install 'quotecast[watch]'") from None
     address = addresses.read_address(arguments.url, arguments.rest)
-    report: AuditReport = session.audit(address, arguments.seconds, arguments.check_every, _say)
+    report: AuditReport = session.audit(address, arguments.seconds, arguments.check_every)
     return report
-
-
-def _write(report: AuditReport, *, as_json: bool) -> None:
-    text = msgspec.json.encode(report).decode() if as_json else "\n".join(lines_of(report))
-    sys.stdout.write(f"{text}\n")
-
-
-def _say(line: str) -> None:
-    sys.stderr.write(f"{line}\n")

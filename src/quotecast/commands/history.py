@@ -1,6 +1,5 @@
 """`quotecast history`: lists what is recorded, and exports updates to files."""
 
-import sys
 from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import closing
@@ -17,6 +16,7 @@ from quotecast.history.moments import parse_moment
 from quotecast.history.opening import open_store
 from quotecast.history.playback import COVERED_SECONDS, NotRecorded, Playback, blocks_in, span_of
 from quotecast.history.segments import HistoryError, Store
+from quotecast.local import console
 from quotecast.market.codec import iso_utc
 from quotecast.market.feeds import Feed
 from quotecast.settings.model import Settings, history_folder
@@ -28,8 +28,7 @@ def run(settings: Settings, arguments: Namespace) -> int:
     try:
         if arguments.action == "list":
             rows = [_row(store, feed) for feed in Feed]
-            lines = json_lines(rows) if arguments.json else _lines(rows)
-            sys.stdout.writelines(f"{line}\n" for line in lines)
+            console.say_all(json_lines(rows) if arguments.json else _lines(rows))
         else:
             _export(store, arguments)
     except InvalidValue as error:
@@ -99,7 +98,7 @@ def _export(store: Store, arguments: Namespace) -> None:
         except HistoryError:
             path.unlink(missing_ok=True)
             raise
-    sys.stderr.write(f"{count} updates in {path}\n")
+    console.note(f"{count} updates in {path}")
 
 
 def _write(file: BinaryIO, form: Format, feed: Feed, rows: Iterator[Row]) -> int:

@@ -1,14 +1,12 @@
 """`quotecast keys`: makes, lists and revokes API keys, gives them plans, and shows their usage."""
 
-import asyncio
 import re
-import sys
 import time
 from argparse import Namespace
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -18,42 +16,30 @@ from quotecast.access.plans import FEEDS, USER
 from quotecast.commands import key_usage
 from quotecast.commands.account_database import (
     answering_url,
-    as_failures_of,
+    failures_in_a_line,
     in_transaction,
-    open_database,
     plain,
+    print_pages,
 )
 from quotecast.commands.json_lines import json_lines
-from quotecast.commands.plans import plans_of_file
 from quotecast.commands.shell_log import recorded
 from quotecast.complaints import complaint
-from quotecast.database.database import Database, Run
+from quotecast.database.database import Run
 from quotecast.database.ids import ID_PATTERN, new_id
 from quotecast.errors import InvalidValue, NotFound, QuotecastError
+from quotecast.local import console
 from quotecast.market.feeds import feed_named
-from quotecast.observe.logs import configure_logs
 from quotecast.settings.model import Settings
+from quotecast.settings.plans import plans_of
 from quotecast.users import rules
 
-_PAGE: Final = 500
 _DAYS: Final = re.compile(r"([1-9][0-9]{0,3})d")
-
-
-class KeysFailed(QuotecastError):
-    """The command failed."""
-
-    code = "keys"
 
 
 def run(settings: Settings, arguments: Namespace) -> int:
     """Runs the action that the arguments name. Raises QuotecastError if it fails."""
-    # One line reports an outage; the log would repeat it.
-    configure_logs(level="error", as_json=False)
-    with as_failures_of(KeysFailed):
-        try:
-            _run_action(settings, arguments)
-        except NotFound as error:
-            raise KeysFailed(str(error)) from error
+    with failures_in_a_line():
+        _run_action(settings, arguments)
     return 0
 
 
@@ -64,7 +50,7 @@ def _run_action(settings: Settings, arguments: Namespace) -> None:
             _create(settings, arguments, now)
         case "list":
             lines_of = _shown_lines if arguments.json else partial(_table_lines, now=now)
-            asyncio.run(_list(answering_url(settings), lines_of))
+            print_pages(answering_url(settings), storage.page, lines_of)
         case "plan":
             _set_plan(settings, arguments.id, arguments.plan)
         case "usage":
@@ -79,7 +65,7 @@ def _run_action(settings: Settings, arguments: Namespace) -> None:
             key_id = _id_of(arguments.id)
             revoke = partial(storage.revoke_any, key_id=key_id, now=now)
             in_transaction(answering_url(settings), recorded("keys.revoke", revoke, target=key_id))
-            _say(f"{key_text.PREFIX}{key_id} is revoked, and ends within a second on every worker")
+            console.note(f"{key_text.PREFIX}{key_id} is revoked, and ends within a second on every worker")
 
 
 def _create(settings: Settings, arguments: Namespace, now: datetime) -> None:
@@ -97,9 +83,9 @@ def _create(settings: Settings, arguments: Namespace, now: datetime) -> None:
 
     work = recorded("keys.create", write, target=key_id, detail=f"plan {arguments.plan}")
     key = in_transaction(answering_url(settings), work)
-    _say(f"API key {key.id}, plan {key.plan or USER}; this is the only time that its secret is shown:")
-    sys.stdout.write(f"{key_text.key_text(key.id, secret)}\n")
-    sys.stdout.flush()
+    plan = key.plan or USER
+    console.note(f"API key {key.id}, plan {plan}; this is the only time that its secret is shown:")
+    console.say(key_text.key_text(key.id, secret))
 
 
 def _set_plan(settings: Settings, text: str, plan: str) -> None:
@@ -110,17 +96,17 @@ def _set_plan(settings: Settings, text: str, plan: str) -> None:
 
     work = recorded("keys.plan", write, target=key_id, detail=f"plan {plan}")
     in_transaction(answering_url(settings), work)
-    _say(f"{key_text.PREFIX}{key_id} has the plan {plan}; its clients connect again within a second")
+    console.note(f"{key_text.PREFIX}{key_id} has the plan {plan}; its clients connect again within a second")
 
 
 async def _checked_plan(settings: Settings, run: Run, name: str) -> str:
-    """Returns the plan of a key as it is stored: empty for that of users. Raises KeysFailed."""
+    """Returns the plan of a key as it is stored: empty for that of users. Raises QuotecastError."""
     if name == USER:
         return ""
-    known = {*plans_of_file(settings), *await storage.names_of_plans(run)}
+    known = {*plans_of(settings), *await storage.names_of_plans(run)}
     if name not in known:
         choices = ", ".join(sorted({*known, USER}))
-        raise KeysFailed(f"There is no plan {plain(name)!r}: one of {choices}")
+        raise QuotecastError(f"There is no plan {plain(name)!r}: one of {choices}")
     return name
 
 
@@ -168,21 +154,6 @@ def _id_of(text: str) -> str:
     return key_id
 
 
-async def _list(url: str, lines_of: Callable[[list[Key]], Iterator[str]]) -> None:
-    async with open_database(url) as database:
-        async for page in _pages(database):
-            sys.stdout.writelines(f"{line}\n" for line in lines_of(page))
-    sys.stdout.flush()
-
-
-async def _pages(database: Database) -> AsyncIterator[list[Key]]:
-    """Yields pages of all keys, in the order in which they were made."""
-    after = ""
-    while page := await database.transaction(partial(storage.page, after=after, limit=_PAGE)):
-        yield page
-        after = page[-1].id
-
-
 def _table_lines(page: list[Key], now: datetime) -> Iterator[str]:
     # Names come last, because their width on a terminal is unknown.
     width = max(len(key.plan or USER) for key in page)
@@ -202,25 +173,19 @@ def _state(key: Key, now: datetime) -> str:
 
 
 def _shown_lines(page: list[Key]) -> Iterator[str]:
-    return json_lines(map(_shown, page))
-
-
-def _shown(key: Key) -> dict[str, Any]:
-    """Returns the fields of a key without its digests."""
-    return {
-        "id": key.id,
-        "name": key.name,
-        "key": shown_text(key),
-        "plan": key.plan or USER,
-        "user_id": key.user_id,
-        "scope": key.scope,
-        "created_at": key.created_at,
-        "expires_at": key.expires_at,
-        "revoked_at": key.revoked_at,
-        "previous_until": key.previous_until,
-    }
-
-
-def _say(line: str) -> None:
-    """Writes a line to standard error: standard output has keys and lists only."""
-    sys.stderr.write(f"{line}\n")
+    """Yields the fields of keys without their digests."""
+    return json_lines(
+        {
+            "id": key.id,
+            "name": key.name,
+            "key": shown_text(key),
+            "plan": key.plan or USER,
+            "user_id": key.user_id,
+            "scope": key.scope,
+            "created_at": key.created_at,
+            "expires_at": key.expires_at,
+            "revoked_at": key.revoked_at,
+            "previous_until": key.previous_until,
+        }
+        for key in page
+    )

@@ -1,11 +1,11 @@
 """`quotecast migrate`: brings the tables up to date; safe from many machines at once."""
 
 import asyncio
-import sys
 from argparse import Namespace
 
 from quotecast.database import migrations
 from quotecast.errors import SettingsError
+from quotecast.local import console
 from quotecast.settings.model import Settings
 
 
@@ -38,4 +38,4 @@ def _url(settings: Settings) -> str:
 
 
 def _print_result(done: str, names: list[str]) -> None:
-    sys.stderr.write(f"{done}: {', '.join(names)}\n" if names else f"Nothing to be {done}.\n")
+    console.note(f"{done}: {', '.join(names)}" if names else f"Nothing to be {done}.")

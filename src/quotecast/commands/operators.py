@@ -12,8 +12,9 @@ from msgspec.structs import astuple, fields
 
 from quotecast.api.answers.csv import write_csv
 from quotecast.commands.account_database import (
+    PAGE,
     answering_url,
-    as_failures_of,
+    failures_in_a_line,
     in_transaction,
     open_database,
     plain,
@@ -23,7 +24,6 @@ from quotecast.commands.shell_log import shell_actor
 from quotecast.database.database import Run
 from quotecast.errors import NotFound, QuotecastError, SettingsError
 from quotecast.local import console, signing
-from quotecast.observe.logs import configure_logs
 from quotecast.operators import actions, storage, totp
 from quotecast.operators.actions import Action, record
 from quotecast.operators.seal import seal
@@ -31,26 +31,16 @@ from quotecast.operators.storage import OperatorListed
 from quotecast.settings.model import Settings
 from quotecast.users import rules, users
 
-#: Rows that one transaction reads.
-_PAGE: Final = 500
 COLUMNS: Final = tuple(field.name for field in fields(Action))
-
-
-class OperatorsFailed(QuotecastError):
-    """The command failed."""
-
-    code = "operators"
 
 
 def run(settings: Settings, arguments: Namespace) -> int:
     """Runs the action that the arguments name. Raises QuotecastError if it fails."""
-    # One line reports an outage; the log would repeat it.
-    configure_logs(level="error", as_json=False)
-    with as_failures_of(OperatorsFailed):
+    with failures_in_a_line():
         try:
             _run_action(settings, arguments)
         except NotFound as error:
-            raise OperatorsFailed(f"{error}: {rules.lower_email(arguments.email)}") from error
+            raise QuotecastError(f"{error}: {rules.lower_email(arguments.email)}") from error
     return 0
 
 
@@ -65,8 +55,7 @@ def _run_action(settings: Settings, arguments: Namespace) -> None:
             console.say(f"{email} is no longer an operator, and is signed out")
         case "list":
             listed = in_transaction(url, storage.listed)
-            for line in json_lines(listed) if arguments.json else _lines(listed):
-                console.say(line)
+            console.say_all(json_lines(listed) if arguments.json else _lines(listed))
         case _:
             asyncio.run(_print_log(url, as_csv=arguments.csv, as_json=arguments.json))
 
@@ -123,7 +112,7 @@ async def _print_log(url: str, *, as_csv: bool, as_json: bool) -> None:
     if as_csv:
         sys.stdout.write(f"{','.join(COLUMNS)}\r\n")
     async with open_database(url) as database:
-        while rows := await database.transaction(partial(actions.page, before=before, limit=_PAGE)):
+        while rows := await database.transaction(partial(actions.page, before=before, limit=PAGE)):
             lines = json_lines(rows) if as_json else _log_lines(rows)
             sys.stdout.write(_csv(rows) if as_csv else "".join(f"{line}\n" for line in lines))
             before = rows[-1].id

@@ -14,34 +14,21 @@ from msgspec import Struct
 
 from quotecast.access import storage
 from quotecast.access.plans import RESERVED, Plan, check_name, parse_plan, read_plans
-from quotecast.commands.account_database import answering_url, as_failures_of, in_transaction
+from quotecast.commands.account_database import answering_url, failures_in_a_line, in_transaction
 from quotecast.commands.json_lines import json_lines
 from quotecast.commands.shell_log import recorded
 from quotecast.database.database import Run
 from quotecast.errors import NotFound, QuotecastError
 from quotecast.local import console
-from quotecast.observe.logs import configure_logs
 from quotecast.settings.model import Settings
-
-
-class PlansFailed(QuotecastError):
-    """The command failed."""
-
-    code = "plans"
+from quotecast.settings.plans import plans_of
 
 
 def run(settings: Settings, arguments: Namespace) -> int:
     """Runs the action that the arguments name. Raises QuotecastError if it fails."""
-    # One line reports an outage; the log would repeat it.
-    configure_logs(level="error", as_json=False)
-    with as_failures_of(PlansFailed):
+    with failures_in_a_line():
         _run_action(settings, arguments)
     return 0
-
-
-def plans_of_file(settings: Settings) -> dict[str, Plan]:
-    """Returns the plans of the file that the settings name."""
-    return read_plans(Path(settings.plans)) if settings.plans else {}
 
 
 def _run_action(settings: Settings, arguments: Namespace) -> None:
@@ -50,12 +37,12 @@ def _run_action(settings: Settings, arguments: Namespace) -> None:
             names = ", ".join(read_plans(Path(arguments.file)))
             console.say(f"{arguments.file} is good: it has {names or 'no plan'}")
         case "list":
-            rows = list(_rows(plans_of_file(settings), _stored(settings)))
-            _print(json_lines(rows) if arguments.json else _lines(rows))
+            rows = list(_rows(plans_of(settings), _stored(settings)))
+            console.say_all(json_lines(rows) if arguments.json else _lines(rows))
         case "show":
             name, plan = arguments.name, _find(settings, arguments.name)
             shown = {"name": name, **msgspec.to_builtins(plan)}
-            _print(json_lines([shown]) if arguments.json else toml_lines(name, plan))
+            console.say_all(json_lines([shown]) if arguments.json else toml_lines(name, plan))
         case "set":
             _store(settings, arguments.name, _text(arguments.file))
         case _:
@@ -98,22 +85,17 @@ def _toml(value: Any) -> str:
     return json.dumps(value)
 
 
-def _print(lines: Iterator[str]) -> None:
-    sys.stdout.writelines(f"{line}\n" for line in lines)
-    sys.stdout.flush()
-
-
 def _stored(settings: Settings) -> dict[str, Plan]:
     return in_transaction(answering_url(settings), storage.stored_plans)
 
 
 def _find(settings: Settings, name: str) -> Plan:
-    given = plans_of_file(settings)
+    given = plans_of(settings)
     if name in given:
         return given[name]
     stored = _stored(settings)
     if name not in stored:
-        raise PlansFailed(f"There is no plan {name!r}: `quotecast plans list` shows all")
+        raise QuotecastError(f"There is no plan {name!r}: `quotecast plans list` shows all")
     return stored[name]
 
 
@@ -121,9 +103,9 @@ def _text(file: str) -> str:
     try:
         return sys.stdin.read() if file == "-" else Path(file).read_text("utf-8")
     except OSError as error:
-        raise PlansFailed(f"{file} cannot be read: {error.strerror}") from error
+        raise QuotecastError(f"{file} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise PlansFailed(f"{file} is not UTF-8") from error
+        raise QuotecastError(f"{file} is not UTF-8") from error
 
 
 def _store(settings: Settings, name: str, text: str) -> None:
@@ -136,7 +118,7 @@ def _store(settings: Settings, name: str, text: str) -> None:
     console.say(f"Plan {name} is stored; workers follow within a second")
     if plan.is_delayed and not settings.delay_seconds:
         console.say("Its quotes are delayed: ingest and workers need QUOTECAST_DELAY_SECONDS, such as 900")
-    if name in plans_of_file(settings):
+    if name in plans_of(settings):
         console.say(f"{settings.plans} has a plan of this name, which goes before the stored one")
 
 
@@ -145,5 +127,5 @@ def _delete(settings: Settings, name: str) -> None:
         delete = partial(storage.delete_plan, name=name)
         in_transaction(answering_url(settings), recorded("plans.delete", delete, target=name))
     except NotFound as error:
-        raise PlansFailed(f"No plan {name!r} is stored") from error
+        raise QuotecastError(f"No plan {name!r} is stored") from error
     console.say(f"Plan {name} is deleted; keys with it get no data until a plan of that name exists")

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import sys
 import time
 from argparse import Namespace
 from collections.abc import Callable, Sequence
@@ -15,6 +14,7 @@ from quotecast.environment import PREFIX
 from quotecast.errors import QuotecastError, SettingsError
 from quotecast.ingest import sources
 from quotecast.ingest.supervise import pump
+from quotecast.local import console
 from quotecast.market.feeds import Feed
 from quotecast.observe.logs import configure_logs
 from quotecast.providers.base import QuoteProvider, Update, unlimited
@@ -28,16 +28,10 @@ PROGRESS_SECONDS: Final = 5.0
 LONGEST_SECONDS: Final = 7 * 86_400.0
 
 
-class NothingRecorded(QuotecastError):
-    """The upstream sent no message."""
-
-    code = "nothing_recorded"
-
-
 def run(settings: Settings, arguments: Namespace) -> int:
     """Records for the given seconds, or until Ctrl-C.
 
-    Raises SettingsError for wrong arguments. Raises NothingRecorded, and leaves no file, if no message came.
+    Raises SettingsError for wrong arguments. Raises QuotecastError, and leaves no file, if no message came.
     """
     if arguments.provider not in RECORDABLE:
         raise SettingsError(f"Cannot record {arguments.provider!r}: name one of {', '.join(RECORDABLE)}")
@@ -50,14 +44,14 @@ def run(settings: Settings, arguments: Namespace) -> int:
         with path.open("xb") as file, contextlib.suppress(KeyboardInterrupt):
             file.write(HEADING + provider.name.encode() + b"\n")
             writer = RecordingWriter(file, time.time)
-            asyncio.run(record(provider, writer, arguments.seconds, say=_say))
+            asyncio.run(record(provider, writer, arguments.seconds, say=console.note))
     except FileExistsError as error:
         raise SettingsError(f"{path} exists already; name a new file") from error
     except OSError as error:
         raise SettingsError(f"Cannot write {path}: {error.strerror}") from error
     if not writer.messages:
         path.unlink()
-        raise NothingRecorded(f"{arguments.provider} sent no message; removed {path}")
+        raise QuotecastError(f"{arguments.provider} sent no message; removed {path}")
     return 0
 
 
@@ -111,7 +105,3 @@ async def record(
             tasks.create_task(pump(provider, take))
             tasks.create_task(progress())
     say(f"{writer.messages} messages, {quotes} quotes in all")
-
-
-def _say(line: str) -> None:
-    sys.stderr.write(f"{line}\n")

@@ -5,7 +5,6 @@ import contextlib
 import math
 import os
 import secrets
-import sys
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from importlib import import_module
@@ -17,6 +16,7 @@ import uvloop
 from quotecast import parent
 from quotecast.commands.json_lines import json_lines
 from quotecast.errors import SettingsError
+from quotecast.local import console
 from quotecast.observe.logs import configure_logs
 from quotecast.settings.model import Settings
 from quotecast.simulation.market.scenarios.catalogue import ScenarioError, describe, listing
@@ -50,8 +50,7 @@ _MAX_TOKEN_BYTES: Final = 1024
 def run(settings: Settings, arguments: Namespace) -> int:
     """Serves until a stop signal. Raises SettingsError for wrong arguments or a port that is taken."""
     if arguments.list_scenarios:
-        lines = json_lines(listing()) if arguments.json else describe()
-        sys.stdout.writelines(f"{line}\n" for line in lines)
+        console.say_all(json_lines(listing()) if arguments.json else describe())
         return 0
     if arguments.json:
         raise SettingsError("--json: only with --list-scenarios")
@@ -148,8 +147,7 @@ async def _serve(server: VendorServer, arguments: Namespace, token: str) -> None
             )
             shown = "of --control-token-file" if arguments.control_token_file else token
             line += f"; control at {url} with token {shown}"
-        sys.stdout.write(line + "\n")
-        sys.stdout.flush()
+        console.say(line)
         work = (server.run(), progress.log_progress(server.market.schedule, server.clock))
         await parent.run_until_stopped([asyncio.create_task(each) for each in work])
 

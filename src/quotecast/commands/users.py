@@ -7,23 +7,22 @@ import asyncio
 import getpass
 import sys
 from argparse import Namespace
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
 from typing import Final
 
 from quotecast.commands.account_database import (
     answering_url,
-    as_failures_of,
+    failures_in_a_line,
     in_transaction,
-    open_database,
     plain,
+    print_pages,
 )
 from quotecast.commands.json_lines import json_lines
 from quotecast.commands.shell_log import shell_actor
-from quotecast.database.database import Database, Run
+from quotecast.database.database import Run
 from quotecast.errors import NotFound, QuotecastError, SettingsError
 from quotecast.local import console
-from quotecast.observe.logs import configure_logs
 from quotecast.operators.actions import record
 from quotecast.settings.model import Settings
 from quotecast.users import rules, users
@@ -32,8 +31,6 @@ from quotecast.users.users import UserRow
 
 #: Changes the user with an email, in a transaction.
 Change = Callable[[Run, str], Awaitable[None]]
-
-_PAGE: Final = 500
 
 _CHANGES: Final[dict[str, Change]] = {
     "disable": partial(users.set_disabled, disabled=True),
@@ -50,27 +47,19 @@ _DONE: Final = {
 }
 
 
-class UsersFailed(QuotecastError):
-    """The command failed."""
-
-    code = "users"
-
-
 def run(settings: Settings, arguments: Namespace) -> int:
     """Runs the action that the arguments name. Raises QuotecastError if it fails."""
-    # One line below reports an outage; the log would repeat it.
-    configure_logs(level="error", as_json=False)
-    with as_failures_of(UsersFailed):
+    with failures_in_a_line():
         try:
             _run_action(answering_url(settings), arguments)
         except NotFound as error:
-            raise UsersFailed(f"Nobody is registered with {rules.lower_email(arguments.email)}") from error
+            raise QuotecastError(f"Nobody is registered with {rules.lower_email(arguments.email)}") from error
     return 0
 
 
 def _run_action(url: str, arguments: Namespace) -> None:
     if arguments.action == "list":
-        asyncio.run(_list(url, _shown_lines if arguments.json else _table_lines))
+        print_pages(url, users.page, _shown_lines if arguments.json else _table_lines)
         return
     email = rules.lower_email(arguments.email)
     match arguments.action:
@@ -91,21 +80,6 @@ async def _change(run: Run, action: str, change: Change, email: str) -> None:
     user_id = await users.id_of(run, email)
     await change(run, email)
     await record(run, shell_actor(), f"users.{action}", target=user_id)
-
-
-async def _list(url: str, lines_of: Callable[[list[UserRow]], Iterator[str]]) -> None:
-    async with open_database(url) as database:
-        async for page in _pages(database):
-            sys.stdout.writelines(f"{line}\n" for line in lines_of(page))
-    sys.stdout.flush()
-
-
-async def _pages(database: Database) -> AsyncIterator[list[UserRow]]:
-    """Yields pages of all users, in the order in which they registered."""
-    after = ""
-    while page := await database.transaction(partial(users.page, after=after, limit=_PAGE)):
-        yield page
-        after = page[-1].id
 
 
 def _table_lines(page: list[UserRow]) -> Iterator[str]:
@@ -139,7 +113,7 @@ def _read_password() -> str:
         return _read_line()
     password = getpass.getpass("New password: ")
     if getpass.getpass("Once more: ") != password:
-        raise UsersFailed("The two passwords differ; nothing was changed")
+        raise QuotecastError("The two passwords differ; nothing was changed")
     return password
 
 
@@ -151,7 +125,7 @@ def _confirm(url: str, email: str, *, confirmed: bool) -> None:
     _check_registered(url, email)
     console.say(f"This deletes {email}, with holdings, watchlists and layout. Type the email to confirm:")
     if _read_line().strip().lower() != email:
-        raise UsersFailed("That was not the email; nothing was deleted")
+        raise QuotecastError("That was not the email; nothing was deleted")
 
 
 def _read_line() -> str:

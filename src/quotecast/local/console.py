@@ -1,15 +1,26 @@
-"""Output of `up`: its own lines on standard output, its children's logs on standard error."""
+"""Output of the commands: results on standard output; notes, and the logs of children, on standard error."""
 
 import sys
+from collections.abc import Iterable
 
 
 def say(line: str) -> None:
     """Writes one line to standard output."""
-    sys.stdout.write(line + "\n")
+    say_all([line])
+
+
+def say_all(lines: Iterable[str]) -> None:
+    """Writes lines to standard output."""
+    sys.stdout.writelines(f"{line}\n" for line in lines)
     sys.stdout.flush()
+
+
+def note(line: str) -> None:
+    """Writes one line to standard error."""
+    sys.stderr.write(f"{line}\n")
+    sys.stderr.flush()
 
 
 def pass_on(part: str, line: str) -> None:
     """Writes one line of a child's output to standard error, after the child's name."""
-    sys.stderr.write(f"{part:<9} | {line}\n")
-    sys.stderr.flush()
+    note(f"{part:<9} | {line}")

@@ -62,7 +62,7 @@ async def id_of(run: Run, email: str) -> str:
     return str(rows[0]["id"])
 
 
-async def page(run: Run, *, after: str = "", limit: int = 500) -> list[UserRow]:
+async def page(run: Run, *, after: str, limit: int) -> list[UserRow]:
     """Returns up to `limit` users after an id, in the order in which they registered."""
     query = User.select().where(User.id > after).order_by(User.id).limit(limit)
     return [UserRow(**row) for row in await run(query)]

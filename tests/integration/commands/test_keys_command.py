@@ -3,6 +3,7 @@
 import json
 import re
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,8 @@ async def create(url: str, *options: str, plans: str = "") -> str:
 
 async def stored(url: str) -> dict[str, Key]:
     async with Database(url, pool_size=1) as database:
-        return {key.id: key for key in await database.transaction(storage.page)}
+        keys = await database.transaction(partial(storage.page, after="", limit=500))
+        return {key.id: key for key in keys}
 
 
 def id_of(text: str) -> str:

@@ -1,10 +1,11 @@
 """Figures of an audit: ages of quotes, silences, and disagreements with REST."""
 
+import time
 from bisect import bisect_left
 from collections import Counter, deque
 from datetime import datetime
 from heapq import nlargest
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Self
 
 from quotecast.observe.histograms import Histogram
 
@@ -157,6 +158,11 @@ class Moment(NamedTuple):
 
     steady: float
     unix: float
+
+    @classmethod
+    def now(cls) -> Self:
+        """Returns the present moment."""
+        return cls(time.monotonic(), time.time())
 
 
 def milliseconds(timestamp: str) -> float:

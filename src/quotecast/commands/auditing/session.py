@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable
 from typing import Any, Final
 
 import httpx
@@ -16,6 +15,7 @@ from quotecast.commands.auditing.feed import FeedAudit
 from quotecast.commands.auditing.figures import Moment, Seen, milliseconds
 from quotecast.commands.auditing.report import AuditReport, DayReport
 from quotecast.commands.auditing.service import AuditRefused, FeedAddress, ServiceAudit
+from quotecast.local import console
 from quotecast_client import AsyncClient, Feed
 from quotecast_client import QuotecastError as RestFailed
 from quotecast_client.backoff import Backoff
@@ -31,27 +31,18 @@ _SETTLE_SECONDS: Final = 2.0
 _PROGRESS_SECONDS: Final = 5.0
 
 
-def now() -> Moment:
-    """Returns the present moment."""
-    return Moment(time.monotonic(), time.time())
-
-
-def audit(
-    address: FeedAddress, seconds: float, check_every: float, say: Callable[[str], None]
-) -> AuditReport:
+def audit(address: FeedAddress, seconds: float, check_every: float) -> AuditReport:
     """Watches for some seconds, or until Ctrl-C. Raises AuditRefused if there is nothing to watch."""
-    service = ServiceAudit(address, now())
+    service = ServiceAudit(address, Moment.now())
     with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(_watch(service, seconds, check_every, say))
-    return service.report(now())
+        asyncio.run(_watch(service, seconds, check_every))
+    return service.report(Moment.now())
 
 
-async def _watch(
-    service: ServiceAudit, seconds: float, check_every: float, say: Callable[[str], None]
-) -> None:
+async def _watch(service: ServiceAudit, seconds: float, check_every: float) -> None:
     following = asyncio.create_task(_follow(service))
     checking = asyncio.create_task(_check(service, seconds, check_every))
-    progress = asyncio.create_task(_progress(service, seconds, say))
+    progress = asyncio.create_task(_progress(service, seconds))
     tasks = {following, checking, progress}
     try:
         done, _ = await asyncio.wait({following, checking}, return_when=asyncio.FIRST_COMPLETED)
@@ -95,7 +86,7 @@ async def _receive(service: ServiceAudit, socket: ClientConnection) -> None:
         while True:
             async with asyncio.timeout(service.silence):
                 message = await socket.recv()
-            service.take(message, now())
+            service.take(message, Moment.now())
     finally:
         pinging.cancel()
 
@@ -103,7 +94,7 @@ async def _receive(service: ServiceAudit, socket: ClientConnection) -> None:
 async def _ping(service: ServiceAudit, socket: ClientConnection) -> None:
     with contextlib.suppress(WebSocketException):
         while True:
-            await socket.send(service.ping(now()).decode())
+            await socket.send(service.ping(Moment.now()).decode())
             await asyncio.sleep(_PING_SECONDS)
 
 
@@ -148,10 +139,11 @@ async def _read_day(service: ServiceAudit, client: AsyncClient, feed: Feed) -> N
         service.days[feed] = msgspec.convert(answer.get("figures"), DayReport)
 
 
-async def _progress(service: ServiceAudit, seconds: float, say: Callable[[str], None]) -> None:
+async def _progress(service: ServiceAudit, seconds: float) -> None:
     began = time.monotonic()
     while True:
         await asyncio.sleep(_PROGRESS_SECONDS)
         messages = sum(feed.messages for feed in service.feeds.values())
         quotes = sum(feed.quotes.count for feed in service.feeds.values())
-        say(f"{time.monotonic() - began:.0f} s of {seconds:.0f}: {messages} messages, {quotes} quotes")
+        passed = time.monotonic() - began
+        console.note(f"{passed:.0f} s of {seconds:.0f}: {messages} messages, {quotes} quotes")

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 from quotecast.commands.auditing.figures import Moment, QuoteFigures, Silence
@@ -21,6 +21,7 @@ from quotecast.environment import PREFIX
 from quotecast.errors import SettingsError
 from quotecast.ingest import sources
 from quotecast.ingest.supervise import pump
+from quotecast.local import console
 from quotecast.providers import refusals
 from quotecast.providers.base import QuoteProvider, Update, unlimited
 from quotecast.providers.offers import offer_of
@@ -90,16 +91,14 @@ def providers_of(name: str, settings: Settings) -> list[QuoteProvider]:
     return [sources.quote_provider(name, feed, settings, lambda *_: unlimited) for feed in offer.quotes]
 
 
-def audit_vendor(
-    name: str, providers: list[QuoteProvider], seconds: float, say: Callable[[str], None]
-) -> AuditReport:
+def audit_vendor(name: str, providers: list[QuoteProvider], seconds: float) -> AuditReport:
     """Watches for some seconds, or until Ctrl-C."""
-    start = _now()
+    start = Moment.now()
     audits = {provider.feed.spec.name: UpstreamAudit(start) for provider in providers}
     with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(_watch(providers, audits, seconds, say))
+        asyncio.run(_watch(providers, audits, seconds))
     refused = {reason: count for (_, reason), count in refusals.totals().items()}
-    now = _now()
+    now = Moment.now()
     return AuditReport(
         source=name,
         seconds=round(now.steady - start.steady, 3),
@@ -109,22 +108,17 @@ def audit_vendor(
     )
 
 
-async def _watch(
-    providers: list[QuoteProvider],
-    audits: Mapping[str, UpstreamAudit],
-    seconds: float,
-    say: Callable[[str], None],
-) -> None:
+async def _watch(providers: list[QuoteProvider], audits: Mapping[str, UpstreamAudit], seconds: float) -> None:
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(seconds), asyncio.TaskGroup() as tasks:
             for provider in providers:
                 tasks.create_task(_pump(provider, audits[provider.feed.spec.name]))
-            tasks.create_task(_progress(audits, seconds, say))
+            tasks.create_task(_progress(audits, seconds))
 
 
 async def _pump(provider: QuoteProvider, audit: UpstreamAudit) -> None:
     def take(update: Update) -> None:
-        audit.take(update, _now())
+        audit.take(update, Moment.now())
 
     def end() -> None:
         audit.ends += 1
@@ -132,14 +126,11 @@ async def _pump(provider: QuoteProvider, audit: UpstreamAudit) -> None:
     await pump(provider, take, end)
 
 
-async def _progress(audits: Mapping[str, UpstreamAudit], seconds: float, say: Callable[[str], None]) -> None:
+async def _progress(audits: Mapping[str, UpstreamAudit], seconds: float) -> None:
     began = time.monotonic()
     while True:
         await asyncio.sleep(_PROGRESS_SECONDS)
         updates = sum(audit.messages for audit in audits.values())
         quotes = sum(audit.quotes.count for audit in audits.values())
-        say(f"{time.monotonic() - began:.0f} s of {seconds:.0f}: {updates} updates, {quotes} quotes")
-
-
-def _now() -> Moment:
-    return Moment(time.monotonic(), time.time())
+        passed = time.monotonic() - began
+        console.note(f"{passed:.0f} s of {seconds:.0f}: {updates} updates, {quotes} quotes")
