@@ -14,6 +14,7 @@ from typing import Final
 import uvloop
 from msgspec import structs
 
+from quotecast.background import run_beside
 from quotecast.bus.redis import RedisBus
 from quotecast.garbage import freeze_after
 from quotecast.ingest.publish import FeedPublisher
@@ -77,7 +78,7 @@ async def _main(url: str, symbols: int, rate: float) -> None:
     bus = RedisBus(url, "quotecast")
     await bus.hold(Feed.STOCKS, "many", LEASE_MILLISECONDS)
     publisher = FeedPublisher(Upstream(symbols, rate), bus, "many")
-    async with freeze_after(publisher.begun):
+    async with run_beside(freeze_after(publisher.begun)):
         await publisher.run()
 
 

@@ -5,10 +5,8 @@ and more, several times a minute. Reference counts free quotes without it.
 """
 
 import asyncio
-import contextlib
 import ctypes
 import gc
-from collections.abc import AsyncIterator
 from typing import Final
 
 #: New containers between two collections of the young ones, and collections until older ones take part.
@@ -35,16 +33,7 @@ def return_free_memory() -> None:
         trim(0)
 
 
-@contextlib.asynccontextmanager
-async def freeze_after(event: asyncio.Event) -> AsyncIterator[None]:
-    """Freezes the objects that are present at an event inside `async with`."""
-
-    async def freeze() -> None:
-        await event.wait()
-        freeze_present_objects()
-
-    task = asyncio.create_task(freeze())
-    try:
-        yield
-    finally:
-        task.cancel()
+async def freeze_after(event: asyncio.Event) -> None:
+    """Freezes the objects that are present at an event."""
+    await event.wait()
+    freeze_present_objects()

@@ -11,8 +11,10 @@ from functools import partial
 from typing import Final
 
 import structlog
+from msgspec import Struct
 
 from quotecast.alerts import storage
+from quotecast.alerts.levels import LevelBook
 from quotecast.alerts.statistics import AlertStatistics
 from quotecast.backoff import Backoff
 from quotecast.bus.base import MAX_CROSSINGS, BusWriter
@@ -130,3 +132,10 @@ class CrossingWriter:
             exc_info=None if isinstance(error, BusError | DatabaseAway) else error,
         )
         return self._backoff.delay()
+
+
+class FeedAlerts(Struct, frozen=True):
+    """What the publisher of one feed needs for alerts: the thresholds, and the writer of events."""
+
+    levels: LevelBook
+    writer: CrossingWriter

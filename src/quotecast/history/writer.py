@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import secrets
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import date
 from functools import partial
 from typing import Final
@@ -95,6 +95,14 @@ class BarWriter:
         while True:
             await self._sleep(await self.step())
 
+    async def run_after(self, begun: asyncio.Event) -> None:
+        """Writes without end once an epoch has begun.
+
+        Until then Redis may hold bars of another market, which have another name in PostgreSQL.
+        """
+        await begun.wait()
+        await self.run()
+
     async def step(self) -> float:
         """Writes the oldest closings that PostgreSQL lacks. Returns the seconds until the next step."""
         if self._clock() >= self._figures_at:
@@ -167,25 +175,3 @@ class BarWriter:
             await self._database.session(feed_days.delete_expired)
         except DatabaseAway:
             log.info("bars past retention are not dropped yet")
-
-
-@contextlib.asynccontextmanager
-async def write_bars(writer: BarWriter | None, begun: asyncio.Event) -> AsyncIterator[None]:
-    """Writes bars inside `async with`, once an epoch has begun; does nothing without a writer.
-
-    Until then Redis may hold bars of another market, which have another name in PostgreSQL.
-    """
-    if writer is None:
-        yield
-        return
-
-    async def write() -> None:
-        await begun.wait()
-        await writer.run()
-
-    task = asyncio.create_task(write())
-    try:
-        yield
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)

@@ -1,12 +1,11 @@
 """The alerts of an ingest's feeds, with their pool of connections to PostgreSQL."""
 
-import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 
-from quotecast.alerts.feed_alerts import FeedAlerts
 from quotecast.alerts.levels import LevelBook
-from quotecast.alerts.writer import DEADLINE_SECONDS, CrossingWriter
+from quotecast.alerts.writer import DEADLINE_SECONDS, CrossingWriter, FeedAlerts
+from quotecast.background import run_beside
 from quotecast.bus.base import BusWriter
 from quotecast.database.database import Database
 from quotecast.ingest.publish import IngestStatistics
@@ -36,25 +35,5 @@ async def alerts_of_feeds(
         feeds = {each.feed: statistics[each.feed].alerts for each in providers}
         levels = LevelBook(bus, database, feeds)
         writers = {feed: CrossingWriter(feed, bus, database, statistics=own) for feed, own in feeds.items()}
-        async with _running(levels.run()):
+        async with run_beside(levels.run()):
             yield {feed: FeedAlerts(levels, writer) for feed, writer in writers.items()}
-
-
-@contextlib.asynccontextmanager
-async def write_events(alerts: FeedAlerts | None) -> AsyncIterator[None]:
-    """Writes the events of a feed's alerts inside `async with`; does nothing without a database."""
-    if alerts is None:
-        yield
-        return
-    async with _running(alerts.writer.run()):
-        yield
-
-
-@contextlib.asynccontextmanager
-async def _running(work: Coroutine[None, None, None]) -> AsyncIterator[None]:
-    task = asyncio.create_task(work)
-    try:
-        yield
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)

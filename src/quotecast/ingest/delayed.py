@@ -160,15 +160,13 @@ async def publish_delayed(
     clock: Callable[[], float] = time.monotonic,
 ) -> None:
     """Publishes a feed's past on the bus of the delayed feeds whenever no other ingest does, without end."""
-    while True:
-        await lease.acquire(bus, feed, owner, report=statistics.set_standing)
+
+    async def term() -> None:
         origin = DelayedFeed(feed, kept, delay_seconds)
-        await asyncio.create_task(
-            Follower(feed, origin, bus, owner, statistics=statistics, provider=PROVIDER, clock=clock).run()
-        )
-        task = asyncio.current_task()
-        if task and task.cancelling():
-            raise asyncio.CancelledError
+        follower = Follower(feed, origin, bus, owner, statistics=statistics, provider=PROVIDER, clock=clock)
+        await follower.run()
+
+    await lease.lead(bus, feed, owner, term, statistics.set_standing)
 
 
 async def _nothing() -> AsyncIterator[Sequence[str] | None]:

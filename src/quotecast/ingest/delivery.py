@@ -1,6 +1,5 @@
 """Delivery of events in the ingest process, with its pool of connections to PostgreSQL."""
 
-import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 from typing import Final
@@ -9,6 +8,7 @@ from quotecast.alerts.delivery import Delivery
 from quotecast.alerts.delivery_metrics import DeliveryStatistics
 from quotecast.alerts.outbound import make_outbound
 from quotecast.alerts.push import make_vapid
+from quotecast.background import run_beside
 from quotecast.database.database import Database
 from quotecast.settings.model import Settings
 
@@ -37,9 +37,5 @@ async def deliver_events(settings: Settings, statistics: DeliveryStatistics) -> 
             event_days=settings.alert_events_days,
             statistics=statistics,
         )
-        running = asyncio.create_task(delivery.run())
-        try:
+        async with run_beside(delivery.run()):
             yield
-        finally:
-            running.cancel()
-            await asyncio.gather(running, return_exceptions=True)

@@ -1,8 +1,8 @@
 """Leases: one ingest at a time writes a feed, and its lease expires soon after it dies."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import Final, Literal
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, Final, Literal
 
 import structlog
 
@@ -59,6 +59,19 @@ async def acquire(
         await sleep(STANDBY_SECONDS)
     report("leading")
     log.info("leading", feed=feed)
+
+
+async def lead(
+    bus: BusWriter, feed: Feed, owner: str, term: Callable[[], Coroutine[Any, Any, None]], report: Report
+) -> None:
+    """Runs a `term` as the feed's leader whenever no other ingest leads it, without end."""
+    while True:
+        await acquire(bus, feed, owner, report=report)
+        # A task of its own: before Python 3.13 a failing TaskGroup loses a cancellation.
+        await asyncio.create_task(term())
+        task = asyncio.current_task()
+        if task and task.cancelling():
+            raise asyncio.CancelledError
 
 
 async def renew(

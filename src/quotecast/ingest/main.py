@@ -15,16 +15,17 @@ import uvloop
 
 from quotecast import parent
 from quotecast.alerts.delivery_metrics import DeliveryStatistics, delivery_families
-from quotecast.alerts.feed_alerts import FeedAlerts
+from quotecast.alerts.writer import FeedAlerts
+from quotecast.background import run_beside
 from quotecast.bus.base import BusWriter
 from quotecast.bus.redis import RedisBus
 from quotecast.bus.remote import RemoteBus
 from quotecast.errors import BusError, SettingsError
 from quotecast.garbage import freeze_after
 from quotecast.history.recorder import SegmentRecorder
-from quotecast.history.writer import BarWriter, write_bars
+from quotecast.history.writer import BarWriter
 from quotecast.ingest import delaying, lease, recording, sources
-from quotecast.ingest.alerts import alerts_of_feeds, write_events
+from quotecast.ingest.alerts import alerts_of_feeds
 from quotecast.ingest.bars import bar_writers, market_of
 from quotecast.ingest.delaying import Delaying
 from quotecast.ingest.delivery import deliver_events
@@ -186,8 +187,8 @@ async def _lead(
     """Leads the feed, and writes its documents, bars and events of alerts, whenever no other ingest does."""
     own = [each for each in documents if each.feed is provider.feed]
     statistics = statistics or IngestStatistics()
-    while True:
-        await lease.acquire(bus, provider.feed, owner, report=statistics.set_standing)
+
+    async def term() -> None:
         publisher = FeedPublisher(
             provider,
             bus,
@@ -198,15 +199,13 @@ async def _lead(
             recall=bars.recall if bars else None,
             alerts=alerts,
         )
-        async with (
-            publish_documents(own, bus, owner),
-            write_bars(bars, publisher.begun),
-            write_events(alerts),
-            freeze_after(publisher.begun),
-        ):
-            # A task of its own: before Python 3.13 a failing TaskGroup loses a cancellation.
-            await asyncio.create_task(publisher.run())
-            _raise_if_cancelled()
+        beside = [freeze_after(publisher.begun)]
+        beside += [bars.run_after(publisher.begun)] if bars else []
+        beside += [alerts.writer.run()] if alerts else []
+        async with publish_documents(own, bus, owner), run_beside(*beside):
+            await publisher.run()
+
+    await lease.lead(bus, provider.feed, owner, term, statistics.set_standing)
 
 
 async def _follow(
@@ -220,19 +219,14 @@ async def _follow(
     sinks: Sequence[Sink],
 ) -> None:
     """Follows the feed of another installation whenever no other ingest does."""
-    while True:
-        await lease.acquire(bus, feed, owner, report=statistics.set_standing)
+
+    async def term() -> None:
         origin = RemoteBus(settings.origin, settings.origin_secret)
         follower = Follower(feed, origin, bus, owner, bars=bars, statistics=statistics, sinks=sinks)
-        async with freeze_after(follower.begun):
-            await asyncio.create_task(follower.run())
-            _raise_if_cancelled()
+        async with run_beside(freeze_after(follower.begun)):
+            await follower.run()
 
-
-def _raise_if_cancelled() -> None:
-    task = asyncio.current_task()
-    if task and task.cancelling():
-        raise asyncio.CancelledError
+    await lease.lead(bus, feed, owner, term, statistics.set_standing)
 
 
 def _introduction(providers: list[QuoteProvider], *, with_bars: bool) -> str:

@@ -12,8 +12,8 @@ from typing import Final, TypeVar
 
 import structlog
 
-from quotecast.alerts.feed_alerts import FeedAlerts
 from quotecast.alerts.statistics import AlertStatistics
+from quotecast.alerts.writer import FeedAlerts
 from quotecast.bus.base import MAX_CROSSINGS, STORED_CLOSINGS, Batch, Beat, BusWriter, FeedInfo, Snapshot
 from quotecast.errors import BusError, UnreadableState
 from quotecast.history.recall import Recalled

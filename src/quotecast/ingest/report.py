@@ -1,6 +1,5 @@
 """The report of an ingest for the operator's page: its feeds, and what its upstreams did."""
 
-import asyncio
 import contextlib
 import os
 import secrets
@@ -8,6 +7,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any, Final
 
+from quotecast.background import run_beside
 from quotecast.ingest.lease import LEASE_MILLISECONDS, Standing
 from quotecast.ingest.publish import IngestStatistics
 from quotecast.market.feeds import Feed
@@ -80,12 +80,8 @@ async def reporting(
         late = {f"{feed}-delayed": each for feed, each in delayed.items()}
         statistics = {**{str(feed): each for feed, each in live.items()}, **late}
         reporter = Reporter(store, process, IngestReporter(statistics, budgets).make)
-        loop = asyncio.create_task(reporter.run())
-        try:
+        async with run_beside(reporter.run()):
             yield
-        finally:
-            loop.cancel()
-            await asyncio.gather(loop, return_exceptions=True)
 
 
 def _counted(counts: Mapping[Any, int]) -> list[Counted]:

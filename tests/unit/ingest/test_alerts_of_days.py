@@ -12,8 +12,7 @@ from typing import Any, Final, Literal
 import pytest
 from msgspec.structs import replace
 
-from quotecast.alerts.feed_alerts import FeedAlerts
-from quotecast.alerts.writer import CrossingWriter
+from quotecast.alerts.writer import CrossingWriter, FeedAlerts
 from quotecast.bus.base import NO_MEMORY, NO_PARTS, Batch, Memory, Snapshot, StoredQuote
 from quotecast.errors import BusError
 from quotecast.ingest.lease import LeaseLostError

@@ -4,8 +4,9 @@ import asyncio
 
 import pytest
 
+from quotecast.background import run_beside
 from quotecast.database.database import Database
-from quotecast.history.writer import BarWriter, write_bars
+from quotecast.history.writer import BarWriter
 from quotecast.ingest.bars import bar_writers, market_of, retention_days
 from quotecast.ingest.main import _introduction
 from quotecast.ingest.publish import IngestStatistics
@@ -61,7 +62,7 @@ async def test_a_writer_that_fails_in_any_way_ends_neither_itself_nor_its_feed(
     database = Database("postgresql://nobody@127.0.0.1:1/none", pool_size=1)
     writer = BarWriter(Feed.STOCKS, bus, database, {}, sleep=sleep)
     begun = asyncio.Event()
-    async with database, asyncio.timeout(10), write_bars(writer, begun):
+    async with database, asyncio.timeout(10), run_beside(writer.run_after(begun)):
         await asyncio.sleep(0.01)
         assert not waits, "before the epoch begins, Redis may hold another market's bars"
         begun.set()
