@@ -105,8 +105,9 @@ class DocumentPublisher:
             if self._clock() >= self._ask_at:
                 wait = await self._ask()
                 self._ask_at = self._clock() + wait
-            if self._document is not None:
-                await self._store(self._document)
+            document = self._document
+            if document and await store_where_missing(document, self._bus, self._owner, self._outage):
+                log.info("document changed", feed=document.feed, document=document.name)
             await self._sleep(CHECK_SECONDS)
 
     async def _ask(self) -> float:
@@ -126,24 +127,28 @@ class DocumentPublisher:
         self._backoff.reset()
         return source.every_seconds
 
-    async def _stored_digest(self, document: Document) -> str | None:
-        """Returns None too for a key of another type, which storing replaces."""
-        try:
-            return await self._bus.digest(document.feed, document.name)
-        except UnreadableState:
-            return None
 
-    async def _store(self, document: Document) -> None:
-        """Stores the document. Without the lease the bus refuses it: the present leader stores its own."""
-        try:
-            digest = await self._stored_digest(document)
-            if digest != document.digest and await self._bus.store(self._owner, document):
-                log.info("document changed", feed=document.feed, document=document.name)
-            self._outage.log_end("the bus answers again", feed=document.feed, document=document.name)
-        except BusError as error:
-            self._outage.log_failure(
-                "document not stored", feed=document.feed, document=document.name, error=str(error)
-            )
+async def store_where_missing(document: Document, bus: BusWriter, owner: str, outage: OutageLog) -> bool:
+    """Stores a document that the bus lacks; returns whether it did. Never raises.
+
+    Without the lease the bus refuses it: the present leader stores its own.
+    """
+    place = {"feed": document.feed, "document": document.name}
+    try:
+        stored = await _digest_on(bus, document) != document.digest and await bus.store(owner, document)
+    except BusError as error:
+        outage.log_failure("document not stored", **place, error=str(error))
+        return False
+    outage.log_end("the bus answers again", **place)
+    return stored
+
+
+async def _digest_on(bus: BusWriter, document: Document) -> str | None:
+    """Returns None too for a key of another type, which storing replaces."""
+    try:
+        return await bus.digest(document.feed, document.name)
+    except UnreadableState:
+        return None
 
 
 def _is_final(error: Exception) -> bool:

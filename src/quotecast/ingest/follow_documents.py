@@ -7,8 +7,8 @@ import structlog
 
 from quotecast.bus.base import DOCUMENTS, BusReader, BusWriter, Document
 from quotecast.bus.wire import digest_of
-from quotecast.errors import BusError, UnreadableState
-from quotecast.ingest.documents import CHECK_SECONDS
+from quotecast.errors import BusError
+from quotecast.ingest.documents import CHECK_SECONDS, store_where_missing
 from quotecast.market.feeds import Feed
 from quotecast.observe.outages import OutageLog
 
@@ -57,7 +57,7 @@ class FollowedDocuments:
                 # The line is lost, or the document unreadable: the next step asks again.
                 self._due.add(name)
         for document in self._copies.values():
-            await self._store(document)
+            await store_where_missing(document, self._bus, self._owner, self._outage)
 
     async def _copy(self, name: str) -> None:
         """Copies a document. Raises BusError, and keeps the last copy where the origin's is unreadable."""
@@ -73,21 +73,3 @@ class FollowedDocuments:
         else:
             log.warning("document of the origin is damaged", feed=self._feed, document=name)
             await self._origin.report_document(document)
-
-    async def _store(self, document: Document) -> None:
-        """Stores a copy where the bus lacks it; without the lease the bus refuses it."""
-        try:
-            if await self._stored_digest(document.name) != document.digest:
-                await self._bus.store(self._owner, document)
-            self._outage.log_end("the bus answers again", feed=self._feed, document=document.name)
-        except BusError as error:
-            self._outage.log_failure(
-                "document not stored", feed=self._feed, document=document.name, error=str(error)
-            )
-
-    async def _stored_digest(self, name: str) -> str | None:
-        """Returns None too for a key of another type, which storing replaces."""
-        try:
-            return await self._bus.digest(self._feed, name)
-        except UnreadableState:
-            return None

@@ -11,6 +11,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import WebSocketException
 from websockets.typing import Subprotocol
 
+from quotecast.background import run_beside
 from quotecast.commands.auditing.feed import FeedAudit
 from quotecast.commands.auditing.figures import Moment, Seen, milliseconds
 from quotecast.commands.auditing.report import AuditReport, DayReport
@@ -81,14 +82,11 @@ async def _follow(service: ServiceAudit) -> None:
 
 async def _receive(service: ServiceAudit, socket: ClientConnection) -> None:
     """Takes the messages of one connection until it breaks, or is silent for two heartbeats."""
-    pinging = asyncio.create_task(_ping(service, socket))
-    try:
+    async with run_beside(_ping(service, socket)):
         while True:
             async with asyncio.timeout(service.silence):
                 message = await socket.recv()
             service.take(message, Moment.now())
-    finally:
-        pinging.cancel()
 
 
 async def _ping(service: ServiceAudit, socket: ClientConnection) -> None:
