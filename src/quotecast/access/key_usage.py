@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from quotecast.database.database import Run
+from quotecast.database.database import Run, row_as
 from quotecast.database.tables import ApiKey
 from quotecast.users.account import Account
 
@@ -33,23 +33,14 @@ class UsageRow(Struct, frozen=True, kw_only=True):
 async def usage_rows(run: Run, first: date, last: date, key_id: str | None = None) -> list[UsageRow]:
     """Returns the rows of some days, the newest day first: of one key or of all."""
     rows = await run(ApiKey.raw(_ROWS + _NEWEST_FIRST, first, last, key_id, key_id))
-    return [_row(row) for row in rows]
+    return _usage_of(rows)
 
 
 async def usage_of_account(account: Account, first: date, last: date, key_id: str | None) -> list[UsageRow]:
     """Returns what a user's keys, or one of them, used on some days; the newest day first."""
     rows = await account.query(_ROWS + _OF_USER + _NEWEST_FIRST, first, last, key_id, key_id)
-    return [_row(row) for row in rows]
+    return _usage_of(rows)
 
 
-def _row(row: Any) -> UsageRow:
-    return UsageRow(
-        key_id=row["key_id"],
-        name=row["name"],
-        day=row["day"],
-        requests=row["requests"],
-        refused=row["refused"],
-        socket_minutes=round(row["socket_ms"] / 60_000, 1),
-        quotes=row["quotes"],
-        bytes=row["bytes"],
-    )
+def _usage_of(rows: list[Any]) -> list[UsageRow]:
+    return [row_as(UsageRow, row, socket_minutes=round(row["socket_ms"] / 60_000, 1)) for row in rows]

@@ -11,7 +11,7 @@ import msgspec
 from quotecast.access import key_text
 from quotecast.access.keys import Key, Scope, key_of_session, networks, sessions_among
 from quotecast.access.plans import RESERVED, Plan
-from quotecast.database.database import Run
+from quotecast.database.database import Run, row_as
 from quotecast.database.tables import ApiKey, StoredPlan
 from quotecast.errors import Full, InvalidValue, NotFound
 from quotecast.users import users
@@ -232,8 +232,7 @@ def _values(
 
 
 def _key(row: Mapping[str, Any]) -> Key:
-    values = {name: row[name] for name in Key.__struct_fields__}
-    return Key(**{**values, "scope": msgspec.json.decode(row["scope"], type=Scope)})
+    return row_as(Key, row, scope=msgspec.json.decode(row["scope"], type=Scope))
 
 
 def _plan(definition: str) -> Plan:

@@ -6,7 +6,8 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from quotecast.alerts.events import Event, event_of
+from quotecast.alerts.events import Event
+from quotecast.database.database import row_as
 
 #: Rows among which a claim is fair to users.
 _LOOKED_AT: Final = 1000
@@ -99,7 +100,8 @@ async def claim(connection: Any, *, busy: Collection[str], count: int, lease_sec
     claimed = [row["id"] for row in rows]
     if not claimed:
         return []
-    claims = [_claim_of(row) for row in await connection.fetch(_READ, claimed)]
+    rows = await connection.fetch(_READ, claimed)
+    claims = [row_as(Claim, row, event=row_as(Event, row)) for row in rows]
     lost = {*claimed} - {each.delivery_id for each in claims}
     if lost:
         await connection.execute(_FORGET, [*lost])
@@ -140,8 +142,3 @@ async def overdue(connection: Any) -> tuple[int, float]:
     """Returns the number of deliveries that are due, and the seconds for which the oldest one is."""
     count, seconds = await connection.fetchrow(_WAITING)
     return int(count), float(seconds)
-
-
-def _claim_of(row: Any) -> Claim:
-    names = [name for name in Claim.__struct_fields__ if name != "event"]
-    return Claim(**{name: row[name] for name in names}, event=event_of(row))

@@ -1,11 +1,11 @@
 """A user's events: crossings that the user's alerts waited for."""
 
-from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
 
 from msgspec import Struct
 
+from quotecast.database.database import row_as
 from quotecast.database.tables import AlertEvent as Table
 from quotecast.market.feeds import Kind
 from quotecast.users.account import Account
@@ -35,18 +35,13 @@ class Event(Struct, frozen=True):
 async def newest(account: Account, limit: int) -> list[Event]:
     """Returns the newest events, the oldest of them first."""
     rows = await account.select(Table, order_by=Table.id, ascending=False, limit=limit)
-    return [event_of(row) for row in reversed(rows)]
+    return [row_as(Event, row) for row in reversed(rows)]
 
 
 async def after(account: Account, event_id: int, limit: int) -> list[Event]:
     """Returns the events after an id, the oldest first."""
     rows = await account.select(Table, Table.id > event_id, order_by=Table.id, limit=limit)
-    return [event_of(row) for row in rows]
-
-
-def event_of(row: Mapping[str, Any]) -> Event:
-    """Returns the event of a row."""
-    return Event(**{name: row[name] for name in Event.__struct_fields__})
+    return [row_as(Event, row) for row in rows]
 
 
 async def users_after(connection: Any, event_id: int | None) -> tuple[int, list[str]]:

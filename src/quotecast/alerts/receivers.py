@@ -1,11 +1,11 @@
 """Storage of a user's receivers of events: a webhook, and browsers that take Web Push."""
 
-from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 from msgspec import Struct
 
+from quotecast.database.database import row_as
 from quotecast.database.tables import AlertDelivery, PushSubscription, Webhook
 from quotecast.errors import Full, NotFound
 from quotecast.users.account import Account
@@ -52,7 +52,7 @@ async def webhook(account: Account) -> StoredWebhook:
     mine = AlertDelivery.channel == "webhook"
     waiting = await account.count(AlertDelivery, mine, AlertDelivery.state == "waiting")
     failed = await account.count(AlertDelivery, mine, AlertDelivery.state == "failed")
-    return _webhook_of(rows[0], waiting, failed)
+    return row_as(StoredWebhook, rows[0], waiting=waiting, failed=failed)
 
 
 async def set_webhook(account: Account, url: str, secret: str, now: datetime) -> StoredWebhook:
@@ -75,7 +75,7 @@ async def remove_webhook(account: Account) -> None:
 async def browsers(account: Account) -> list[Browser]:
     """Returns the user's browsers, in the order in which they subscribed."""
     rows = await account.select(PushSubscription, order_by=PushSubscription.id)
-    return [_browser_of(row) for row in rows]
+    return [row_as(Browser, row) for row in rows]
 
 
 async def add_browser(account: Account, new: Browser) -> tuple[Browser, bool]:
@@ -86,13 +86,13 @@ async def add_browser(account: Account, new: Browser) -> tuple[Browser, bool]:
     keys = {"p256dh": new.p256dh, "auth": new.auth}
     renewed = await account.update(PushSubscription, keys, PushSubscription.endpoint == new.endpoint)
     if renewed:
-        return _browser_of(renewed[0]), False
+        return row_as(Browser, renewed[0]), False
     if await account.count(PushSubscription) >= MAX_SUBSCRIPTIONS:
         raise Full(MAX_SUBSCRIPTIONS, "push subscriptions")
     row = await account.insert(
         PushSubscription, id=new.id, endpoint=new.endpoint, created_at=new.created_at, **keys
     )
-    return _browser_of(row), True
+    return row_as(Browser, row), True
 
 
 async def remove_browser(account: Account, browser_id: str) -> None:
@@ -100,12 +100,3 @@ async def remove_browser(account: Account, browser_id: str) -> None:
     if not await account.delete(PushSubscription, PushSubscription.id == browser_id):
         raise NotFound("Push subscription")
     await account.delete(AlertDelivery, AlertDelivery.channel == "push", AlertDelivery.target == browser_id)
-
-
-def _webhook_of(row: Mapping[str, Any], waiting: int, failed: int) -> StoredWebhook:
-    names = [name for name in StoredWebhook.__struct_fields__ if name not in {"waiting", "failed"}]
-    return StoredWebhook(**{name: row[name] for name in names}, waiting=waiting, failed=failed)
-
-
-def _browser_of(row: Mapping[str, Any]) -> Browser:
-    return Browser(**{name: row[name] for name in Browser.__struct_fields__})

@@ -7,11 +7,12 @@ import asyncio
 import contextlib
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, Final, Self, TypeVar
 
 import asyncpg
+from msgspec import Struct
 from piccolo.query.base import Query
 
 from quotecast.database.errors import count_errors
@@ -33,6 +34,7 @@ SERVER_SECONDS: Final = 0.4
 IDLE_SECONDS: Final = 3.4
 
 T = TypeVar("T")
+RowStruct = TypeVar("RowStruct", bound=Struct)
 
 #: Runs a query in the current transaction, and returns its rows.
 Run = Callable[[Query[Any, Any]], Awaitable[list[Any]]]
@@ -264,3 +266,9 @@ def time_block(histogram: Histogram) -> Iterator[None]:
         yield
     finally:
         histogram.observe(time.perf_counter() - began)
+
+
+def row_as(kind: type[RowStruct], row: Mapping[str, Any], **others: Any) -> RowStruct:
+    """Returns a row as a struct: a field is the column of its name, or one of `others`."""
+    columns = {name: row[name] for name in kind.__struct_fields__ if name not in others}
+    return kind(**columns, **others)

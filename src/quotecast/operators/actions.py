@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 
 from msgspec import Struct
 
-from quotecast.database.database import Run
+from quotecast.database.database import Run, row_as
 from quotecast.database.tables import Operator
 
 #: Where an action came from.
@@ -71,4 +71,4 @@ async def record(
 async def page(run: Run, *, before: int | None = None, limit: int = 50) -> list[Action]:
     """Returns up to `limit` rows before an id, the newest first."""
     rows: list[Any] = await run(Operator.raw(_PAGE, before, before, limit))
-    return [Action(**{name: row[name] for name in Action.__struct_fields__}) for row in rows]
+    return [row_as(Action, row) for row in rows]

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 from datetime import date, datetime, timedelta
-from typing import Any, Final, TypeVar
+from typing import Final
 
 from msgspec import Struct
 
@@ -45,8 +45,6 @@ _USAGE: Final = (
     " ORDER BY sum(used.bytes) DESC, used.key_id LIMIT {}::int"
 )
 _NAMES: Final = "SELECT id, name FROM api_keys WHERE id = ANY({}::text[])"
-
-T = TypeVar("T")
 
 
 class UserListed(Struct, frozen=True, kw_only=True):
@@ -94,7 +92,7 @@ async def users(run: Run, find: str, before: str, now: datetime) -> list[UserLis
     like = _like(find)
     idle = now - timedelta(seconds=IDLE_SECONDS)
     rows = await run(Operator.raw(_USERS, now, now, idle, now, find, like, like, before, before, PAGE))
-    return _as(UserListed, rows)
+    return [UserListed(**row) for row in rows]
 
 
 async def keys(run: Run, find: str, before: str) -> list[KeyListed]:
@@ -104,12 +102,12 @@ async def keys(run: Run, find: str, before: str) -> list[KeyListed]:
     """
     like = _like(find)
     rows = await run(Operator.raw(_KEYS, find, like, like, find, before, before, PAGE))
-    return _as(KeyListed, rows)
+    return [KeyListed(**row) for row in rows]
 
 
 async def usage(run: Run, first: date) -> list[KeyUsage]:
     """Returns what the keys with the most bytes used since a day, in UTC."""
-    return _as(KeyUsage, await run(Operator.raw(_USAGE, first, PAGE)))
+    return [KeyUsage(**row) for row in await run(Operator.raw(_USAGE, first, PAGE))]
 
 
 async def names_of_keys(run: Run, ids: Collection[str]) -> dict[str, str]:
@@ -123,7 +121,3 @@ def _like(text: str) -> str:
     """Returns the pattern of texts that contain this one."""
     escaped = text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
     return f"%{escaped}%"
-
-
-def _as(kind: type[T], rows: list[Any]) -> list[T]:
-    return [kind(**row) for row in rows]

@@ -4,6 +4,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
+from quotecast.database.database import row_as
 from quotecast.database.tables import Layout as Table
 from quotecast.errors import StaleVersion
 from quotecast.users.account import Account
@@ -20,9 +21,7 @@ class SavedLayout(Struct, frozen=True):
 async def load_layout(account: Account) -> SavedLayout:
     """Returns the user's layout, or an empty one at version 0."""
     rows = await account.select(Table)
-    if not rows:
-        return SavedLayout("{}", 0, None)
-    return SavedLayout(rows[0]["layout"], rows[0]["version"], rows[0]["updated_at"])
+    return row_as(SavedLayout, rows[0]) if rows else SavedLayout("{}", 0, None)
 
 
 async def save_layout(account: Account, text: str, version: int | None, now: datetime) -> SavedLayout:

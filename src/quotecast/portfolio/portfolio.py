@@ -9,6 +9,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
+from quotecast.database.database import row_as
 from quotecast.database.tables import Holding as Table
 from quotecast.database.tables import IdempotencyKey
 from quotecast.errors import Full, KeyReused, NotFound
@@ -34,7 +35,7 @@ class Holding(Struct, frozen=True):
 async def holdings(account: Account) -> list[Holding]:
     """Returns the user's holdings, newest first."""
     rows = await account.select(Table, order_by=Table.id, ascending=False)
-    return [_to_holding(row) for row in rows]
+    return [row_as(Holding, row) for row in rows]
 
 
 async def add(account: Account, *holdings: Holding) -> None:
@@ -57,7 +58,7 @@ async def change(account: Account, holding_id: str, values: Mapping[str, Any]) -
     rows = await account.update(Table, values, Table.id == holding_id)
     if not rows:
         raise NotFound("Holding")
-    return _to_holding(rows[0])
+    return row_as(Holding, rows[0])
 
 
 async def remove(account: Account, holding_id: str) -> None:
@@ -89,7 +90,3 @@ async def remember_answer(account: Account, key: str, request: bytes, answer: by
 
 def _fingerprint(request: bytes) -> str:
     return hashlib.blake2b(request, digest_size=32).hexdigest()
-
-
-def _to_holding(row: Any) -> Holding:
-    return Holding(**{name: row[name] for name in Holding.__struct_fields__})

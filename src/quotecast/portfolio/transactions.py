@@ -2,10 +2,11 @@
 
 import asyncio
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
+from quotecast.database.database import row_as
 from quotecast.database.tables import Transaction as Table
 from quotecast.errors import Full, NotFound
 from quotecast.portfolio import portfolio
@@ -19,7 +20,7 @@ MAX_TRANSACTIONS: Final = 5000
 async def transactions(account: Account) -> list[Transaction]:
     """Returns the user's transactions, the newest day first."""
     rows = await account.select(Table, order_by=Table.id, ascending=False)
-    found = [_to_transaction(row) for row in rows]
+    found = [row_as(Transaction, row) for row in rows]
     return sorted(found, key=lambda each: each.date, reverse=True)
 
 
@@ -71,7 +72,3 @@ async def remove(account: Account, transaction_id: str) -> None:
     left = [each for each in before if each.id != transaction_id]
     await asyncio.to_thread(check, before, left)
     await account.delete(Table, Table.id == transaction_id)
-
-
-def _to_transaction(row: Any) -> Transaction:
-    return Transaction(**{name: row[name] for name in Transaction.__struct_fields__})

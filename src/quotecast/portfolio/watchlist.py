@@ -7,6 +7,7 @@ from typing import Any, Final
 from msgspec import Struct
 from piccolo.columns.combination import CombinableMixin
 
+from quotecast.database.database import row_as
 from quotecast.database.ids import ID_PATTERN
 from quotecast.database.tables import ListedSymbol, Watchlist, WatchlistEntry
 from quotecast.errors import Full, NotFound
@@ -60,7 +61,7 @@ async def add(
     if len(listed) >= MAX_ENTRIES:
         raise Full(MAX_ENTRIES, "watchlist entries")
     row = await account.insert(rows.table, kind=kind, ticker=ticker, added_at=now, **rows.values)
-    return _symbol_of(row, len(listed)), True
+    return row_as(WatchedSymbol, row, position=len(listed)), True
 
 
 async def remove(account: Account, entry: WatchedSymbol, list_id: str = DEFAULT_LIST) -> None:
@@ -112,8 +113,4 @@ async def _select(account: Account, rows: _Rows) -> list[Any]:
 
 
 def _symbols_of(rows: Sequence[Any]) -> list[WatchedSymbol]:
-    return [_symbol_of(row, position) for position, row in enumerate(rows)]
-
-
-def _symbol_of(row: Any, position: int) -> WatchedSymbol:
-    return WatchedSymbol(row["kind"], row["ticker"], position, row["added_at"])
+    return [row_as(WatchedSymbol, row, position=position) for position, row in enumerate(rows)]

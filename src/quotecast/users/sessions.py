@@ -7,6 +7,7 @@ import asyncpg
 import msgspec
 from msgspec import Struct
 
+from quotecast.database.database import row_as
 from quotecast.database.tables import Session as Table
 from quotecast.errors import NotFound, WrongCredentials
 from quotecast.users.account import Account
@@ -45,7 +46,7 @@ async def begin(account: Account, session: UserSession) -> None:
 async def sessions(account: Account, now: datetime) -> list[UserSession]:
     """Returns the sessions that have not expired, newest first."""
     rows = await account.select(Table, Table.expires_at > now, order_by=Table.id, ascending=False)
-    return [UserSession(**{name: row[name] for name in UserSession.__struct_fields__}) for row in rows]
+    return [row_as(UserSession, row) for row in rows]
 
 
 async def end(account: Account, session_id: str) -> None:
