@@ -202,11 +202,7 @@ class KeyBook:
             self._end_expired()
             await self._follow()
         except Exception as error:  # noqa: BLE001 - a bug here must not end the following
-            self._outage.log_failure(
-                "API keys not read",
-                error=str(error),
-                exc_info=None if isinstance(error, DatabaseAway) else error,
-            )
+            self._outage.log_error("API keys not read", error)
             if not self.is_fresh():
                 self.state = object()
             return self._backoff.delay()

@@ -32,14 +32,12 @@ class UsageRow(Struct, frozen=True, kw_only=True):
 
 async def usage_rows(run: Run, first: date, last: date, key_id: str | None = None) -> list[UsageRow]:
     """Returns the rows of some days, the newest day first: of one key or of all."""
-    rows = await run(ApiKey.raw(_ROWS + _NEWEST_FIRST, first, last, key_id, key_id))
-    return _usage_of(rows)
+    return _usage_of(await run(ApiKey.raw(_ROWS + _NEWEST_FIRST, first, last, key_id, key_id)))
 
 
 async def usage_of_account(account: Account, first: date, last: date, key_id: str | None) -> list[UsageRow]:
     """Returns what a user's keys, or one of them, used on some days; the newest day first."""
-    rows = await account.query(_ROWS + _OF_USER + _NEWEST_FIRST, first, last, key_id, key_id)
-    return _usage_of(rows)
+    return _usage_of(await account.query(_ROWS + _OF_USER + _NEWEST_FIRST, first, last, key_id, key_id))
 
 
 def _usage_of(rows: list[Any]) -> list[UsageRow]:

@@ -24,7 +24,6 @@ from quotecast.access.reserve import Reserve
 from quotecast.access.usage import Usage
 from quotecast.access.usage_storage import KEEP_DAYS, UsageBatch, Used, merged
 from quotecast.database.database import Database
-from quotecast.errors import DatabaseAway
 from quotecast.observe.outages import OutageLog
 
 ROLL_UP_SECONDS: Final = 10.0
@@ -91,11 +90,7 @@ class RollUp:
                 await self._send()
                 await self._delete_old()
         except Exception as error:  # noqa: BLE001 - a bug here must not end the worker
-            self._outage.log_failure(
-                "usage of API keys not stored",
-                error=str(error),
-                exc_info=None if isinstance(error, DatabaseAway) else error,
-            )
+            self._outage.log_error("usage of API keys not stored", error)
             await self._copy()
             return False
         self._outage.log_end("usage of API keys is stored again")

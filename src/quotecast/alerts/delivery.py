@@ -237,8 +237,7 @@ class Delivery:
 
     def _log_failure(self, event: str, error: Exception) -> None:
         self.statistics.failures += 1
-        known = isinstance(error, DatabaseAway)
-        self._outage.log_failure(event, error=str(error), exc_info=None if known else error)
+        self._outage.log_error(event, error)
 
     async def _cancel_posts(self) -> None:
         tasks = [*self._posts]

@@ -15,7 +15,7 @@ from quotecast.alerts.statistics import AlertStatistics
 from quotecast.backoff import Backoff
 from quotecast.bus.base import BusWriter
 from quotecast.database.database import Database
-from quotecast.errors import BusError, DatabaseAway
+from quotecast.errors import BusError
 from quotecast.market.crossings import NO_CROSSING, CrossingId, Levels, Thresholds
 from quotecast.market.feeds import Feed
 from quotecast.observe.outages import OutageLog
@@ -92,7 +92,8 @@ class LevelBook:
         try:
             await self._follow()
         except Exception as error:  # noqa: BLE001 - a bug here must not end the feeds' quotes
-            return self._note_failure(error)
+            self._outage.log_error("alerts not read", error)
+            return self._backoff.delay()
         finally:
             self._known.set()
         self._backoff.reset()
@@ -128,15 +129,6 @@ class LevelBook:
         levels = {feed: await storage.levels(connection, feed.spec.kind) for feed in changed}
         written = {feed: await storage.last_written(connection, feed) for feed in changed}
         return numbers, levels, written
-
-    def _note_failure(self, error: Exception) -> float:
-        """Returns the seconds until the next try."""
-        self._outage.log_failure(
-            "alerts not read",
-            error=str(error),
-            exc_info=None if isinstance(error, BusError | DatabaseAway) else error,
-        )
-        return self._backoff.delay()
 
     async def _read_copies(self) -> None:
         try:

@@ -19,7 +19,7 @@ from quotecast.alerts.statistics import AlertStatistics
 from quotecast.backoff import Backoff
 from quotecast.bus.base import MAX_CROSSINGS, BusWriter
 from quotecast.database.database import Database
-from quotecast.errors import BusError, DatabaseAway
+from quotecast.errors import BusError
 from quotecast.market.crossings import NO_CROSSING, CrossingId
 from quotecast.market.feeds import Feed
 from quotecast.observe.outages import OutageLog
@@ -123,13 +123,12 @@ class CrossingWriter:
         # A commit may have succeeded without its answer.
         self._last = None
         self._size = max(1, self._size // 8)
-        self._outage.log_failure(
+        self._outage.log_error(
             "events of alerts not written",
+            error,
             feed=self._feed,
-            error=str(error),
             crossings_waiting=self.statistics.waiting,
             is_full=self.statistics.waiting >= MAX_CROSSINGS,
-            exc_info=None if isinstance(error, BusError | DatabaseAway) else error,
         )
         return self._backoff.delay()
 

@@ -19,7 +19,7 @@ import structlog
 from quotecast.backoff import Backoff
 from quotecast.bus.base import BusWriter
 from quotecast.database.database import Database
-from quotecast.errors import BusError, DatabaseAway
+from quotecast.errors import DatabaseAway
 from quotecast.history import feed_days, storage
 from quotecast.history.recall import Recalled, recall
 from quotecast.history.statistics import BarStatistics
@@ -154,12 +154,8 @@ class BarWriter:
                 self._feed, max(self._through or 0, self._statistics.newest), CLOSINGS
             ):
                 self._statistics.note_waiting(closings)
-        self._outage.log_failure(
-            "bars not written",
-            feed=self._feed,
-            error=str(error),
-            minutes_waiting=self._statistics.waiting,
-            exc_info=None if isinstance(error, BusError | DatabaseAway) else error,
+        self._outage.log_error(
+            "bars not written", error, feed=self._feed, minutes_waiting=self._statistics.waiting
         )
         return self._backoff.delay()
 

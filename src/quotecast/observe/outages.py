@@ -6,6 +6,8 @@ from typing import Final
 
 import structlog
 
+from quotecast.errors import BusError, DatabaseAway
+
 #: Seconds between two warnings of one outage.
 REPEAT_SECONDS: Final = 60.0
 
@@ -29,6 +31,11 @@ class OutageLog:
         self._silent_until = now + REPEAT_SECONDS
         self._warned = True
         log.warning(event, **context)
+
+    def log_error(self, event: str, error: Exception, **context: object) -> None:
+        """Logs one failure by its error, with its traceback unless a server is away."""
+        is_known = isinstance(error, BusError | DatabaseAway)
+        self.log_failure(event, **context, error=str(error), exc_info=None if is_known else error)
 
     def log_end(self, event: str, **context: object) -> None:
         """Logs the end of an outage, if this log has warned of it."""
