@@ -4,27 +4,21 @@ All names share a hash tag, so that one call reads all reports on a cluster too.
 invent reports: they are shown, and nothing acts on them.
 """
 
-import asyncio
-from collections.abc import Awaitable
-from typing import Any, Final, Self, TypeVar
+from typing import Any, Final, Self
 
 import msgspec
 
 from quotecast.operators.reports.model import Report
-from quotecast.redis.client import connect
+from quotecast.redis.client import connect, within_budget
 
 #: Seconds after which a report without a newer one goes.
 EXPIRY_SECONDS: Final = 10
 #: Bytes of a report, and processes whose reports are read, at most.
 MAX_LENGTH: Final = 64 * 1024
 MAX_PROCESSES: Final = 512
-#: Seconds that a call of Redis may take.
-BUDGET_SECONDS: Final = 0.5
 
 _encode: Final = msgspec.json.Encoder().encode
 _decode: Final = msgspec.json.Decoder(Report).decode
-
-T = TypeVar("T")
 
 
 class ReportStore:
@@ -45,30 +39,30 @@ class ReportStore:
         body = _encode(report)
         if len(body) > MAX_LENGTH:
             return
-        await _within_budget(self._client.set(self._of(report.id), body, ex=EXPIRY_SECONDS))
-        await _within_budget(self._client.sadd(self._name, report.id))
+        await within_budget(self._client.set(self._of(report.id), body, ex=EXPIRY_SECONDS))
+        await within_budget(self._client.sadd(self._name, report.id))
         # Without any process the set goes too.
-        await _within_budget(self._client.expire(self._name, EXPIRY_SECONDS * 6))
+        await within_budget(self._client.expire(self._name, EXPIRY_SECONDS * 6))
 
     async def remove(self, process: str) -> None:
         """Removes the report of a process that stops."""
-        await _within_budget(self._client.delete(self._of(process)))
-        await _within_budget(self._client.srem(self._name, process))
+        await within_budget(self._client.delete(self._of(process)))
+        await within_budget(self._client.srem(self._name, process))
 
     async def all(self) -> list[Report]:
         """Returns the reports that have not expired, and forgets the ids of the others.
 
         Passes over what is no report, such as one of another version.
         """
-        found = await _within_budget(self._client.smembers(self._name))
+        found = await within_budget(self._client.smembers(self._name))
         ids = sorted(found)[:MAX_PROCESSES]
         if not ids:
             return []
         names = [self._of(each.decode("utf-8", "replace")) for each in ids]
-        bodies = await _within_budget(self._client.mget(names))
+        bodies = await within_budget(self._client.mget(names))
         gone = [each for each, body in zip(ids, bodies, strict=True) if body is None]
         if gone:
-            await _within_budget(self._client.srem(self._name, *gone))
+            await within_budget(self._client.srem(self._name, *gone))
         return [report for body in bodies if (report := _report_of(body)) is not None]
 
     def _of(self, process: str) -> str:
@@ -82,8 +76,3 @@ def _report_of(body: bytes | None) -> Report | None:
         return _decode(body)
     except (msgspec.MsgspecError, RecursionError):
         return None
-
-
-async def _within_budget(call: Awaitable[T]) -> T:
-    async with asyncio.timeout(BUDGET_SECONDS):
-        return await call
