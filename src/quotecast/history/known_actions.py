@@ -93,12 +93,7 @@ class KnownActions:
 
     async def read(self, provider: str, symbols: Sequence[str], at: datetime) -> ActionsAt:
         """Returns the actions of some stocks as they were known at a moment. Raises DatabaseAway."""
-
-        async def fetch(connection: Any) -> list[Any]:
-            rows: list[Any] = await connection.fetch(_AT, provider, [*symbols], at)
-            return rows
-
-        rows = await self._database.session(fetch)
+        rows = await self._database.session(lambda link: link.fetch(_AT, provider, [*symbols], at))
         known = {row["symbol"] for row in rows if row["id"] == _FIRST_READING}
         # In a thread: 50 stocks with a dividend a month for decades have 20,000 rows.
         found = await asyncio.to_thread(lambda: [*_actions_in(rows)])

@@ -94,12 +94,7 @@ class KnownBars:
 
         Raises DatabaseAway.
         """
-
-        async def fetch(connection: Any) -> list[Any]:
-            rows: list[Any] = await connection.fetch(_STORED, feed, symbol, at)
-            return rows
-
-        rows = await self._database.session(fetch)
+        rows = await self._database.session(lambda link: link.fetch(_STORED, feed, symbol, at))
         if not rows:
             return None
         provider = rows[-1]["provider"]

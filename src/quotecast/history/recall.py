@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import partial
 from itertools import pairwise
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from quotecast.database.database import Database
 from quotecast.history import storage
@@ -44,7 +44,8 @@ async def recall(database: Database, *, series: str, calendar: Calendar, now: fl
 async def _parts(database: Database, series: str, slot: Slot, through: int) -> dict[str, Parts]:
     """Folds each interval from the final bars of the next finer one, and what is final of its last bar."""
     span = _moment(slot["D"][0]), _moment(through)
-    symbols: list[str] = await database.session(partial(_symbols, series=series, span=span))
+    rows = await database.session(lambda link: link.fetch(_SYMBOLS, series, *span))
+    symbols = [row["symbol"] for row in rows]
     parts: dict[str, Parts] = {symbol: {} for symbol in symbols}
     stored, ended = StoredBars(database), through
     for finer, interval in pairwise(LIVE_INTERVALS):
@@ -64,10 +65,6 @@ def _fold(pieces: list[OwnBar], opened: int) -> OwnBar | None:
     for piece in pieces:
         bar = extend(bar, piece, opened)
     return bar
-
-
-async def _symbols(connection: Any, series: str, span: tuple[datetime, datetime]) -> list[str]:
-    return [row["symbol"] for row in await connection.fetch(_SYMBOLS, series, *span)]
 
 
 def _moment(seconds: int) -> datetime:

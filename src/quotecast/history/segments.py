@@ -64,18 +64,6 @@ class Store(Protocol):
         ...
 
 
-class Deletable(Protocol):
-    """Segments of one place, which may be deleted."""
-
-    def names(self, feed: Feed) -> list[str]:
-        """Returns the names of a feed's segments, in the order of time."""
-        ...
-
-    def delete(self, feed: Feed, name: str) -> None:
-        """Deletes a segment and its manifest."""
-        ...
-
-
 _decoder: Final = msgspec.json.Decoder(Manifest)
 
 

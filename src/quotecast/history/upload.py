@@ -56,7 +56,7 @@ class Uploader:
                 elif self._is_finished(feed, name):
                     self._bucket.upload(feed, name, self._folder)
                     self._uploaded[feed, name] = self._clock()
-        delete_expired(self._bucket, Feed, self._clock() - self._keep_seconds)
+        delete_expired(self._bucket, self._clock() - self._keep_seconds)
 
     def _run(self) -> None:
         while True:

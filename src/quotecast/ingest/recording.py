@@ -26,7 +26,7 @@ async def recording(settings: Settings) -> AsyncIterator[SegmentRecorder | None]
         return
 
     def expire(_: object = None) -> None:
-        delete_expired(Folder(path), Feed, time.time() - seconds)
+        delete_expired(Folder(path), time.time() - seconds)
 
     await asyncio.to_thread(expire)
     recorder = SegmentRecorder(path, finished=expire)
