@@ -22,7 +22,8 @@ from quotecast.history.segments import (
     HistoryError,
     Manifest,
     decode_manifest,
-    is_segment_name,
+    names_among,
+    path_of,
 )
 from quotecast.market.feeds import Feed
 
@@ -67,8 +68,7 @@ class Bucket:
         if self._clock() - listed_at > NAMES_SECONDS:
             with _explained("cannot be listed"):
                 keys = [Path(each["path"]).name for page in self._store.list(f"{feed}/") for each in page]
-            found = (key.removesuffix(SUFFIX) for key in keys if key.endswith(SUFFIX))
-            names = sorted(name for name in found if is_segment_name(name))
+            names = names_among(keys)
             self._names[feed] = self._clock(), names
         return names
 
@@ -79,7 +79,7 @@ class Bucket:
             if not path.exists():
                 part = path.with_suffix(".part")
                 with _explained("cannot be read"), part.open("wb") as file:
-                    for chunk in self._store.get(_key(feed, name, SUFFIX)).stream():
+                    for chunk in self._store.get(path_of(feed, name, SUFFIX)).stream():
                         file.write(chunk)
                 part.rename(path)
                 self._evict()
@@ -90,7 +90,7 @@ class Bucket:
         """Returns the manifest of a segment; None without one."""
         try:
             with _explained("cannot be read"):
-                return decode_manifest(bytes(self._store.get(_key(feed, name, MANIFEST_SUFFIX)).bytes()))
+                return decode_manifest(bytes(self._store.get(path_of(feed, name, MANIFEST_SUFFIX)).bytes()))
         except HistoryError:
             return None
 
@@ -100,12 +100,12 @@ class Bucket:
             path = folder.path(feed, name, suffix)
             if path.exists():
                 with _explained("cannot be written"):
-                    self._store.put(_key(feed, name, suffix), path)
+                    self._store.put(path_of(feed, name, suffix), path)
 
     def delete(self, feed: Feed, name: str) -> None:
         """Deletes a segment and its manifest."""
         with _explained("cannot be written"):
-            self._store.delete([_key(feed, name, MANIFEST_SUFFIX), _key(feed, name, SUFFIX)])
+            self._store.delete([path_of(feed, name, MANIFEST_SUFFIX), path_of(feed, name, SUFFIX)])
         self._names.pop(feed, None)
 
     def _evict(self) -> None:
@@ -135,12 +135,6 @@ class Joined:
     def manifest(self, feed: Feed, name: str) -> Manifest | None:
         """Returns the manifest of a finished segment."""
         return self._folder.manifest(feed, name) or self._bucket.manifest(feed, name)
-
-
-def _key(feed: Feed, name: str, suffix: str) -> str:
-    if not is_segment_name(name):
-        raise HistoryError("not a segment name")
-    return f"{feed}/{name}{suffix}"
 
 
 @contextlib.contextmanager

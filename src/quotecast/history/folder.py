@@ -10,7 +10,8 @@ from quotecast.history.segments import (
     HistoryError,
     Manifest,
     decode_manifest,
-    is_segment_name,
+    names_among,
+    path_of,
 )
 from quotecast.market.feeds import Feed
 
@@ -24,10 +25,9 @@ class Folder:
     def names(self, feed: Feed) -> list[str]:
         """Returns the names of a feed's segments, in the order of time. Raises HistoryError."""
         try:
-            found = [path.name.removesuffix(SUFFIX) for path in (self._root / feed).glob(f"*{SUFFIX}")]
+            return names_among(path.name for path in (self._root / feed).glob(f"*{SUFFIX}"))
         except OSError as error:
             raise HistoryError(f"the folder of segments cannot be read: {error.strerror}") from error
-        return sorted(name for name in found if is_segment_name(name))
 
     def open(self, feed: Feed, name: str) -> BinaryIO:
         """Opens a segment. Raises HistoryError, also for a segment that was deleted meanwhile."""
@@ -51,6 +51,4 @@ class Folder:
 
     def path(self, feed: Feed, name: str, suffix: str) -> Path:
         """Returns the path of a file of a segment. Raises HistoryError for another name."""
-        if not is_segment_name(name):
-            raise HistoryError("not a segment name")
-        return self._root / feed / f"{name}{suffix}"
+        return self._root / path_of(feed, name, suffix)

@@ -5,6 +5,7 @@ ingest, so two of them never write one file. A finished segment has a manifest b
 """
 
 import re
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import BinaryIO, Final, Protocol
 
@@ -72,9 +73,17 @@ def segment_name(first: float, token: str) -> str:
     return f"{datetime.fromtimestamp(first, UTC):{_TIME}}"[:-3] + f"Z-{token}"
 
 
-def is_segment_name(name: str) -> bool:
-    """Returns whether a name is that of a segment; others, such as paths, are not."""
-    return _NAME.fullmatch(name) is not None
+def names_among(files: Iterable[str]) -> list[str]:
+    """Returns the names of segments among names of files, in the order of time."""
+    names = (file.removesuffix(SUFFIX) for file in files if file.endswith(SUFFIX))
+    return sorted(name for name in names if _NAME.fullmatch(name))
+
+
+def path_of(feed: Feed, name: str, suffix: str) -> str:
+    """Returns the path of a file of a segment in its store. Raises HistoryError for another name."""
+    if not _NAME.fullmatch(name):
+        raise HistoryError("not a segment name")
+    return f"{feed}/{name}{suffix}"
 
 
 def begin_of(name: str) -> float:
