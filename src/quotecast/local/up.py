@@ -12,18 +12,17 @@ import os
 import sys
 import time
 from argparse import Namespace
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
-from typing import Final
 
 import asyncpg
 from msgspec.structs import replace
 
 from quotecast import parent
+from quotecast.background import run_beside
 from quotecast.database import migration_files
-from quotecast.environment import PREFIX
 from quotecast.errors import QuotecastError, SettingsError
 from quotecast.garbage import return_free_memory
 from quotecast.local import children, console, folder, locks, ports, servers, signing
@@ -37,8 +36,6 @@ from quotecast.simulation.market.scenarios.catalogue import ScenarioError
 from quotecast.simulation.market.scenarios.planning import plan_of
 from quotecast.simulation.market.scenarios.schedule import Planned
 from quotecast.simulation.market.scenarios.writing import texts_of
-
-_VARIABLE: Final = f"{PREFIX}SIMULATOR_SCENARIO"
 
 
 def run(settings: Settings, arguments: Namespace) -> int:
@@ -84,7 +81,7 @@ async def _serve(settings: Settings, script: Path | None) -> None:
             ports.check_free(settings.host, settings.feed_port, setting="QUOTECAST_FEED_PORT")
         with folder.socket_folder(data) as sockets:
             async with (
-                building(script),
+                run_beside(*([_build(script)] if script else [])),
                 servers.database(settings.database_url, data, sockets) as database_url,
                 servers.cache(settings.redis_url, data, sockets) as redis_url,
             ):
@@ -98,7 +95,7 @@ async def _serve(settings: Settings, script: Path | None) -> None:
                         }
                     ),
                     **live_providers.environment_of(settings),
-                    **environment_of(settings),
+                    "QUOTECAST_SIMULATOR_SCENARIO": settings.own[NAME].scenario,
                 }
                 secret = settings.jwt_secret or signing.load_secret(data)
                 spec_of = partial(_command_spec, environment=environment, lock=lock)
@@ -163,8 +160,7 @@ def _greet(host: str, port: int, more: Sequence[str]) -> None:
     console.say(f"API reference   http://{host}:{port}/api/docs")
     console.say(f"Stock quotes    http://{host}:{port}/api/market/quotes?symbols=AAPL,MSFT")
     console.say(f"Live feed       ws://{host}:{port}/api/ws/market?symbols=AAPL,MSFT")
-    for line in more:
-        console.say(line)
+    console.say_all(more)
     console.say("Ctrl-C stops everything.")
 
 
@@ -174,19 +170,8 @@ def build_script() -> Path | None:
     return script if script.is_file() else None
 
 
-@contextlib.asynccontextmanager
-async def building(script: Path | None) -> AsyncIterator[None]:
-    """Runs the script beside the body, and stops it at the end. Its failure is a line, and ends nothing."""
-    task = asyncio.create_task(_build(script)) if script else None
-    try:
-        yield
-    finally:
-        if task:
-            task.cancel()
-            await asyncio.wait({task})
-
-
 async def _build(script: Path) -> None:
+    """Runs the script. Its failure is a line, and ends nothing."""
     try:
         seconds = await children.run_to_end(ProcessSpec(name="page", command=[str(script)]))
     except QuotecastError as error:
@@ -209,11 +194,6 @@ def plan_scenarios(settings: Settings, texts: Sequence[str], now: int) -> Settin
     except ScenarioError as error:
         raise SettingsError(f"--scenario: {error}") from error
     return replace(settings, own={**settings.own, NAME: replace(own, scenario=";".join(texts_of(plan)))})
-
-
-def environment_of(settings: Settings) -> dict[str, str]:
-    """Returns the variable that names the scenarios to other processes."""
-    return {_VARIABLE: settings.own[NAME].scenario}
 
 
 def describe_scenarios(settings: Settings) -> list[str]:

@@ -22,7 +22,7 @@ VARIABLE = "QUOTECAST_SIMULATOR_SCENARIO"
 def planned(*texts: str, **environment: str) -> dict[str, str]:
     """Returns the variables that `up` gives its processes."""
     given = {f"QUOTECAST_{name}": value for name, value in environment.items()}
-    return up.environment_of(up.plan_scenarios(load(given), texts, NOW))
+    return {VARIABLE: up.plan_scenarios(load(given), texts, NOW).own["simulator"].scenario}
 
 
 def test_each_scenario_gets_its_time() -> None:

@@ -1,12 +1,12 @@
 """The report of an audit, as text and as JSON."""
 
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
 from typing import Final
 
 from msgspec import Struct
 
 from quotecast.commands.auditing.figures import Ages, Agreement
+from quotecast.market.codec import iso_utc
 
 #: Symbols whose silences the report shows.
 QUIETEST: Final = 5
@@ -189,7 +189,8 @@ def age_report(ages: Ages) -> AgeReport:
 def rest_report(agreement: Agreement) -> RestReport:
     """Returns the comparison with REST."""
     examples = [
-        Example(each.symbol, _iso(each.time), each.feed_price, each.rest_price) for each in agreement.examples
+        Example(each.symbol, iso_utc(each.time / 1000), each.feed_price, each.rest_price)
+        for each in agreement.examples
     ]
     return RestReport(agreement.compared, agreement.disagreements, examples)
 
@@ -206,8 +207,3 @@ def rounded(lengths: dict[str, float]) -> dict[str, float]:
 
 def _rounded(value: float | None) -> float | None:
     return None if value is None else round(value, 1)
-
-
-def _iso(time: float) -> str:
-    moment = datetime.fromtimestamp(time / 1000, UTC).isoformat(timespec="milliseconds")
-    return moment.replace("+00:00", "Z")
