@@ -105,7 +105,10 @@ class Usage:
         for key_id, counts in [*self._counts.items()]:
             counts.settle(now)
             if not counts.is_empty:
-                taken[key_id] = _taken(counts)
+                milliseconds = round(counts.seconds * 1000)
+                taken[key_id] = Taken(
+                    counts.requests, counts.refused, milliseconds, counts.quotes, counts.bytes
+                )
                 self._totals[key_id] += counts.requests
             if counts.sockets:
                 counts.requests = counts.refused = counts.quotes = counts.bytes = 0
@@ -126,7 +129,3 @@ class Usage:
             key_id: (requests, self._counts[key_id].sockets if key_id in self._counts else 0)
             for key_id, requests in totals.most_common(most)
         }
-
-
-def _taken(counts: Counts) -> Taken:
-    return Taken(counts.requests, counts.refused, round(counts.seconds * 1000), counts.quotes, counts.bytes)

@@ -6,7 +6,7 @@ The list follows IANA's registries of special-purpose addresses (RFC 6890). It i
 """
 
 from collections.abc import Iterable
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_network
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 from typing import Final
 
 Address = IPv4Address | IPv6Address
@@ -61,8 +61,3 @@ def is_public(address: Address) -> bool:
 def is_admitted(address: Address, networks: Iterable[Network]) -> bool:
     """Returns whether the address is public or in one of the networks."""
     return is_public(address) or any(address in network for network in networks)
-
-
-def networks_of(texts: Iterable[str]) -> tuple[Network, ...]:
-    """Returns the networks of texts such as `10.0.0.0/8`. Raises ValueError."""
-    return tuple(ip_network(text) for text in texts)

@@ -11,13 +11,13 @@ import socket
 import ssl
 import threading
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
-from ipaddress import ip_address
+from ipaddress import ip_address, ip_network
 from typing import Any, Final
 
 import httpcore
 from msgspec import Struct
 
-from quotecast.alerts.networks import LOOPBACK, Address, Network, is_admitted, networks_of
+from quotecast.alerts.networks import LOOPBACK, Address, Network, is_admitted
 from quotecast.alerts.urls import BadUrl, Target, parse_url
 from quotecast.authorities import trusted_authorities
 
@@ -110,7 +110,8 @@ class Outbound:
         connection = httpcore.AsyncHTTPConnection(
             url.origin, ssl_context=self._tls, network_backend=self._backend
         )
-        async with connection, connection.stream("POST", url, headers=_pairs(every), content=body) as answer:
+        exchange = connection.stream("POST", url, headers=[*every.items()], content=body)
+        async with connection, exchange as answer:
             await _read_beginning(answer)
             return Result(status=answer.status, retry_after=_retry_after(answer.headers))
 
@@ -120,7 +121,7 @@ def make_outbound(networks: Iterable[str], *, production: bool) -> Outbound:
 
     Development admits HTTP and this machine's loopback, so that a webhook can be tried. Raises ValueError.
     """
-    own = networks_of(networks)
+    own = tuple(map(ip_network, networks))
     if production:
         return Outbound(networks=own)
     return Outbound(schemes=("https", "http"), networks=(*own, *LOOPBACK))
@@ -220,10 +221,6 @@ async def _read_beginning(answer: httpcore.Response) -> None:
         read += len(chunk)
         if read >= MAX_ANSWER_BYTES:
             return
-
-
-def _pairs(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
-    return [(name.encode(), value.encode()) for name, value in headers.items()]
 
 
 def _retry_after(headers: Iterable[tuple[bytes, bytes]]) -> float:

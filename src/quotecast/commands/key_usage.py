@@ -2,7 +2,6 @@
 
 import asyncio
 import sys
-from collections.abc import Iterator
 from datetime import date, timedelta
 from functools import partial
 from typing import Final, Literal
@@ -44,7 +43,7 @@ async def _show(url: str, key_id: str | None, days: list[date], form: Form) -> N
         sys.stdout.write(_HEADS[form])
         for day in days:
             rows = await database.transaction(partial(usage_rows, first=day, last=day, key_id=key_id))
-            sys.stdout.write(_WRITERS[form](rows))
+            sys.stdout.write(_text_of(rows, form))
         sys.stdout.flush()
 
 
@@ -53,27 +52,20 @@ async def _require(run: Run, key_id: str) -> None:
         raise NotFound(KEY)
 
 
-def _csv(rows: list[UsageRow]) -> str:
-    """Returns the lines of a table without its header."""
-    return write_csv(COLUMNS, map(astuple, rows)).decode().partition("\r\n")[2]
+def _text_of(rows: list[UsageRow], form: Form) -> str:
+    """Returns the rows as text, CSV without its header, or JSON."""
+    if form == "csv":
+        return write_csv(COLUMNS, map(astuple, rows)).decode().partition("\r\n")[2]
+    lines = json_lines(rows) if form == "json" else map(_line, rows)
+    return "".join(f"{line}\n" for line in lines)
 
 
-def _text(rows: list[UsageRow]) -> str:
-    return "".join(f"{line}\n" for line in _lines(rows))
-
-
-def _json(rows: list[UsageRow]) -> str:
-    return "".join(f"{line}\n" for line in json_lines(rows))
-
-
-def _lines(rows: list[UsageRow]) -> Iterator[str]:
+def _line(row: UsageRow) -> str:
     # Names come last, because their width on a terminal is unknown.
-    for row in rows:
-        yield (
-            f"{row.day}  {row.key_id}  {row.requests:>8}  {row.refused:>7}  {row.socket_minutes:>8.1f}"
-            f"  {row.quotes:>11}  {row.bytes:>14}  {plain(row.name)}"
-        )
+    return (
+        f"{row.day}  {row.key_id}  {row.requests:>8}  {row.refused:>7}  {row.socket_minutes:>8.1f}"
+        f"  {row.quotes:>11}  {row.bytes:>14}  {plain(row.name)}"
+    )
 
 
 _HEADS: Final = {"text": f"{_HEAD}\n", "csv": f"{','.join(COLUMNS)}\r\n", "json": ""}
-_WRITERS: Final = {"text": _text, "csv": _csv, "json": _json}

@@ -81,7 +81,7 @@ class _Csv:
         self._row_of = _mapper(feed)
         self._text = io.TextIOWrapper(file, "utf-8", newline="")
         self._writer = csv.writer(self._text)
-        self._writer.writerow(_columns(feed))
+        self._writer.writerow([*_PLACE, *(field.encode_name for field in common_fields(feed.spec.quote))])
 
     def write(self, rows: Sequence[Row]) -> None:
         self._writer.writerows(list(self._row_of(row).values()) for row in rows)
@@ -127,10 +127,6 @@ _WRITERS: Final[dict[Format, Callable[[Feed, BinaryIO], ExportWriter]]] = {
     "csv": _Csv,
     "ndjson": _Lines,
 }
-
-
-def _columns(feed: Feed) -> list[str]:
-    return [*_PLACE, *(field.encode_name for field in common_fields(feed.spec.quote))]
 
 
 def _mapper(feed: Feed) -> Callable[[Row], dict[str, Any]]:

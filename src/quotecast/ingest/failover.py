@@ -31,8 +31,13 @@ class _Link:
         self.unscheduled: Unscheduled | None = None
         self.heard_at = asyncio.get_running_loop().time()
         self.first_at = float("inf")
-        self._inbox = inbox
-        self.task = asyncio.create_task(pump(provider, self._take, self._end))
+        self.task = asyncio.create_task(
+            pump(
+                provider,
+                lambda update: inbox.put_nowait((self, update)),
+                lambda: inbox.put_nowait((self, None)),
+            )
+        )
 
     def note(self, update: Update) -> None:
         """Applies an update. An empty one counts as a sign of life once there are quotes."""
@@ -51,12 +56,6 @@ class _Link:
         """Drops the quotes from before a silence or a disconnect: they are too old for a takeover."""
         self.quotes.clear()
         self.first_at = float("inf")
-
-    def _take(self, update: Update) -> None:
-        self._inbox.put_nowait((self, update))
-
-    def _end(self) -> None:
-        self._inbox.put_nowait((self, None))
 
 
 #: An update of a link; None when its connection has ended.

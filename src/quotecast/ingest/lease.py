@@ -31,12 +31,8 @@ class LeaseLostError(Exception):
     """Another ingest leads the feed now."""
 
 
-def _ignore(_: Standing) -> None:
-    """Does nothing."""
-
-
 async def acquire(
-    bus: BusWriter, feed: Feed, owner: str, sleep: Sleep = asyncio.sleep, *, report: Report = _ignore
+    bus: BusWriter, feed: Feed, owner: str, sleep: Sleep = asyncio.sleep, *, report: Report = lambda _: None
 ) -> None:
     """Waits until this ingest leads the feed; calls `report` after each try."""
     is_logged, outage, leaders_tries = False, OutageLog(), 0
@@ -75,7 +71,7 @@ async def lead(
 
 
 async def renew(
-    bus: BusWriter, feed: Feed, owner: str, sleep: Sleep = asyncio.sleep, *, report: Report = _ignore
+    bus: BusWriter, feed: Feed, owner: str, sleep: Sleep = asyncio.sleep, *, report: Report = lambda _: None
 ) -> None:
     """Renews the lease every second. Raises LeaseLostError when another ingest has it.
 

@@ -16,14 +16,10 @@ from quotecast.providers.transport.backoff import ConnectionBackoff
 log = structlog.get_logger()
 
 
-def _nothing() -> None:
-    """Does nothing."""
-
-
 async def pump(
     provider: QuoteProvider,
     take: Callable[[Update], None],
-    ended: Callable[[], None] = _nothing,
+    ended: Callable[[], None] = lambda: None,
     *,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     chance: Callable[[], float] = random.random,

@@ -56,10 +56,6 @@ def _describe(text: str, group: str) -> str:
     return f"{text} ({', '.join(f'`{name}`' for name in built_in(group))})"
 
 
-def _defaults() -> dict[str, Struct]:
-    return {name: offer.settings() for name, offer in BUILT_IN.items()}
-
-
 class ProviderSettings(Struct, frozen=True, kw_only=True):
     """The providers and rate limits of the feeds and of company data, and each provider's own settings."""
 
@@ -91,7 +87,9 @@ class ProviderSettings(Struct, frozen=True, kw_only=True):
     limit_search: Annotated[PerMinute, Meta(description="Requests per minute and path: search")] = 120
     limit_financials: Annotated[PerMinute, Meta(description="Requests per minute and path: financials")] = 30
     #: Each provider's own settings, by its name.
-    own: Mapping[str, Any] = msgspec.field(default_factory=_defaults)
+    own: Mapping[str, Any] = msgspec.field(
+        default_factory=lambda: {name: offer.settings() for name, offer in BUILT_IN.items()}
+    )
 
     def providers_of(self, group: str) -> tuple[str, ...]:
         """Returns the configured providers of a feed or of `financials`."""

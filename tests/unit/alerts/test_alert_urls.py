@@ -1,8 +1,10 @@
 """URLs of receivers: one strict form, whatever other parsers would make of a text."""
 
+from ipaddress import ip_network
+
 import pytest
 
-from quotecast.alerts.networks import LOOPBACK, networks_of
+from quotecast.alerts.networks import LOOPBACK
 from quotecast.alerts.urls import BadUrl, Target, parse_url
 
 HTTPS = ("https",)
@@ -93,4 +95,4 @@ def test_loopback_is_admitted_where_the_operator_says_so() -> None:
     ):
         with pytest.raises(BadUrl):
             parse_url(text, schemes=schemes, networks=LOOPBACK)
-    assert parse_url("https://10.1.2.3/", schemes=HTTPS, networks=networks_of(["10.1.0.0/16"])).port == 443
+    assert parse_url("https://10.1.2.3/", schemes=HTTPS, networks=[ip_network("10.1.0.0/16")]).port == 443

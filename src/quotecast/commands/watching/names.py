@@ -41,8 +41,9 @@ def look_up(client: Client, names: Iterable[str]) -> tuple[list[Found], list[str
         if not quotes:
             unknown.append(name)
         for quote in quotes:
-            each = _found(quote)
-            found.setdefault((each.feed, each.symbol), each)
+            kind = _TYPES[quote["type"]]
+            symbol = quote[KEYS[kind]]
+            found.setdefault((kind, symbol), Found(kind, symbol, quote))
     return list(found.values()), unknown
 
 
@@ -83,11 +84,6 @@ def _groups(client: Client, feed: Feed) -> tuple[dict[str, Quote], dict[str, fro
     quotes: dict[str, Any] = {**client.quotes([f"{feed}:all"])}
     spec = next(each.spec for each in MarketFeed if each.spec.name == feed)
     return quotes, groups(msgspec.convert(quotes, dict[str, spec.quote]), spec.groups)  # type: ignore[name-defined]
-
-
-def _found(quote: Quote) -> Found:
-    feed = _TYPES[quote["type"]]
-    return Found(feed, quote[KEYS[feed]], quote)
 
 
 def _guesses(client: Client, name: str) -> list[str]:
