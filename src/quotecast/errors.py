@@ -13,6 +13,11 @@ class QuotecastError(Exception):
     #: The class's row in docs/errors.md, in Markdown: why a client gets the error, and what to do.
     cause = ""
     remedy = ""
+    #: The message of an error that always says the same.
+    text = ""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(message or self.text)
 
 
 class SettingsError(QuotecastError):
@@ -81,9 +86,7 @@ class MalformedJson(QuotecastError):
     code = "malformed_json"
     cause = "the body is not JSON"
     remedy = "check quotes, commas and UTF-8"
-
-    def __init__(self) -> None:
-        super().__init__("Malformed JSON")
+    text = "Malformed JSON"
 
 
 class UpgradeRequired(QuotecastError):
@@ -93,9 +96,7 @@ class UpgradeRequired(QuotecastError):
     code = "upgrade_required"
     cause = "a plain request came to the path of a WebSocket feed"
     remedy = "connect with a [WebSocket client](feeds.md)"
-
-    def __init__(self) -> None:
-        super().__init__("This path is a WebSocket feed: connect with a WebSocket client")
+    text = "This path is a WebSocket feed: connect with a WebSocket client"
 
 
 class SymbolNotFound(QuotecastError):
@@ -105,9 +106,7 @@ class SymbolNotFound(QuotecastError):
     code = "symbol_not_found"
     cause = "no feed has the symbol; `errors` may propose one"
     remedy = "correct it, or find it with [search](http.md#search)"
-
-    def __init__(self) -> None:
-        super().__init__("Symbol not found")
+    text = "Symbol not found"
 
 
 class ProviderMissing(QuotecastError):
@@ -198,9 +197,7 @@ class DatabaseAway(QuotecastError):
     cause = "accounts are unavailable; a write may have taken effect or not"
     remedy = "wait for `Retry-After`; repeat a write with its `Idempotency-Key`"
     retry_after = 1.0
-
-    def __init__(self) -> None:
-        super().__init__("Account data is temporarily unavailable")
+    text = "Account data is temporarily unavailable"
 
 
 class Busy(QuotecastError):
@@ -211,9 +208,7 @@ class Busy(QuotecastError):
     cause = "this worker has too many expensive requests at once"
     remedy = "wait for `Retry-After`"
     retry_after = 2.0
-
-    def __init__(self) -> None:
-        super().__init__("Too many concurrent requests; try again shortly")
+    text = "Too many concurrent requests; try again shortly"
 
 
 class PushOff(QuotecastError):
@@ -223,9 +218,7 @@ class PushOff(QuotecastError):
     code = "push_off"
     cause = "this service sends no Web Push"
     remedy = "use a webhook, or ask the operator for a key"
-
-    def __init__(self) -> None:
-        super().__init__("This service sends no notifications: it has no VAPID key")
+    text = "This service sends no notifications: it has no VAPID key"
 
 
 class NotAuthenticated(QuotecastError):
@@ -235,9 +228,7 @@ class NotAuthenticated(QuotecastError):
     code = "not_authenticated"
     cause = "the route needs a token, and the request has none"
     remedy = "[log in](authentication.md) and send `Authorization: Bearer`"
-
-    def __init__(self, message: str = "Not authenticated") -> None:
-        super().__init__(message)
+    text = "Not authenticated"
 
 
 class InvalidToken(NotAuthenticated):
@@ -246,9 +237,7 @@ class InvalidToken(NotAuthenticated):
     code = "invalid_token"
     cause = "the token is expired, ended, or of another service"
     remedy = "log in again"
-
-    def __init__(self) -> None:
-        super().__init__("Invalid or expired token")
+    text = "Invalid or expired token"
 
 
 class WrongCredentials(NotAuthenticated):
@@ -257,9 +246,7 @@ class WrongCredentials(NotAuthenticated):
     code = "wrong_credentials"
     cause = "email or password is wrong"
     remedy = "correct them; the answer does not say which"
-
-    def __init__(self) -> None:
-        super().__init__("Invalid email or password")
+    text = "Invalid email or password"
 
 
 class WrongPassword(QuotecastError):
@@ -269,9 +256,7 @@ class WrongPassword(QuotecastError):
     code = "wrong_password"
     cause = "the current password in the body is wrong; the token stays valid"
     remedy = "ask the user again"
-
-    def __init__(self) -> None:
-        super().__init__("Wrong password")
+    text = "Wrong password"
 
 
 class TooManyRequests(QuotecastError):
@@ -293,9 +278,7 @@ class TooLarge(QuotecastError):
     code = "too_large"
     cause = "the body is larger than the route accepts"
     remedy = "send less: 80 KB at most, a CSV file 256 KB, or 1 MB of transactions, an MCP request 64 KB"
-
-    def __init__(self) -> None:
-        super().__init__("Payload Too Large")
+    text = "Payload Too Large"
 
 
 class RequestTimeout(QuotecastError):
@@ -314,9 +297,7 @@ class EmailTaken(QuotecastError):
     code = "email_taken"
     cause = "a user with this email exists"
     remedy = "log in instead"
-
-    def __init__(self) -> None:
-        super().__init__("Email already registered")
+    text = "Email already registered"
 
 
 class NameTaken(QuotecastError):
@@ -326,9 +307,7 @@ class NameTaken(QuotecastError):
     code = "name_taken"
     cause = "another of your lists has this name"
     remedy = "choose another name"
-
-    def __init__(self) -> None:
-        super().__init__("Another list has this name")
+    text = "Another list has this name"
 
 
 class NotFound(QuotecastError):

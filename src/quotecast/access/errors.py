@@ -10,16 +10,13 @@ class InvalidKey(NotAuthenticated):
     code = "invalid_key"
     cause = "the API key or ticket is unknown, expired, revoked, used or malformed"
     remedy = "check the key; make a new one, or [rotate](keys.md#a-key) it"
-
-    def __init__(self) -> None:
-        super().__init__("Invalid, expired or revoked API key")
+    text = "Invalid, expired or revoked API key"
 
 
 class SessionEnded(InvalidToken):
     """The session with which a page opened a feed has ended; the page may connect again without it."""
 
-    def __init__(self) -> None:
-        NotAuthenticated.__init__(self, "The session of this user ended; connect again")
+    text = "The session of this user ended; connect again"
 
 
 class KeyNotEnough(QuotecastError):
@@ -29,9 +26,7 @@ class KeyNotEnough(QuotecastError):
     code = "key_not_enough"
     cause = "the route needs a login, and an API key opens no account"
     remedy = "[log in](authentication.md), and send that token"
-
-    def __init__(self) -> None:
-        super().__init__("This route needs a user token; API keys cannot access accounts")
+    text = "This route needs a user token; API keys cannot access accounts"
 
 
 class OutOfScope(QuotecastError):

@@ -32,9 +32,7 @@ class TicketsAway(QuotecastError):
     cause = "Redis is away, so there are no [tickets](keys.md#in-a-browser)"
     remedy = "wait for `Retry-After`"
     retry_after = 1.0
-
-    def __init__(self) -> None:
-        super().__init__("Tickets are not available now")
+    text = "Tickets are not available now"
 
 
 class SharedAccess:

@@ -12,9 +12,10 @@ class WrongOperator(WrongCredentials):
     code = "wrong_operator"
     cause = "no operator has this email, password and code"
     remedy = "correct them; the answer does not say which"
+    text = "Invalid email, password or code"
 
     def __init__(self, reason: str = "") -> None:
-        NotAuthenticated.__init__(self, "Invalid email, password or code")
+        super().__init__()
         self.reason = reason
 
 
@@ -24,9 +25,7 @@ class OperatorSessionEnded(NotAuthenticated):
     code = "operator_session_ended"
     cause = "the token is not that of a lasting session of an [operator](admin.md)"
     remedy = "sign in at `/admin`"
-
-    def __init__(self) -> None:
-        super().__init__("Sign in as an operator")
+    text = "Sign in as an operator"
 
 
 class CrossSite(QuotecastError):
@@ -36,18 +35,14 @@ class CrossSite(QuotecastError):
     code = "cross_site"
     cause = "a page of another origin sent a request to the operator's interface"
     remedy = "use the page `/admin` of this service"
-
-    def __init__(self) -> None:
-        super().__init__("Only this service's own page may send this")
+    text = "Only this service's own page may send this"
 
 
 class Unsealable(QuotecastError):
     """The secret that sealed a TOTP secret is no longer known: the operator needs a new one."""
 
     code = "unsealable"
-
-    def __init__(self) -> None:
-        super().__init__(
-            "The secret of this operator's codes was sealed with another QUOTECAST_JWT_SECRET:"
-            " run `quotecast operators add EMAIL --totp` again"
-        )
+    text = (
+        "The secret of this operator's codes was sealed with another QUOTECAST_JWT_SECRET:"
+        " run `quotecast operators add EMAIL --totp` again"
+    )
