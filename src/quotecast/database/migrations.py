@@ -28,8 +28,6 @@ _WAIT: Final = "60s"
 class MigrationFailed(QuotecastError):
     """The migrations failed; the database is unchanged."""
 
-    code = "migration"
-
 
 async def apply(url: str) -> list[str]:
     """Applies all pending migrations, and returns their names, oldest first. Raises MigrationFailed."""
@@ -44,8 +42,6 @@ async def apply(url: str) -> list[str]:
 
 class LossNotNamed(QuotecastError):
     """An undo would delete data that the operator did not name; the database is unchanged."""
-
-    code = "loss_not_named"
 
     def __init__(self, lost: list[str]) -> None:
         super().__init__(

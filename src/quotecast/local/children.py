@@ -27,8 +27,6 @@ _LONGEST_DELAY: Final = 5.0
 class ProcessFailed(QuotecastError):
     """A process of the service cannot run; the message ends with its last lines of output."""
 
-    code = "part_failed"
-
 
 class _Run(Struct, frozen=True, kw_only=True):
     """The outcome of one run: `end` is an exit code, a signal, or the reason why the start failed."""

@@ -21,8 +21,6 @@ _ADVICE = {
 class NoAnswer(QuotecastError):
     """A server is unusable; the message has its address and the reason, never a password."""
 
-    code = "no_answer"
-
 
 async def postgres(url: str) -> str:
     """Returns the version of the PostgreSQL at `url`. Raises NoAnswer within a few seconds."""

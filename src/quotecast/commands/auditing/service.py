@@ -59,8 +59,6 @@ _NO_PROVIDER, _NO_DATA = 404, 503
 class AuditRefused(QuotecastError):
     """The service refuses the feed; connecting again does not help."""
 
-    code = "refused"
-
 
 class ServiceAudit:
     """Takes the messages of all connections to one address."""
