@@ -10,10 +10,9 @@ from rich.console import Console
 from rich.text import Text
 
 from quotecast.commands.watching.board import BoardRow, PriceBoard
-from quotecast.commands.watching.figures import clock_time, number, percent
 from quotecast.commands.watching.names import Found
 from quotecast.commands.watching.session import state_line
-from quotecast.commands.watching.table import FLASH_SECONDS, View, table
+from quotecast.commands.watching.table import FLASH_SECONDS, View, clock_time, number, percent, table
 from quotecast_client import QuoteChange
 from support.made.market import doviz, pair, stock
 
@@ -160,9 +159,9 @@ def test_changes_have_a_sign() -> None:
 
 
 def test_times_are_local_and_old_ones_are_dates() -> None:
-    zone = timezone(timedelta(hours=3))
-    assert clock_time("2026-11-20T15:00:00.000Z", DATE, zone) == "18:00:00"
-    assert clock_time("2026-11-18T23:00:00.000Z", DATE, zone) == "19 Nov"
+    now = DATE.astimezone(timezone(timedelta(hours=3)))
+    assert clock_time("2026-11-20T15:00:00.000Z", now) == "18:00:00"
+    assert clock_time("2026-11-18T23:00:00.000Z", now) == "19 Nov"
     assert clock_time(None, DATE) == "-"
 
 

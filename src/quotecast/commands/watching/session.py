@@ -14,9 +14,8 @@ from rich.text import Text
 
 from quotecast.commands.json_lines import json_lines
 from quotecast.commands.watching.board import BoardRow, PriceBoard
-from quotecast.commands.watching.figures import UNKNOWN, number, percent
 from quotecast.commands.watching.names import complaint, look_up
-from quotecast.commands.watching.table import FLASH_SECONDS, View, table
+from quotecast.commands.watching.table import FLASH_SECONDS, UNKNOWN, View, number, percent, table
 from quotecast_client import Client, ConnectionFailed, Feed, QuotecastError, State, Stream
 
 _STATUS_SECONDS: Final = 15.0

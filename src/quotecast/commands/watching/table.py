@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from decimal import Decimal
 from typing import Final, NamedTuple
 
 from rich import box
@@ -10,8 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from quotecast.commands.watching.board import BoardRow
-from quotecast.commands.watching.figures import clock_time, number, percent
 
+UNKNOWN: Final = "-"
 #: Seconds for which a price that moved is highlighted.
 FLASH_SECONDS: Final = 0.6
 #: Lines beside the rows and the state: the heading, its rule, a blank one, that of hidden rows, the prompt.
@@ -66,6 +67,28 @@ def table(rows: Sequence[BoardRow], view: View, state: Text) -> RenderableType:
     return Group(made, Text(f"and {hidden} more" if hidden else "", "dim"), state)
 
 
+def number(value: float | None, *, signed: bool = False, grouped: bool = True) -> str:
+    """Returns all decimals of a number, at least two."""
+    if value is None:
+        return UNKNOWN
+    exact = Decimal(repr(value))
+    decimals = max(2, -int(exact.as_tuple().exponent))
+    return f"{exact:{'+' if signed else ''}{',' if grouped else ''}.{decimals}f}"
+
+
+def percent(value: float | None) -> str:
+    """Returns a share in percent, with its sign."""
+    return UNKNOWN if value is None else f"{value:+.2f}%"
+
+
+def clock_time(timestamp: str | None, now: datetime) -> str:
+    """Returns the time of a timestamp in the zone of `now`, or its date if that is not today."""
+    if timestamp is None:
+        return UNKNOWN
+    moment = datetime.fromisoformat(timestamp).astimezone(now.tzinfo)
+    return f"{moment:%H:%M:%S}" if moment.date() == now.date() else f"{moment:%d %b}"
+
+
 def _columns(rows: Sequence[BoardRow]) -> list[_Column]:
     columns = [
         _Column("Symbol", lambda row, _: Text(row.symbol, "bold")),
@@ -78,7 +101,8 @@ def _columns(rows: Sequence[BoardRow]) -> list[_Column]:
         present = [name for name in names if any(name in row.quote for row in rows)]
         if present:
             columns.append(_Column(title if names[0] in present else names[1].capitalize(), _side(names)))
-    return [*columns, _Column("Time", _time)]
+    time = _Column("Time", lambda row, view: Text(clock_time(row.quote.get("timestamp"), view.date), "dim"))
+    return [*columns, time]
 
 
 def _fitting(columns: Sequence[_Filled], width: int) -> Sequence[_Filled]:
@@ -112,10 +136,6 @@ def _side(names: tuple[str, str]) -> Callable[[BoardRow, View], Text]:
         return Text(number(next((row.quote[name] for name in names if name in row.quote), None)))
 
     return cell
-
-
-def _time(row: BoardRow, view: View) -> Text:
-    return Text(clock_time(row.quote.get("timestamp"), view.date, view.date.tzinfo), "dim")
 
 
 def _coloured(row: BoardRow, text: str) -> Text:
