@@ -1,5 +1,6 @@
 """The writers of bars of an ingest's feeds, with their pool of connections to PostgreSQL."""
 
+import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Mapping
 
@@ -58,3 +59,35 @@ def retention_days(settings: Settings) -> dict[LiveInterval, int]:
         "1h": settings.bars_1h_days,
         "D": settings.bars_d_days,
     }
+
+
+class FollowedBars:
+    """Runs the writer of a followed feed's present market, which the origin names; `make` returns it.
+
+    Bars of two markets have different names in PostgreSQL, and Redis has those of one. Without `make` there
+    is no writer.
+    """
+
+    def __init__(self, make: Callable[[str], BarWriter] | None) -> None:
+        self._make = make
+        self._market: str | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    async def prepare(self, market: str) -> None:
+        """Stops the writer of another market, before the bus has bars of this one."""
+        if market != self._market:
+            await self.stop()
+
+    def start(self, market: str) -> None:
+        """Starts the market's writer, unless it runs."""
+        if self._make is None or self._task is not None:
+            return
+        self._market = market
+        self._task = asyncio.create_task(self._make(market).run())
+
+    async def stop(self) -> None:
+        """Stops the writer."""
+        task, self._task, self._market = self._task, None, None
+        if task is not None:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)

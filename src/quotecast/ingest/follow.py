@@ -16,7 +16,7 @@ from quotecast.backoff import Backoff, without_jitter
 from quotecast.bus.base import NEWS, Batch, Beat, BusReader, BusWriter, DocumentChanged, Message
 from quotecast.errors import BusError, UnreadableState
 from quotecast.ingest import lease
-from quotecast.ingest.follow_bars import FollowedBars
+from quotecast.ingest.bars import FollowedBars
 from quotecast.ingest.follow_documents import FollowedDocuments
 from quotecast.ingest.followed import Followed
 from quotecast.ingest.lease import LeaseLostError

@@ -26,12 +26,11 @@ from quotecast.history.recorder import SegmentRecorder
 from quotecast.history.writer import BarWriter
 from quotecast.ingest import delaying, lease, recording, sources
 from quotecast.ingest.alerts import alerts_of_feeds
-from quotecast.ingest.bars import bar_writers, market_of
+from quotecast.ingest.bars import FollowedBars, bar_writers, market_of
 from quotecast.ingest.delaying import Delaying
 from quotecast.ingest.delivery import deliver_events
 from quotecast.ingest.documents import DocumentSource, publish_documents
 from quotecast.ingest.follow import Follower
-from quotecast.ingest.follow_bars import FollowedBars
 from quotecast.ingest.metrics import families
 from quotecast.ingest.publish import SPACING_SECONDS, FeedPublisher, IngestStatistics
 from quotecast.ingest.report import reporting

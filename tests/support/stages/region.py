@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from quotecast.bus.base import Beat, Message, Snapshot
 from quotecast.errors import BusError, UnreadableState
+from quotecast.ingest.bars import FollowedBars
 from quotecast.ingest.follow import Follower
-from quotecast.ingest.follow_bars import FollowedBars
 from quotecast.ingest.ledger import Ledger
 from quotecast.market.feeds import Feed
 from quotecast.providers.base import Update

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 from quotecast.bus.base import NEWS, Batch, Beat, Document, FeedInfo, Snapshot
 from quotecast.bus.wire import digest_of
 from quotecast.history.writer import BarWriter
+from quotecast.ingest.bars import FollowedBars
 from quotecast.ingest.follow import Follower
-from quotecast.ingest.follow_bars import FollowedBars
 from support.made.market import INFO, pair
 from support.made.memory_bus import MemoryBus
 from support.runs import virtual_time
