@@ -88,11 +88,7 @@ async def _serve(settings: Settings, script: Path | None) -> None:
                 vapid_key = settings.vapid_private_key or signing.load_vapid_key(data)
                 environment = {
                     **secret_variables(
-                        {
-                            "database_url": database_url,
-                            "redis_url": redis_url,
-                            "vapid_private_key": vapid_key,
-                        }
+                        database_url=database_url, redis_url=redis_url, vapid_private_key=vapid_key
                     ),
                     **live_providers.environment_of(settings),
                     "QUOTECAST_SIMULATOR_SCENARIO": settings.own[NAME].scenario,
@@ -114,7 +110,7 @@ async def _migrate(url: str, migrate: ProcessSpec) -> None:
 
 async def _run_commands(settings: Settings, spec_of: Callable[..., ProcessSpec], secret: str) -> None:
     ingest = spec_of("ingest", "ingest", stop_seconds=1.5, more=_metrics(settings, 0))
-    signing_key = secret_variables({"jwt_secret": secret})
+    signing_key = secret_variables(jwt_secret=secret)
     apis = [
         spec_of(f"api {number}", "api", stop_seconds=5.5, more=signing_key | _metrics(settings, number))
         for number in range(1, settings.workers + 1)

@@ -16,9 +16,7 @@ from quotecast.redis import urls
 from quotecast.settings import mcp
 from quotecast.settings.model import MIN_SECRET_BYTES, Settings
 from quotecast.settings.plans import wrong_plans
-from quotecast.settings.providers import (
-    names_of,
-)
+from quotecast.settings.providers import names_of
 
 UNENCRYPTED: Final = "ws:// shows the secret to the network; wss:// hides it, ws:// is for this machine only"
 

@@ -14,11 +14,7 @@ from quotecast.providers.offer import GROUPS, Offer
 from quotecast.providers.offers import BUILT_IN, offer_of
 from quotecast.settings.checks import contradictions, embedded_servers, unsafe_settings
 from quotecast.settings.model import Settings, variable_names, variable_of
-from quotecast.settings.providers import (
-    OWN,
-    Variable,
-    variables_of,
-)
+from quotecast.settings.providers import OWN, Variable, variables_of
 
 
 def load(environment: Mapping[str, str] = os.environ, *, needs_servers: bool = True) -> Settings:

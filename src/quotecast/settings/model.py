@@ -6,7 +6,6 @@ read settings.
 """
 
 import os
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
@@ -17,12 +16,7 @@ from msgspec.structs import FieldInfo, fields
 from quotecast.environment import DEMAND, FILE_SUFFIX, PREFIX
 from quotecast.providers.quotecast.offer import Origin, OriginSecret
 from quotecast.settings.mcp import McpSettings
-from quotecast.settings.providers import (
-    OWN,
-    PerMinute,
-    Variable,
-    own_variables,
-)
+from quotecast.settings.providers import OWN, PerMinute, Variable, own_variables
 
 MIN_SECRET_BYTES: Final = 32
 #: Settings that `QUOTECAST_<FIELD>_FILE` may read from a file; providers' keys are such settings too.
@@ -270,10 +264,7 @@ class Settings(McpSettings, frozen=True, kw_only=True):
 
     sockets_per_worker: Annotated[
         int,
-        Meta(
-            ge=0,
-            description="WebSockets per worker; 0: as many as memory and open files allow",
-        ),
+        Meta(ge=0, description="WebSockets per worker; 0: as many as memory and open files allow"),
     ] = 0
     sockets_per_address: Annotated[
         int, Meta(ge=0, description="WebSockets per client address and worker; 0: no limit")
@@ -330,7 +321,7 @@ def variable_names() -> list[str]:
     return [each.name for each in variables] + [each.name + FILE_SUFFIX for each in variables if each.secret]
 
 
-def secret_variables(secrets: Mapping[str, str]) -> dict[str, str]:
+def secret_variables(**secrets: str) -> dict[str, str]:
     """Returns environment variables that pass secrets, given by field, to a child process.
 
     They replace those of the parent, `_FILE` variables included.

@@ -16,10 +16,7 @@ def add_users(command: argparse.ArgumentParser) -> None:
         ("list", "list all registered users"),
         ("disable", "disable a user, and end their sessions"),
         ("enable", "enable a disabled user"),
-        (
-            "password",
-            "set a user's password, read from the input, and end their sessions",
-        ),
+        ("password", "set a user's password, read from the input, and end their sessions"),
         ("revoke", "end a user's sessions"),
         ("delete", "delete a user, with everything stored for the user"),
     ):
