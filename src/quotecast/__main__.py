@@ -64,7 +64,8 @@ def parser() -> argparse.ArgumentParser:
         command = commands.add_parser(
             each.name, help=summary, description=f"{summary[0].upper()}{summary[1:]}."
         )
-        command.set_defaults(command=each.name, entry=each.entry)
+        entry = each.entry or f"quotecast.commands.{each.name}:run"
+        command.set_defaults(command=each.name, entry=entry)
         if each.add_options is not None:
             each.add_options(command)
     return made

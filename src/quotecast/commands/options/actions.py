@@ -13,14 +13,15 @@ ROWS: Final = "a JSON object per line"
 class Command(Struct, frozen=True):
     """A command of `quotecast`.
 
-    `entry` names its function of settings and arguments, as a package's entry points do: a command loads only
-    the modules that it runs, so that `up`, `ingest` and `doctor` do not wait for the web framework.
+    `entry` names its function of settings and arguments, as a package's entry points do; by default it is
+    `run` of the module with the command's name. A command loads only the modules that it runs, so that `up`,
+    `ingest` and `doctor` do not wait for the web framework.
     """
 
     name: str
-    entry: str
     summary: str
     add_options: Callable[[argparse.ArgumentParser], None] | None = None
+    entry: str = ""
     #: Whether it may need PostgreSQL and Redis, whose settings are then checked.
     needs_servers: bool = True
 

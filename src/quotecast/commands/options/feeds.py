@@ -98,29 +98,9 @@ def add_mcp(command: argparse.ArgumentParser) -> None:
 
 
 COMMANDS: Final = (
-    Command(
-        "record",
-        "quotecast.commands.record:run",
-        "record an upstream's messages, for the provider `replay`",
-        add_record,
-    ),
-    Command(
-        "history",
-        "quotecast.commands.history:run",
-        "list what is recorded of the feeds, or export it",
-        add_history,
-    ),
-    Command(
-        "mcp",
-        "quotecast.commands.mcp:run",
-        "give language models tools: MCP on standard input and output",
-        add_mcp,
-    ),
-    Command("watch", "quotecast.commands.watch:run", "show quotes in the terminal as they change", add_watch),
-    Command(
-        "audit",
-        "quotecast.commands.audit:run",
-        "measure a feed, or an upstream, against thresholds",
-        add_audit,
-    ),
+    Command("record", "record an upstream's messages, for the provider `replay`", add_record),
+    Command("history", "list what is recorded of the feeds, or export it", add_history),
+    Command("mcp", "give language models tools: MCP on standard input and output", add_mcp),
+    Command("watch", "show quotes in the terminal as they change", add_watch),
+    Command("audit", "measure a feed, or an upstream, against thresholds", add_audit),
 )

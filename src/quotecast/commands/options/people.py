@@ -99,25 +99,8 @@ def _usage_days(text: str) -> int:
 
 
 COMMANDS: Final = (
-    Command(
-        "users",
-        "quotecast.commands.users:run",
-        "list, disable or delete users, or reset their passwords",
-        add_users,
-    ),
-    Command(
-        "keys", "quotecast.commands.keys:run", "make, list or revoke API keys, or give them plans", add_keys
-    ),
-    Command(
-        "plans",
-        "quotecast.commands.plans:run",
-        "list, show, store, delete or check the plans of API keys",
-        add_plans,
-    ),
-    Command(
-        "operators",
-        "quotecast.commands.operators:run",
-        "add, list or remove operators, or print what operators did",
-        add_operators,
-    ),
+    Command("users", "list, disable or delete users, or reset their passwords", add_users),
+    Command("keys", "make, list or revoke API keys, or give them plans", add_keys),
+    Command("plans", "list, show, store, delete or check the plans of API keys", add_plans),
+    Command("operators", "add, list or remove operators, or print what operators did", add_operators),
 )

@@ -80,32 +80,20 @@ def add_completion(command: argparse.ArgumentParser) -> None:
 
 COMMANDS: Final = (
     Command(
-        "up", "quotecast.local.up:run", "start everything here: databases, ingest and API workers", add_up
+        "up", "start everything here: databases, ingest and API workers", add_up, "quotecast.local.up:run"
     ),
-    Command("api", "quotecast.api.main:run", "run one API worker; several may share the port"),
+    Command("api", "run one API worker; several may share the port", entry="quotecast.api.main:run"),
     Command(
         "edge",
-        "quotecast.api.edge.main:run",
         "serve the feeds of another installation near its clients",
         add_edge,
+        "quotecast.api.edge.main:run",
         # An edge has the feeds of its origin.
         needs_servers=False,
     ),
-    Command("ingest", "quotecast.ingest.main:run", "run one ingest: upstreams to the bus"),
-    Command(
-        "migrate", "quotecast.commands.migrate:run", "bring the database's tables up to date", add_migrate
-    ),
-    Command("vapid", "quotecast.commands.vapid:run", "print a new key for QUOTECAST_VAPID_PRIVATE_KEY"),
-    Command(
-        "completion",
-        "quotecast.commands.completion:write",
-        "print a script for completion in bash or zsh",
-        add_completion,
-    ),
-    Command(
-        "doctor",
-        "quotecast.commands.doctor:run",
-        "check whether `up` would work here, and with which settings",
-        add_doctor,
-    ),
+    Command("ingest", "run one ingest: upstreams to the bus", entry="quotecast.ingest.main:run"),
+    Command("migrate", "bring the database's tables up to date", add_migrate),
+    Command("vapid", "print a new key for QUOTECAST_VAPID_PRIVATE_KEY"),
+    Command("completion", "print a script for completion in bash or zsh", add_completion),
+    Command("doctor", "check whether `up` would work here, and with which settings", add_doctor),
 )

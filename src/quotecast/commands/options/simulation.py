@@ -76,11 +76,4 @@ def _add_values(command: argparse.ArgumentParser) -> None:
         command.add_argument(option, type=kind, default=default, metavar=metavar, help=summary)
 
 
-COMMANDS: Final = (
-    Command(
-        "simulate",
-        "quotecast.commands.simulate:run",
-        "serve a vendor's market with invented prices",
-        add_simulate,
-    ),
-)
+COMMANDS: Final = (Command("simulate", "serve a vendor's market with invented prices", add_simulate),)
