@@ -120,8 +120,13 @@ class Database:
         _ = task.cancelled() or task.exception()
 
     async def _connect(self, *arguments: Any, **options: Any) -> Any:
-        with self.measurements.measure_connect():
-            return await asyncpg.connect(*arguments, **options)
+        try:
+            connection = await asyncpg.connect(*arguments, **options)
+        except BaseException:
+            self.measurements.connects["failed"] += 1
+            raise
+        self.measurements.connects["opened"] += 1
+        return connection
 
     async def _transaction(self, work: Callable[[Any], Awaitable[T]]) -> T:
         deadline = asyncio.get_running_loop().time() + self._deadline_seconds
@@ -246,16 +251,6 @@ class DatabaseMeasurements:
             raise
         finally:
             self.transactions[outcome].observe(time.perf_counter() - began)
-
-    @contextlib.contextmanager
-    def measure_connect(self) -> Iterator[None]:
-        """Counts an attempt to connect, by outcome."""
-        outcome = "failed"
-        try:
-            yield
-            outcome = "opened"
-        finally:
-            self.connects[outcome] += 1
 
 
 @contextlib.contextmanager
