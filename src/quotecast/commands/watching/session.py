@@ -119,8 +119,7 @@ def _show(
 
 def _show_once(console: Console, client: Client, board: PriceBoard, address: str) -> None:
     status = client.status()
-    names = {"market": "stocks"}
-    states = {row.feed: status["feeds"][names.get(row.feed, row.feed)]["state"] for row in board.rows}
+    states = {row.feed: status["feeds"][_STATUS_NAMES[row.feed]]["state"] for row in board.rows}
     view = View(console.width, len(board.rows) + 10, time.monotonic(), datetime.now(UTC).astimezone())
     console.print(table(board.rows, view, state_line(states, status, address, 0.0)))
 
