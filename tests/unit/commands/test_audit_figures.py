@@ -11,7 +11,6 @@ from quotecast.commands.auditing.figures import (
     QuoteFigures,
     Seen,
     Silence,
-    SymbolSilences,
 )
 
 
@@ -77,12 +76,12 @@ def test_the_longest_silence_may_be_the_present_one() -> None:
 
 
 def test_the_quietest_symbols_come_first() -> None:
-    silences = SymbolSilences()
+    figures = QuoteFigures()
     for symbol, *times in (("A", 0, 1, 3), ("B", 0, 5), ("C", 0, 3), ("GONE", 0, 9)):
         for time in times:
-            silences.note(str(symbol), float(time))
-    silences.forget("GONE")
-    assert silences.longest(2, 5.0) == {"B": 5.0, "C": 3.0}
+            figures.take(str(symbol), None, Moment(float(time), 0.0))
+    figures.forget("GONE")
+    assert figures.quietest(2, 5.0) == {"B": 5.0, "C": 3.0}
 
 
 def test_the_fastest_answer_says_the_offset() -> None:

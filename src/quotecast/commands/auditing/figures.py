@@ -2,7 +2,7 @@
 
 import time
 from bisect import bisect_left
-from collections import Counter, deque
+from collections import deque
 from datetime import datetime
 from heapq import nlargest
 from typing import Final, NamedTuple, Self
@@ -206,29 +206,6 @@ class Silence:
         return max(self._longest, now - self._last)
 
 
-class SymbolSilences:
-    """The longest time without a change of each symbol."""
-
-    def __init__(self) -> None:
-        self._symbols: dict[str, Silence] = {}
-
-    def note(self, symbol: str, now: float) -> None:
-        """Ends a symbol's silence; the first one begins with its first quote."""
-        if symbol in self._symbols:
-            self._symbols[symbol].note(now)
-        else:
-            self._symbols[symbol] = Silence(now)
-
-    def forget(self, symbol: str) -> None:
-        """Drops a symbol that is gone."""
-        self._symbols.pop(symbol, None)
-
-    def longest(self, count: int, now: float) -> dict[str, float]:
-        """Returns the symbols with the longest silences, the longest first."""
-        lengths = Counter({symbol: silence.longest(now) for symbol, silence in self._symbols.items()})
-        return dict(nlargest(count, lengths.items(), key=lambda each: each[1]))
-
-
 class QuoteFigures:
     """Takes the quotes of one feed in the order in which they come."""
 
@@ -238,7 +215,7 @@ class QuoteFigures:
         #: Number of quotes older than the one before of their symbol.
         self.backwards = 0
         self.ages = Ages()
-        self.silences = SymbolSilences()
+        self._silences: dict[str, Silence] = {}
         self._times: dict[str, float] = {}
 
     def take(self, symbol: str, timestamp: str | None, now: Moment, *, counts: bool = True) -> float | None:
@@ -248,7 +225,8 @@ class QuoteFigures:
         of a snapshot.
         """
         self.count += counts
-        self.silences.note(symbol, now.steady)
+        # The first silence begins with the first quote.
+        self._silences.setdefault(symbol, Silence(now.steady)).note(now.steady)
         if timestamp is None:
             return None
         time, before = milliseconds(timestamp), self._times.get(symbol)
@@ -262,4 +240,9 @@ class QuoteFigures:
     def forget(self, symbol: str) -> None:
         """Drops a symbol that is gone."""
         self._times.pop(symbol, None)
-        self.silences.forget(symbol)
+        self._silences.pop(symbol, None)
+
+    def quietest(self, count: int, now: float) -> dict[str, float]:
+        """Returns the symbols with the longest times without a change, the longest first."""
+        lengths = ((symbol, silence.longest(now)) for symbol, silence in self._silences.items())
+        return dict(nlargest(count, lengths, key=lambda each: each[1]))

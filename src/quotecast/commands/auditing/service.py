@@ -169,7 +169,7 @@ def _of_feed(feed: FeedAudit, seconds: float, now: Moment, day: DayReport | None
             round(feed.frames.longest(now.steady), 3),
             round(feed.heartbeats.longest(now.steady), 3),
             feed.late,
-            rounded(quotes.silences.longest(QUIETEST, now.steady)),
+            rounded(quotes.quietest(QUIETEST, now.steady)),
         ),
         backwards=BackwardsReport(quotes.backwards, feed.backwards),
         gaps=GapReport(feed.missed, feed.epochs, feed.resyncs),

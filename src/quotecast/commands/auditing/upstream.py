@@ -71,7 +71,7 @@ class UpstreamAudit:
                 round(self.updates.longest(now.steady), 3),
                 None,
                 0,
-                rounded(self.quotes.silences.longest(QUIETEST, now.steady)),
+                rounded(self.quotes.quietest(QUIETEST, now.steady)),
             ),
             backwards=BackwardsReport(self.quotes.backwards),
             refused=dict(refused),
