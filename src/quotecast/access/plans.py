@@ -8,7 +8,7 @@ they make.
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, TypeVar
+from typing import Annotated, Any, Final, Literal, TypeVar, get_args
 
 import msgspec
 from msgspec import Meta, Struct
@@ -25,16 +25,13 @@ RESERVED: Final = (ANONYMOUS, USER)
 
 #: Ways to data, apart from quotes over REST.
 Door = Literal["bars", "financials", "mcp", "openbb", "replay", "sse", "udf", "websocket"]
-DOORS: Final[tuple[Door, ...]] = (
-    "bars", "financials", "mcp", "openbb", "replay", "sse", "udf", "websocket",
-)  # fmt: skip
+DOORS: Final[tuple[Door, ...]] = get_args(Door)
 FeedName = Literal["market", "crypto", "doviz"]
-FEEDS: Final[tuple[FeedName, ...]] = ("market", "crypto", "doviz")
+FEEDS: Final[tuple[FeedName, ...]] = get_args(FeedName)
 #: Groups of routes with a limit that a plan may change.
 Group = Literal["market", "crypto", "doviz", "financials", "search", "prices"]
 #: How late quotes are: `delayed` ones by the service's one delay.
 Freshness = Literal["live", "delayed"]
-FRESHNESS: Final[tuple[Freshness, ...]] = ("live", "delayed")
 PlanName = Annotated[str, Meta(pattern=r"\A[a-z][a-z0-9-]{0,39}\Z")]
 
 MAX_PLANS: Final = 100
@@ -83,7 +80,7 @@ UNLIMITED: Final = Plan()
 _CHOICES: Final[Mapping[str, Sequence[object]]] = {
     "interval_ms": INTERVALS,
     "feeds": FEEDS,
-    "freshness": FRESHNESS,
+    "freshness": get_args(Freshness),
     "doors": DOORS,
 }
 T = TypeVar("T")
