@@ -3,10 +3,10 @@
 import importlib
 from argparse import Namespace
 from collections.abc import Callable
-from ipaddress import ip_address
 from typing import Final
 
 from quotecast.errors import SettingsError
+from quotecast.local.ports import url_host
 from quotecast.settings.model import Settings
 
 #: Modules of the extra.
@@ -15,7 +15,7 @@ _EXTRA: Final = {"rich", "quotecast_client"}
 
 def run(settings: Settings, arguments: Namespace) -> int:
     """Shows quotes until Ctrl-C; returns 0, or 1 if it cannot. Raises SettingsError without the extra."""
-    host = _reachable(settings.host)
+    host = url_host(settings.host)
     feeds = None
     if arguments.url is None and settings.feed_port:
         feeds = f"ws://{host}:{settings.feed_port}/api/ws"
@@ -32,17 +32,6 @@ def run(settings: Settings, arguments: Namespace) -> int:
         )
     except KeyboardInterrupt:
         return 0
-
-
-def _reachable(host: str) -> str:
-    """Returns the host at which clients reach a server that may listen on all addresses."""
-    try:
-        address = ip_address(host)
-    except ValueError:
-        return host
-    if address.version == 6:
-        return "[::1]" if address.is_unspecified else f"[{address}]"
-    return "127.0.0.1" if address.is_unspecified else host
 
 
 def _address(text: str) -> str:

@@ -3,12 +3,9 @@
 import errno
 import os
 import socket
-from typing import Final
+from ipaddress import ip_address
 
 from quotecast.errors import SettingsError
-
-#: Wildcard addresses to listen on, each with an address to connect to.
-_HERE: Final = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104 - not bound here # nosec B104
 
 
 def check_free(host: str, port: int, setting: str = "QUOTECAST_PORT") -> None:
@@ -28,7 +25,11 @@ def check_free(host: str, port: int, setting: str = "QUOTECAST_PORT") -> None:
 
 
 def url_host(host: str) -> str:
-    """Returns the host of a URL that a browser on this machine can open."""
-    if host in _HERE:
-        return _HERE[host]
-    return f"[{host}]" if ":" in host else host
+    """Returns the host of a URL at which clients here reach a server that may listen on all addresses."""
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return host
+    if address.version == 6:
+        return "[::1]" if address.is_unspecified else f"[{address}]"
+    return "127.0.0.1" if address.is_unspecified else host
