@@ -10,9 +10,9 @@ from quotecast.simulation.vendors.alpaca.channels import CHANNELS, Session
 from quotecast.simulation.vendors.alpaca.errors import MEANINGS
 from quotecast.simulation.vendors.alpaca.rows import bar, trade
 from quotecast.simulation.vendors.alpaca.server import AlpacaServer
-from quotecast.simulation.vendors.clock import ManualClock
 from quotecast.simulation.vendors.market import Market
 from quotecast.simulation.vendors.server import Client
+from support.runs.manual_clock import ManualClock
 
 __all__ = ["MEANINGS", "FakeAlpacaStream", "bar", "trade"]
 

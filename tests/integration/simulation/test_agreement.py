@@ -13,9 +13,9 @@ import pytest
 from websockets.asyncio.client import connect
 
 from quotecast.commands.simulate import VENDORS, server_of
-from quotecast.simulation.vendors.clock import ManualClock
 from quotecast.simulation.vendors.market import Market, Price
 from quotecast.simulation.vendors.server import VendorServer
+from support.runs.manual_clock import ManualClock
 
 #: 2026-11-19T15:00:00Z, in New York's session.
 NOW: Final = 1_795_100_400_000

@@ -20,9 +20,9 @@ from quotecast.providers.kraken.client import KrakenProvider
 from quotecast.providers.kraken.history import KrakenHistory
 from quotecast.simulation.vendors.alpaca.server import AlpacaServer
 from quotecast.simulation.vendors.binance.server import BinanceServer
-from quotecast.simulation.vendors.clock import ManualClock
 from quotecast.simulation.vendors.kraken.server import KrakenServer
 from quotecast.simulation.vendors.market import Market, utc
+from support.runs.manual_clock import ManualClock
 from support.stages.following import until
 
 SEED: Final = 7

@@ -11,11 +11,11 @@ from websockets.exceptions import ConnectionClosed
 
 from quotecast.simulation.market.scenarios.connections import Frozen, Maintenance
 from quotecast.simulation.market.scenarios.schedule import Planned
-from quotecast.simulation.vendors.clock import ManualClock
 from quotecast.simulation.vendors.coinbase.book import book_of
 from quotecast.simulation.vendors.coinbase.commands import PRODUCT_CHANNELS, signature_of
 from quotecast.simulation.vendors.coinbase.server import CoinbaseServer
 from quotecast.simulation.vendors.market import Market
+from support.runs.manual_clock import ManualClock
 from support.servers.coinbase_simulated import NOW, FeedClient, Row, Session, feed_client
 
 SECRET: Final = b64encode(b"secret").decode()

@@ -15,10 +15,11 @@ from quotecast.providers.finnhub.rest import FinnhubRest
 from quotecast.providers.kraken.client import KrakenProvider
 from quotecast.providers.kraken.history import KrakenHistory
 from quotecast.simulation.market.financials import SimulatorFinancials
-from quotecast.simulation.vendors.clock import ManualClock, MarketClock
+from quotecast.simulation.vendors.clock import MarketClock
 from quotecast.simulation.vendors.finnhub.server import VERSION, FinnhubServer
 from quotecast.simulation.vendors.kraken.server import KrakenServer
 from quotecast.simulation.vendors.market import Market, utc
+from support.runs.manual_clock import ManualClock
 
 SEED: Final = 7
 #: Thursday, 2026-11-19, 15:00 in New York.

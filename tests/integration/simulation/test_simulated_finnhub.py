@@ -14,10 +14,10 @@ from websockets.exceptions import InvalidStatus
 from quotecast.simulation.market.scenarios.base import Scenario
 from quotecast.simulation.market.scenarios.connections import Maintenance, RateLimited
 from quotecast.simulation.market.scenarios.schedule import Planned, Schedule
-from quotecast.simulation.vendors.clock import ManualClock
 from quotecast.simulation.vendors.finnhub.rest import PREMIUM
 from quotecast.simulation.vendors.finnhub.server import FinnhubServer
 from quotecast.simulation.vendors.market import Market
+from support.runs.manual_clock import ManualClock
 
 #: Thursday, 2026-11-19, 15:00 in New York.
 START: Final = 1_795_118_400_000

@@ -9,9 +9,9 @@ from websockets.asyncio.client import ClientConnection, connect
 
 from quotecast.simulation.market.scenarios.schedule import Planned, Schedule
 from quotecast.simulation.vendors.alpaca.server import AlpacaServer
-from quotecast.simulation.vendors.clock import ManualClock
 from quotecast.simulation.vendors.market import Market
 from quotecast.simulation.vendors.server import TICK_MS
+from support.runs.manual_clock import ManualClock
 
 #: A Friday, ten seconds before 9:30 in New York.
 START: Final = 1_795_184_990_000

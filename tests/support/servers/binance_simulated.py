@@ -10,9 +10,9 @@ from websockets.datastructures import Headers
 
 from quotecast.simulation.market.scenarios.schedule import Planned, Schedule
 from quotecast.simulation.vendors.binance.server import BinanceServer
-from quotecast.simulation.vendors.clock import ManualClock
 from quotecast.simulation.vendors.http import Answer, HttpRequest
 from quotecast.simulation.vendors.market import Market
+from support.runs.manual_clock import ManualClock
 
 #: 2026-11-19T20:00:00Z.
 NOW: Final = 1_795_118_400_000

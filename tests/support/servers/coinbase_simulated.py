@@ -7,9 +7,9 @@ from typing import Any, Final
 import msgspec
 from websockets.asyncio.client import ClientConnection, connect
 
-from quotecast.simulation.vendors.clock import ManualClock
 from quotecast.simulation.vendors.coinbase.server import CoinbaseServer
 from quotecast.simulation.vendors.market import Market
+from support.runs.manual_clock import ManualClock
 
 #: 2026-11-19T20:00:00Z.
 NOW: Final = 1_795_118_400_000

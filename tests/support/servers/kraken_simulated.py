@@ -11,10 +11,10 @@ from websockets.asyncio.client import ClientConnection, connect
 
 from quotecast.simulation.market.scenarios.base import Scenario
 from quotecast.simulation.market.scenarios.schedule import Planned, Schedule
-from quotecast.simulation.vendors.clock import ManualClock
 from quotecast.simulation.vendors.kraken.server import KrakenServer
 from quotecast.simulation.vendors.market import Market
 from support.runs.deadlines import scaled
+from support.runs.manual_clock import ManualClock
 
 START: Final = 1_795_118_400_000
 SECONDS: Final = 10

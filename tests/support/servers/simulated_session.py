@@ -18,9 +18,9 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from quotecast.commands.simulate import server_of
 from quotecast.simulation.market.scenarios.planning import plan_of
 from quotecast.simulation.market.scenarios.schedule import Schedule
-from quotecast.simulation.vendors.clock import ManualClock
 from quotecast.simulation.vendors.market import Market
 from quotecast.simulation.vendors.server import TICK_MS, VendorServer
+from support.runs.manual_clock import ManualClock
 from support.servers.tiny_vendor import TinyServer
 
 #: A Friday, two minutes before New York's opening.

@@ -10,10 +10,10 @@ from websockets.datastructures import Headers
 from quotecast.simulation.market.scenarios.prices import Split
 from quotecast.simulation.market.scenarios.schedule import Planned, Schedule
 from quotecast.simulation.vendors.alpaca.server import AlpacaServer
-from quotecast.simulation.vendors.clock import ManualClock
 from quotecast.simulation.vendors.finnhub.server import VERSION, FinnhubServer
 from quotecast.simulation.vendors.http import HttpRequest
 from quotecast.simulation.vendors.market import Market
+from support.runs.manual_clock import ManualClock
 
 #: Thursday, 2026-11-19, 15:00 in New York.
 START: Final = 1_795_118_400_000

@@ -16,11 +16,11 @@ from quotecast.simulation.market.scenarios.prices import Halt
 from quotecast.simulation.market.scenarios.schedule import Planned, Schedule
 from quotecast.simulation.vendors.alpaca.server import AlpacaServer
 from quotecast.simulation.vendors.binance.server import BinanceServer
-from quotecast.simulation.vendors.clock import ManualClock
 from quotecast.simulation.vendors.http import HttpRequest
 from quotecast.simulation.vendors.kraken.server import KrakenServer
 from quotecast.simulation.vendors.market import Market
 from quotecast.simulation.vendors.server import VendorServer
+from support.runs.manual_clock import ManualClock
 
 #: Thursday, 2026-11-19, 15:00 in New York.
 START: Final = 1_795_118_400_000

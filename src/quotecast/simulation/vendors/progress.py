@@ -1,5 +1,6 @@
 """The progress of scenarios: a log line when one begins, and one when it ends."""
 
+import asyncio
 from typing import Any
 
 import structlog
@@ -19,7 +20,7 @@ async def log_progress(schedule: Schedule, clock: MarketClock) -> None:
     running: list[Planned] = []
     while True:
         running = _log_changes(running, schedule, clock.moment())
-        await clock.sleep(TICK_MS * clock.speed)
+        await asyncio.sleep(TICK_MS / 1000)
 
 
 def _log_changes(before: list[Planned], schedule: Schedule, moment: int) -> list[Planned]:

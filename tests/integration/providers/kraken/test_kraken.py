@@ -13,7 +13,7 @@ from quotecast.errors import UpstreamError
 from quotecast.providers.base import Update
 from quotecast.providers.kraken import client, wire
 from quotecast.providers.kraken.client import KrakenProvider
-from quotecast.simulation.vendors.clock import ManualClock
+from support.runs.manual_clock import ManualClock
 
 NOW = 1_795_118_400.0
 

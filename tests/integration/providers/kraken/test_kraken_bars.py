@@ -12,7 +12,7 @@ from quotecast.market.bars import INTERVALS, Bar, Interval, bar_time, opening_of
 from quotecast.market.calendars import UTC_DAYS
 from quotecast.market.ranges import start_of_newest
 from quotecast.providers.kraken.history import AWAY_SECONDS, LOCKOUT_SECONDS, KrakenHistory
-from quotecast.simulation.vendors.clock import ManualClock
+from support.runs.manual_clock import ManualClock
 
 OHLC = "/0/public/OHLC"
 NOW = datetime(2026, 11, 19, 13, 37, 21, tzinfo=UTC)
