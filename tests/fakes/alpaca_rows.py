@@ -6,7 +6,7 @@ from datetime import date, datetime
 from itertools import groupby
 
 from quotecast.market.sessions import NEW_YORK
-from quotecast.simulation.vendors.alpaca.rows import asset, number_of, row_of, stock_trade, story, text
+from quotecast.simulation.vendors.alpaca.rows import asset, number_of, row_of, stock_trade, text
 from quotecast.simulation.vendors.alpaca.timeframes import DAY, MINUTE, Timeframe
 from quotecast.simulation.vendors.http import Row
 
@@ -74,6 +74,17 @@ def snapshot(trades: Sequence[Trade]) -> Row | None:
 def trade_row(trade: Trade) -> Row:
     """Returns a trade's row, with nanoseconds."""
     return stock_trade(text(trade.time, digits=9), number_of(trade.price), trade.size, number=7)
+
+
+def story(number: int = 40_000_001, **changes: object) -> Row:
+    """Returns an invented article."""
+    return {
+        "id": number, "headline": "Example &amp; headline", "author": "A. Writer",
+        "created_at": "2026-11-19T14:00:01Z", "updated_at": "2026-11-19T14:00:02Z",
+        "summary": "", "content": "", "url": f"https://www.example.com/{number}",
+        "images": [{"size": "thumb", "url": "https://img.example.com/t.jpg"}],
+        "symbols": ["AAPL", "BTCUSD"], "source": "benzinga", **changes,
+    }  # fmt: skip
 
 
 def _bar(start: datetime, trades: Sequence[Trade]) -> Row:

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 from fakes.http import FakeHttp, Row
 from quotecast.simulation.vendors.alpaca.channels import CHANNELS, Session
 from quotecast.simulation.vendors.alpaca.errors import MEANINGS
-from quotecast.simulation.vendors.alpaca.rows import bar, trade
+from quotecast.simulation.vendors.alpaca.rows import row_of, stock_trade
 from quotecast.simulation.vendors.alpaca.server import AlpacaServer
 from quotecast.simulation.vendors.market import Market
 from quotecast.simulation.vendors.server import Client
@@ -103,6 +103,17 @@ class FakeAlpacaStream(FakeHttp, AlpacaServer):
             super().acknowledge(client)
             self.subscriptions += 1
             self._note_change()
+
+
+def trade(symbol: str, price: float, time: str, *conditions: str, **more: Any) -> Row:
+    """Returns a trade."""
+    row = stock_trade(time, price, 100, number=1)
+    return {"T": "t", "S": symbol} | row | {"c": list(conditions) or ["@"], **more}
+
+
+def bar(symbol: str, time: str, prices: tuple[float, float, float, float], volume: float, **more: Any) -> Row:
+    """Returns a minute bar."""
+    return {"T": "b", "S": symbol} | row_of(time, prices, volume) | more
 
 
 def _wants(session: Session, message: Row) -> bool:

@@ -5,7 +5,7 @@ from typing import Any
 
 from fakes.http import Row
 from quotecast.simulation.vendors.binance import events, rows
-from quotecast.simulation.vendors.binance.intervals import next_opening, openings
+from quotecast.simulation.vendors.binance.intervals import next_opening, opening
 from quotecast.simulation.vendors.market import Candle, Price
 
 event = events.ticker_event
@@ -50,7 +50,8 @@ def kline(opened: int, interval: str = "1m") -> list[Any]:
 
 def klines(interval: str, start: int, end: int) -> Iterator[list[Any]]:
     """Yields the candles that open between two times."""
-    for opened in openings(interval, start):
-        if opened > end:
-            return
-        yield kline(opened, interval)
+    opened = opening(interval, start)
+    while opened <= end:
+        if opened >= start:
+            yield kline(opened, interval)
+        opened = next_opening(interval, opened)

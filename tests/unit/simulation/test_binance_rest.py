@@ -12,7 +12,7 @@ from quotecast.providers.binance.klines import Kline
 from quotecast.simulation.market.scenarios.base import Listed, Pause, Scenario
 from quotecast.simulation.market.scenarios.connections import Maintenance, RateLimited
 from quotecast.simulation.market.scenarios.schedule import Planned
-from quotecast.simulation.vendors.binance.intervals import LENGTHS, openings
+from quotecast.simulation.vendors.binance.intervals import LENGTHS, opening
 from quotecast.simulation.vendors.binance.limits import MAX_WEIGHT
 from quotecast.simulation.vendors.market import DAY
 from support.servers.binance_simulated import NOW, Session
@@ -123,7 +123,7 @@ def test_candles_of_all_intervals_follow_one_another(session: Session, interval:
     page = session.read("uiKlines", symbol="ETHUSDT", interval=interval, startTime=start - 1, limit=5)
     assert page == rows[4:9]
     assert session.read("klines", symbol="ETHUSDT", interval=interval, endTime=start, limit=2) == rows[3:5]
-    assert next(openings(interval, start)) == start
+    assert opening(interval, start) == start
 
 
 def test_candles_begin_when_binance_did(session: Session) -> None:

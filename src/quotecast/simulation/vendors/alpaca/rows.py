@@ -1,7 +1,7 @@
 """Rows of Alpaca's answers and messages; a row's `t` is a moment, which JSON has as text."""
 
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 from quotecast.market.news import Article
@@ -112,17 +112,6 @@ def status_of(moment: int, tape: str, *, is_halted: bool) -> Row:
     }  # fmt: skip
 
 
-def trade(symbol: str, price: float, time: str, *conditions: str, **more: Any) -> Row:
-    """Returns a stream's trade."""
-    row = stock_trade(time, price, 100, number=1)
-    return {"T": "t", "S": symbol} | row | {"c": list(conditions) or ["@"], **more}
-
-
-def bar(symbol: str, time: str, prices: tuple[float, float, float, float], volume: float, **more: Any) -> Row:
-    """Returns a stream's minute bar."""
-    return {"T": "b", "S": symbol} | row_of(time, prices, volume) | more
-
-
 def asset(ticker: str, name: str = "Example Inc. Common Stock", **changes: object) -> Row:
     """Returns a stock that the broker offers."""
     return {
@@ -158,32 +147,21 @@ def pair_asset_of(pair: Pair, decimals: int, seed: int) -> Row:
     )
 
 
-def story(number: int = 40_000_001, **changes: object) -> Row:
-    """Returns an invented article."""
-    return {
-        "id": number, "headline": "Example &amp; headline", "author": "A. Writer",
-        "created_at": "2026-11-19T14:00:01Z", "updated_at": "2026-11-19T14:00:02Z",
-        "summary": "", "content": "", "url": f"https://www.example.com/{number}",
-        "images": [{"size": "thumb", "url": "https://img.example.com/t.jpg"}],
-        "symbols": ["AAPL", "BTCUSD"], "source": "benzinga", **changes,
-    }  # fmt: skip
-
-
 def story_of(article: Article) -> Row:
     """Returns an article of the market."""
-    return story(
-        int(article.id),
-        headline=article.headline,
-        author=article.author,
-        created_at=article.created_at,
-        updated_at=article.updated_at,
-        summary=article.summary,
-        content=f"<p>{article.summary}</p>",
-        url=article.url or "",
-        images=[{"size": image.size, "url": image.url} for image in article.images],
-        symbols=list(article.symbols),
-        source="simulator",
-    )
+    return {
+        "id": int(article.id),
+        "headline": article.headline,
+        "author": article.author,
+        "created_at": article.created_at,
+        "updated_at": article.updated_at,
+        "summary": article.summary,
+        "content": f"<p>{article.summary}</p>",
+        "url": article.url or "",
+        "images": [{"size": image.size, "url": image.url} for image in article.images],
+        "symbols": list(article.symbols),
+        "source": "simulator",
+    }
 
 
 def _id(seed: int, symbol: str) -> str:

@@ -1,7 +1,7 @@
 """The intervals of Binance's candles, and when they open: in UTC, weeks on Monday."""
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -63,16 +63,6 @@ def opening(interval: str, moment: int) -> int:
 def next_opening(interval: str, opened: int) -> int:
     """Returns when the candle after the one that opened at `opened` opens."""
     return opening(interval, opened + LENGTHS[interval])
-
-
-def openings(interval: str, start: int) -> Iterator[int]:
-    """Yields the opening times of an interval's candles, from a moment on."""
-    first = opening(interval, start)
-    if first < start:
-        first = next_opening(interval, first)
-    while True:
-        yield first
-        first = next_opening(interval, first)
 
 
 def merge(candles: Sequence[Candle], interval: str) -> list[Candle]:
