@@ -73,8 +73,9 @@ class Scenario(Struct, frozen=True, kw_only=True, tag_field="name", forbid_unkno
 
     @property
     def milliseconds(self) -> int | None:
-        """Returns how long the scenario lasts; None for one that does not end."""
-        return None
+        """Returns how long the scenario lasts, its `seconds`; None for one that does not end."""
+        seconds: float | None = getattr(self, "seconds", None)
+        return None if seconds is None else round(seconds * 1000)
 
     def alterations(self, start: int) -> Sequence[Alteration]:
         """Returns the changes to the prices of the concerned instruments."""

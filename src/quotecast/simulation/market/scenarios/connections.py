@@ -11,7 +11,6 @@ from quotecast.simulation.market.scenarios.parameters import (
     OneOf,
     Seconds,
     draw,
-    milliseconds_of,
 )
 
 
@@ -20,11 +19,6 @@ class Drop(Scenario, frozen=True, kw_only=True, tag="drop"):
 
     every: Seconds = 30.0
     seconds: Seconds | None = None
-
-    @property
-    def milliseconds(self) -> int | None:
-        """See Scenario."""
-        return milliseconds_of(self.seconds)
 
     def drops(self, before: int, elapsed: int) -> bool:
         """See Scenario."""
@@ -36,11 +30,6 @@ class Frozen(Scenario, frozen=True, kw_only=True, tag="frozen"):
     """Connections live but are silent, without heartbeats, for a minute; or `symbols` alone are silent."""
 
     seconds: Seconds = 60.0
-
-    @property
-    def milliseconds(self) -> int | None:
-        """See Scenario."""
-        return milliseconds_of(self.seconds)
 
     def is_silent(self, elapsed: int) -> bool:
         """See Scenario."""
@@ -65,11 +54,6 @@ class Slow(Scenario, frozen=True, kw_only=True, tag="slow"):
     jitter: Milliseconds = 200
     seconds: Seconds | None = None
 
-    @property
-    def milliseconds(self) -> int | None:
-        """See Scenario."""
-        return milliseconds_of(self.seconds)
-
     def delays(self, elapsed: int, number: int) -> tuple[int, ...]:
         """See Scenario. No message overtakes another, also at the end: all delayed ones arrive until then."""
         del number
@@ -93,11 +77,6 @@ class Duplicate(Scenario, frozen=True, kw_only=True, tag="duplicate"):
     by: Milliseconds = 0
     seconds: Seconds | None = None
 
-    @property
-    def milliseconds(self) -> int | None:
-        """See Scenario."""
-        return milliseconds_of(self.seconds)
-
     def delays(self, elapsed: int, number: int) -> tuple[int, ...]:
         """See Scenario."""
         del elapsed
@@ -114,11 +93,6 @@ class OutOfOrder(Scenario, frozen=True, kw_only=True, tag="out-of-order"):
     by: Annotated[int, Meta(ge=1, le=60_000)] = 300
     seconds: Seconds | None = None
 
-    @property
-    def milliseconds(self) -> int | None:
-        """See Scenario."""
-        return milliseconds_of(self.seconds)
-
     def delays(self, elapsed: int, number: int) -> tuple[int, ...]:
         """See Scenario."""
         del elapsed
@@ -130,11 +104,6 @@ class Maintenance(Scenario, frozen=True, kw_only=True, tag="maintenance"):
 
     seconds: Seconds = 120.0
 
-    @property
-    def milliseconds(self) -> int | None:
-        """See Scenario."""
-        return milliseconds_of(self.seconds)
-
     def refusal(self, elapsed: int) -> Refusal | None:
         """See Scenario."""
         del elapsed
@@ -145,11 +114,6 @@ class RateLimited(Scenario, frozen=True, kw_only=True, tag="rate-limited"):
     """The vendor refuses requests and new connections because there were too many, for a minute."""
 
     seconds: Seconds = 60.0
-
-    @property
-    def milliseconds(self) -> int | None:
-        """See Scenario."""
-        return milliseconds_of(self.seconds)
 
     def refusal(self, elapsed: int) -> Refusal | None:
         """See Scenario."""

@@ -19,11 +19,6 @@ Milliseconds = Annotated[int, Meta(ge=0, le=60_000)]
 OneOf = Annotated[int, Meta(ge=1, le=1_000_000)]
 
 
-def milliseconds_of(seconds: float | None) -> int | None:
-    """Returns a duration in milliseconds; None for one without an end."""
-    return None if seconds is None else round(seconds * 1000)
-
-
 def new_york_date(moment: int) -> date:
     """Returns the date in New York at a moment in Unix milliseconds."""
     return date.fromordinal(local_ordinal(moment, NEW_YORK))

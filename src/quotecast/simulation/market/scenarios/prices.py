@@ -12,7 +12,6 @@ from quotecast.simulation.market.scenarios.parameters import (
     OneOf,
     Seconds,
     draw,
-    milliseconds_of,
     next_midnight,
 )
 
@@ -72,11 +71,6 @@ class Halt(Scenario, frozen=True, kw_only=True, tag="halt"):
     gap: Annotated[float, Meta(ge=-0.9, le=10)] = 0.03
     seconds: Seconds = 300.0
 
-    @property
-    def milliseconds(self) -> int | None:
-        """See Scenario."""
-        return round(self.seconds * 1000)
-
     def alterations(self, start: int) -> Sequence[Alteration]:
         """See Scenario."""
         end = start + round(self.seconds * 1000)
@@ -88,11 +82,6 @@ class OpenBurst(Scenario, frozen=True, kw_only=True, tag="open-burst"):
 
     factor: Annotated[float, Meta(ge=0.01, le=1000)] = 20.0
     seconds: Seconds = 120.0
-
-    @property
-    def milliseconds(self) -> int | None:
-        """See Scenario."""
-        return milliseconds_of(self.seconds)
 
     def rate(self, elapsed: int) -> float:
         """See Scenario."""
@@ -113,11 +102,6 @@ class BadTick(Scenario, frozen=True, kw_only=True, tag="bad-tick"):
     every: OneOf = 100
     kind: Spoil | None = None
     seconds: Seconds | None = None
-
-    @property
-    def milliseconds(self) -> int | None:
-        """See Scenario."""
-        return milliseconds_of(self.seconds)
 
     def spoil(self, elapsed: int, number: int) -> Spoil | None:
         """See Scenario."""
