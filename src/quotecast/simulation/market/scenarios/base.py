@@ -6,9 +6,18 @@ milliseconds, and of the number of a message: the same seed, scenario and start 
 
 from collections.abc import Sequence
 from datetime import date
-from typing import Literal
+from typing import Annotated, Literal
 
-from msgspec import Struct
+from msgspec import Meta, Struct
+
+from quotecast.simulation.market.noise import noise
+
+#: Seconds of market time, at most a week.
+Seconds = Annotated[float, Meta(ge=0.1, le=7 * 86_400)]
+#: Milliseconds of a delay, at most a minute.
+Milliseconds = Annotated[int, Meta(ge=0, le=60_000)]
+#: One of so many messages, on average.
+OneOf = Annotated[int, Meta(ge=1, le=1_000_000)]
 
 #: What a bad tick has in place of its price or time.
 Spoil = Literal["zero", "hundredfold", "nan", "crossed", "future"]
@@ -116,3 +125,8 @@ class Scenario(Struct, frozen=True, kw_only=True, tag_field="name", forbid_unkno
         """Returns how requests are refused."""
         del elapsed
         return None
+
+
+def draw(key: bytes, number: int) -> int:
+    """Returns 32 random bits, the same ones for the same key and number."""
+    return int.from_bytes(noise(key, number, 0, 4))

@@ -5,13 +5,7 @@ from typing import Annotated, Final
 from msgspec import Meta
 
 from quotecast.simulation.market.noise import key_of
-from quotecast.simulation.market.scenarios.base import Refusal, Scenario
-from quotecast.simulation.market.scenarios.parameters import (
-    Milliseconds,
-    OneOf,
-    Seconds,
-    draw,
-)
+from quotecast.simulation.market.scenarios.base import Milliseconds, OneOf, Refusal, Scenario, Seconds, draw
 
 
 class Drop(Scenario, frozen=True, kw_only=True, tag="drop"):

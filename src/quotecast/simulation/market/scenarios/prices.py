@@ -5,15 +5,21 @@ from typing import Annotated, Final, get_args
 
 from msgspec import Meta
 
+from quotecast.market.sessions import NEW_YORK
+from quotecast.simulation.market.hours import local_ordinal, midnight_of
 from quotecast.simulation.market.noise import key_of
-from quotecast.simulation.market.scenarios.base import Alteration, Pause, Ramp, Scenario, Spoil, jump
-from quotecast.simulation.market.scenarios.base import Split as Shares
-from quotecast.simulation.market.scenarios.parameters import (
+from quotecast.simulation.market.scenarios.base import (
+    Alteration,
     OneOf,
+    Pause,
+    Ramp,
+    Scenario,
     Seconds,
+    Spoil,
     draw,
-    next_midnight,
+    jump,
 )
+from quotecast.simulation.market.scenarios.base import Split as Shares
 
 
 class FlashCrash(Scenario, frozen=True, kw_only=True, tag="flash-crash"):
@@ -46,7 +52,7 @@ class GapOpen(Scenario, frozen=True, kw_only=True, tag="gap-open"):
 
     def alterations(self, start: int) -> Sequence[Alteration]:
         """See Scenario."""
-        return [jump(next_midnight(start), 1 + self.size)]
+        return [jump(_next_midnight(start), 1 + self.size)]
 
 
 class Split(Scenario, frozen=True, kw_only=True, tag="split"):
@@ -61,7 +67,7 @@ class Split(Scenario, frozen=True, kw_only=True, tag="split"):
 
     def alterations(self, start: int) -> Sequence[Alteration]:
         """See Scenario."""
-        return [Shares(next_midnight(start) if self.overnight else start, self.ratio)]
+        return [Shares(_next_midnight(start) if self.overnight else start, self.ratio)]
 
 
 class Halt(Scenario, frozen=True, kw_only=True, tag="halt"):
@@ -110,3 +116,8 @@ class BadTick(Scenario, frozen=True, kw_only=True, tag="bad-tick"):
         if rest:
             return None
         return self.kind or _BAD_TICK_KINDS[turn % len(_BAD_TICK_KINDS)]
+
+
+def _next_midnight(moment: int) -> int:
+    """Returns the first midnight in New York after a moment, both in Unix milliseconds."""
+    return midnight_of(local_ordinal(moment, NEW_YORK) + 1, NEW_YORK)
