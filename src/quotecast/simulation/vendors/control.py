@@ -11,9 +11,10 @@ import msgspec
 from msgspec import UNSET, Struct
 
 from quotecast.errors import Problem, ServerFailedError
+from quotecast.simulation.market.quoters import iso
 from quotecast.simulation.market.scenarios.catalogue import ScenarioError, describe
 from quotecast.simulation.market.scenarios.planning import MAX_PLANNED, made_of
-from quotecast.simulation.vendors.progress import iso, row_of
+from quotecast.simulation.vendors.progress import row_of
 from quotecast.simulation.vendors.server import VendorServer
 
 PATH: Final = "/scenarios"

@@ -5,11 +5,11 @@ from typing import Any
 
 import structlog
 
+from quotecast.simulation.market.quoters import iso
 from quotecast.simulation.market.scenarios.catalogue import parameters_of
 from quotecast.simulation.market.scenarios.schedule import Planned, Schedule
 from quotecast.simulation.market.scenarios.writing import parameters
 from quotecast.simulation.vendors.clock import MarketClock
-from quotecast.simulation.vendors.market import utc
 from quotecast.simulation.vendors.server import TICK_MS
 
 log = structlog.get_logger()
@@ -26,13 +26,13 @@ async def log_progress(schedule: Schedule, clock: MarketClock) -> None:
 def _log_changes(before: list[Planned], schedule: Schedule, moment: int) -> list[Planned]:
     """Logs what differs from the scenarios that ran before; returns those that run now."""
     running = [each for each in schedule.planned if each.is_active(moment)]
-    if running != before:
-        for each in before:
-            if each not in running:
-                log.info("scenario ends", scenario=each.scenario.__struct_config__.tag, at=iso(moment))
-        for each in running:
-            if each not in before:
-                log.info("scenario begins", scenario=_text(each), at=iso(moment))
+    for each in before:
+        if each not in running:
+            log.info("scenario ends", scenario=each.scenario.__struct_config__.tag, at=iso(moment))
+    for each in running:
+        if each not in before:
+            text = ",".join([str(each.scenario.__struct_config__.tag), *parameters(each.scenario)])
+            log.info("scenario begins", scenario=text, at=iso(moment))
     return running
 
 
@@ -46,12 +46,3 @@ def row_of(planned: Planned) -> dict[str, Any]:
 def describe(planned: Planned) -> str:
     """Returns a planned scenario's name and start."""
     return f"{planned.scenario.__struct_config__.tag} at {iso(planned.start)}"
-
-
-def iso(moment: int) -> str:
-    """Returns Unix milliseconds as an ISO time in UTC."""
-    return utc(moment).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def _text(planned: Planned) -> str:
-    return ",".join([str(planned.scenario.__struct_config__.tag), *parameters(planned.scenario)])

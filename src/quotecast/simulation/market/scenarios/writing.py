@@ -1,11 +1,11 @@
 """Plans of scenarios as texts that other processes read."""
 
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
 from typing import Any
 
 from msgspec.structs import fields
 
+from quotecast.simulation.market.quoters import iso
 from quotecast.simulation.market.scenarios.base import Scenario
 from quotecast.simulation.market.scenarios.schedule import Planned
 
@@ -13,8 +13,7 @@ from quotecast.simulation.market.scenarios.schedule import Planned
 def texts_of(plan: Iterable[Planned]) -> Iterator[str]:
     """Yields the text of each scenario, with the date and time of its start: `plan_of` reads it."""
     for planned in plan:
-        start = datetime.fromtimestamp(planned.start / 1000, UTC).isoformat(timespec="milliseconds")
-        head = f"{planned.scenario.__struct_config__.tag}@{start.replace('+00:00', 'Z')}"
+        head = f"{planned.scenario.__struct_config__.tag}@{iso(planned.start)}"
         yield ",".join([head, *parameters(planned.scenario)])
 
 
