@@ -11,7 +11,7 @@ import pytest
 
 from quotecast.market.codec import iso_utc
 from quotecast.market.sessions import NEW_YORK, TradingDay, trading_days_from
-from quotecast.simulation.market.refusals import RETRY_SECONDS
+from quotecast.simulation.market.scenarios.schedule import RETRY_SECONDS
 from support.clients.scraping import Scrape, wait_for_scrape
 from support.runs.figures import Figures
 from support.servers.service import Service

@@ -14,7 +14,6 @@ from quotecast.market.quotes import CryptoQuote, DovizQuote, Quote
 from quotecast.market.sessions import NEW_YORK, Unscheduled, actual_session_at
 from quotecast.providers.base import Update
 from quotecast.providers.simulator.client import SimulatorProvider
-from quotecast.simulation.market import refusals
 from quotecast.simulation.market.assets import SimulatorAssets
 from quotecast.simulation.market.bars import SimulatorHistory
 from quotecast.simulation.market.exchange import SpecialExchange
@@ -23,7 +22,7 @@ from quotecast.simulation.market.news import SimulatorNews
 from quotecast.simulation.market.quoters import iso
 from quotecast.simulation.market.scenarios.base import SpecialDay
 from quotecast.simulation.market.scenarios.planning import plan_of
-from quotecast.simulation.market.scenarios.schedule import Schedule
+from quotecast.simulation.market.scenarios.schedule import RETRY_SECONDS, Schedule
 
 NOON = datetime(2026, 2, 13, 12, tzinfo=NEW_YORK).timestamp()
 NOON_MS = int(NOON * 1000)
@@ -116,7 +115,7 @@ async def test_maintenance_ends_the_connection_and_refuses_new_ones() -> None:
     for _ in range(2):
         with pytest.raises(UpstreamError) as raised:
             await session.run(60.0)
-        assert raised.value.retry_after == refusals.RETRY_SECONDS
+        assert raised.value.retry_after == RETRY_SECONDS
     assert session.clock.now - NOON == pytest.approx(1.0)
     session.clock.now = NOON + 11
     await session.run(12.0)
@@ -129,7 +128,7 @@ async def test_a_limit_of_requests_refuses_new_connections_only() -> None:
     assert session.quotes(4, 5)
     with pytest.raises(UpstreamError) as raised:
         await session.run(60.0)
-    assert raised.value.retry_after == refusals.RETRY_SECONDS
+    assert raised.value.retry_after == RETRY_SECONDS
 
 
 @pytest.mark.parametrize("name", ["maintenance", "rate-limited"])

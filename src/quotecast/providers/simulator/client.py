@@ -19,7 +19,6 @@ from quotecast.simulation.market.candles import MINUTE
 from quotecast.simulation.market.exchange import SpecialExchange
 from quotecast.simulation.market.invented import TABLE_STOCKS
 from quotecast.simulation.market.quoters import NAME, Quoter
-from quotecast.simulation.market.refusals import admit, refusal_at
 from quotecast.simulation.market.removals import Removals
 from quotecast.simulation.market.scenarios.schedule import Schedule
 from quotecast.simulation.market.trades import PAUSE
@@ -101,7 +100,7 @@ class SimulatorProvider:
             self._schedule if self._schedule.planned else None,
             stocks=self._stocks,
         )
-        admit(self._schedule, self._moment(self._clock()))
+        self._schedule.admit(self._moment(self._clock()))
         yield self._update(await self._first_quotes(all_quoters), complete=True)
         turn, arrivals = cycle(all_quoters), Arrivals(self._schedule)
         updated_at = self._clock()
@@ -156,10 +155,8 @@ class SimulatorProvider:
 
     def _break_as_planned(self, before: int, moment: int) -> None:
         """Raises UpstreamError if a scenario ends connections between two moments."""
-        if self._schedule.refusal(moment) == "maintenance" and (
-            refused := refusal_at(self._schedule, moment)
-        ):
-            raise refused
+        if self._schedule.refusal(moment) == "maintenance":
+            self._schedule.admit(moment)
         if self._schedule.drops(before, moment):
             raise UpstreamError("The simulator lost the connection")
 

@@ -13,7 +13,6 @@ from quotecast.simulation.market.companies import company_of
 from quotecast.simulation.market.dividends import FIRST_DAY, dividends
 from quotecast.simulation.market.paths import paths
 from quotecast.simulation.market.quoters import NAME
-from quotecast.simulation.market.refusals import admit
 from quotecast.simulation.market.scenarios.base import Split
 from quotecast.simulation.market.scenarios.schedule import Schedule
 
@@ -36,7 +35,7 @@ class SimulatorActions:
 
     async def actions(self, symbol: str, first: date, last: date) -> Sequence[CorporateAction]:
         """See ActionsProvider."""
-        admit(self._schedule, int(self._clock() * 1000))
+        self._schedule.admit(int(self._clock() * 1000))
         # In a thread: decades of reports take too long for the event loop.
         return await asyncio.to_thread(self._actions, symbol, max(first, FIRST_DAY), min(last, _LAST_DAY))
 

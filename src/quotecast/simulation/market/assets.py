@@ -7,7 +7,6 @@ from quotecast.market.assets import Asset
 from quotecast.market.reference import Stock
 from quotecast.simulation.market.invented import TABLE_STOCKS, listed_stocks
 from quotecast.simulation.market.quoters import NAME
-from quotecast.simulation.market.refusals import admit
 from quotecast.simulation.market.scenarios.schedule import Schedule
 
 
@@ -31,7 +30,7 @@ class SimulatorAssets:
     async def assets(self) -> list[Asset]:
         """Returns all listed stocks, sorted by ticker."""
         now = int(self._clock() * 1000)
-        admit(self._schedule, now)
+        self._schedule.admit(now)
         return [_asset(stock) for stock in self._stocks if self._schedule.is_listed(stock.ticker, now)]
 
 

@@ -16,7 +16,6 @@ from quotecast.simulation.market.hours import milliseconds
 from quotecast.simulation.market.invented import TABLE_STOCKS, listed_stocks
 from quotecast.simulation.market.listings import markup_of
 from quotecast.simulation.market.quoters import NAME
-from quotecast.simulation.market.refusals import admit
 from quotecast.simulation.market.scenarios.schedule import Schedule
 from quotecast.simulation.market.tape import Tape, TapeSource
 from quotecast.simulation.market.venues import doviz_tapes, hours_of, pair_tapes, stock_tapes
@@ -71,7 +70,7 @@ class SimulatorHistory:
         tape = self._tapes.get(symbol)
         if tape is None:
             raise SymbolNotFound
-        admit(self._schedule, int(self._clock() * 1000))
+        self._schedule.admit(int(self._clock() * 1000))
         self._present = max(self._present, milliseconds(end))
         # In a thread, because years of short bars take up to a second.
         loop = asyncio.get_running_loop()

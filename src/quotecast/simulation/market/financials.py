@@ -26,7 +26,6 @@ from quotecast.simulation.market import ratios, records
 from quotecast.simulation.market.companies import Company, company_of
 from quotecast.simulation.market.paths import paths
 from quotecast.simulation.market.quoters import NAME
-from quotecast.simulation.market.refusals import admit
 from quotecast.simulation.market.reports import last_reported_quarter
 from quotecast.simulation.market.scenarios.schedule import Schedule
 from quotecast.simulation.market.tape import TapeSource
@@ -139,7 +138,7 @@ class SimulatorFinancials:
         return company
 
     def _admit(self) -> None:
-        admit(self._schedule, int(self._clock() * 1000))
+        self._schedule.admit(int(self._clock() * 1000))
 
     def _now(self) -> datetime:
         return datetime.fromtimestamp(self._clock(), UTC)

@@ -9,7 +9,6 @@ from quotecast.market.news import Article, NewsImage
 from quotecast.market.reference import Stock, stocks
 from quotecast.simulation.market.noise import fractions, key_of, noise
 from quotecast.simulation.market.quoters import NAME
-from quotecast.simulation.market.refusals import admit
 from quotecast.simulation.market.scenarios.schedule import Schedule
 
 T = TypeVar("T")
@@ -105,7 +104,7 @@ class SimulatorNews:
     def newest(self) -> list[Article]:
         """Returns the newest articles, newest first."""
         now = self._clock()
-        admit(self._schedule, int(now * 1000))
+        self._schedule.admit(int(now * 1000))
         slot = int(now // SLOT_SECONDS)
         # The current slot's article may not exist yet.
         numbers = range(slot, slot - COUNT - 1, -1)

@@ -1,10 +1,12 @@
 """The scenarios of a session and when each begins; several at once have their effects one after the other."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
 from zlib import crc32
 
 from msgspec import Struct
 
+from quotecast.errors import UpstreamError
 from quotecast.simulation.market.scenarios.base import (
     Alteration,
     Listed,
@@ -14,6 +16,13 @@ from quotecast.simulation.market.scenarios.base import (
     SpecialDay,
     Spoil,
 )
+
+#: Seconds that a refusal asks to wait.
+RETRY_SECONDS: Final = 5.0
+_REASONS: Final[dict[Refusal, str]] = {
+    "maintenance": "The simulator is under maintenance",
+    "rate-limited": "The simulator refuses requests: too many of them",
+}
 
 
 def number_of(symbol: str, number: int) -> int:
@@ -129,6 +138,11 @@ class Schedule:
         """Returns how requests are refused."""
         found = (each.scenario.refusal(moment - each.start) for each in self._active(moment))
         return next((refusal for refusal in found if refusal), None)
+
+    def admit(self, moment: int) -> None:
+        """Lets a request of the service pass. Raises UpstreamError, with `retry_after`, for a refused one."""
+        if refusal := self.refusal(moment):
+            raise UpstreamError(_REASONS[refusal], retry_after=RETRY_SECONDS)
 
     def _active(self, moment: int) -> Iterator[Planned]:
         return (each for each in self.planned if each.is_active(moment))
