@@ -16,13 +16,13 @@ from quotecast.providers.base import Update
 from quotecast.providers.simulator.client import SimulatorProvider
 from quotecast.simulation.market.assets import SimulatorAssets
 from quotecast.simulation.market.bars import SimulatorHistory
-from quotecast.simulation.market.exchange import SpecialExchange
 from quotecast.simulation.market.financials import SimulatorFinancials
 from quotecast.simulation.market.news import SimulatorNews
 from quotecast.simulation.market.quoters import iso
 from quotecast.simulation.market.scenarios.base import SpecialDay
 from quotecast.simulation.market.scenarios.planning import plan_of
 from quotecast.simulation.market.scenarios.schedule import RETRY_SECONDS, Schedule
+from quotecast.simulation.market.special_days import SpecialExchange
 
 NOON = datetime(2026, 2, 13, 12, tzinfo=NEW_YORK).timestamp()
 NOON_MS = int(NOON * 1000)

@@ -16,11 +16,11 @@ from quotecast.providers.base import Update
 from quotecast.providers.simulator.checks import Checks
 from quotecast.simulation.market.arrivals import Arrivals
 from quotecast.simulation.market.candles import MINUTE
-from quotecast.simulation.market.exchange import SpecialExchange
 from quotecast.simulation.market.invented import TABLE_STOCKS
 from quotecast.simulation.market.quoters import NAME, Quoter
 from quotecast.simulation.market.removals import Removals
 from quotecast.simulation.market.scenarios.schedule import Schedule
+from quotecast.simulation.market.special_days import SpecialExchange
 from quotecast.simulation.market.trades import PAUSE
 from quotecast.simulation.market.venues import hours_of, quoters
 

@@ -1,14 +1,15 @@
 """The exchange's calendar with the special days of scenarios."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, datetime, timedelta
+from itertools import islice
 from typing import Final
 
 from msgspec.structs import replace
 
-from quotecast.market.calendars import Calendar, VenueDay
+from quotecast.market.calendars import EXCHANGE, Calendar, VenueDay, is_open
 from quotecast.market.feeds import Feed
-from quotecast.market.sessions import NEW_YORK
+from quotecast.market.sessions import NEW_YORK, Unscheduled
 from quotecast.simulation.market.hours import Hours
 from quotecast.simulation.market.scenarios.base import SpecialDay
 from quotecast.simulation.market.scenarios.schedule import Schedule
@@ -80,3 +81,37 @@ class ScheduledDays:
             self._special = special
             self._calendar = SpecialDays(self._regular, special) if special else self._regular
             self._hours = Hours(self._calendar, NEW_YORK)
+
+
+class SpecialExchange:
+    """The New York exchange with special days, as the service learns of a deviation from its calendar."""
+
+    def __init__(self, days: Sequence[SpecialDay]) -> None:
+        self._dates = sorted(day.date for day in days)
+        self._calendar = SpecialDays(EXCHANGE, days)
+
+    def unscheduled_at(self, moment: datetime) -> Unscheduled | None:
+        """Returns the next special day, else the last one, as known at an aware moment; None without any."""
+        if not self._dates:
+            return None
+        today = moment.astimezone(NEW_YORK).date()
+        special = next((each for each in self._dates if each >= today), self._dates[-1])
+        own = self._calendar.first_from(special)
+        is_trading_day = own.date == special
+        days = list(islice(days_from(self._calendar, today), 2))
+        return Unscheduled(
+            date=special,
+            open=own.open if is_trading_day else None,
+            close=own.close if is_trading_day else None,
+            is_open=is_open(self._calendar, moment),
+            next_open=next(day.open for day in days if day.open > moment),
+            next_close=next(day.close for day in days if day.close > moment),
+        )
+
+
+def days_from(calendar: Calendar, first: date) -> Iterator[VenueDay]:
+    """Yields the trading days from a date on, for ever."""
+    while True:
+        day = calendar.first_from(first)
+        yield day
+        first = day.date + _DAY
