@@ -27,17 +27,11 @@ class SpecialDays:
 
     def until(self, moment: datetime) -> Iterator[VenueDay]:
         """See Calendar."""
-        days = (self._changed(day) for day in self._calendar.until(moment))
-        return (day for day in days if day)
+        return (own for day in self._calendar.until(moment) if (own := self._changed(day)))
 
     def first_from(self, day: date) -> VenueDay:
         """See Calendar."""
-        while True:
-            regular = self._calendar.first_from(day)
-            changed = self._changed(regular)
-            if changed:
-                return changed
-            day = regular.date + _DAY
+        return next(own for each in days_from(self._calendar, day) if (own := self._changed(each)))
 
     def _changed(self, day: VenueDay) -> VenueDay | None:
         special = self._days.get(day.date)

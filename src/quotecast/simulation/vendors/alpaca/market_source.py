@@ -1,7 +1,7 @@
 """Alpaca's data from the simulated market. Past trades and quotes are those at the end of each second."""
 
 from collections.abc import Callable, Iterator, Sequence
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, timedelta
 from itertools import groupby, pairwise, takewhile
 from typing import Final
 from zoneinfo import ZoneInfo
@@ -13,6 +13,7 @@ from quotecast.market.calendars import VenueDay
 from quotecast.market.sessions import NEW_YORK
 from quotecast.simulation.market.hours import milliseconds
 from quotecast.simulation.market.news import SimulatorNews
+from quotecast.simulation.market.special_days import days_from
 from quotecast.simulation.vendors.alpaca import rows
 from quotecast.simulation.vendors.alpaca.source import Span
 from quotecast.simulation.vendors.alpaca.timeframes import DAY, MINUTE, Timeframe
@@ -117,21 +118,14 @@ class MarketSource:
         if symbol in self.market.pairs:
             yield first, last
             return
-        for day in self._days_back(last) if descending else self._days_from(first):
+        calendar = self.market.calendar
+        date_of_first = utc(first).astimezone(NEW_YORK).date()
+        for day in calendar.until(utc(last)) if descending else days_from(calendar, date_of_first):
             opened, closed = milliseconds(day.open), milliseconds(day.close)
             if (closed <= first) if descending else (opened > last):
                 return
             if closed > first and opened <= last:
                 yield max(first, opened), min(last, closed - 1)
-
-    def _days_back(self, moment: int) -> Iterator[VenueDay]:
-        return self.market.calendar.until(utc(moment))
-
-    def _days_from(self, moment: int) -> Iterator[VenueDay]:
-        day = self.market.calendar.first_from(utc(moment).astimezone(NEW_YORK).date())
-        while True:
-            yield day
-            day = self.market.calendar.first_from(day.date + timedelta(days=1))
 
     def snapshot(self, symbol: str, feed: str) -> Row | None:
         """See Source."""
@@ -185,7 +179,7 @@ class MarketSource:
 
     def sessions(self, first: date, last: date) -> Sequence[VenueDay]:
         """See Source."""
-        days = self._days_from(milliseconds(datetime.combine(first, time(12), NEW_YORK)))
+        days = days_from(self.market.calendar, first)
         return list(takewhile(lambda day: day.date <= last, days))
 
     def tape(self, symbol: str) -> str:
