@@ -12,13 +12,14 @@ from quotecast.errors import UpstreamError
 from quotecast.market.feeds import Feed
 from quotecast.market.own_bars import VenueBar
 from quotecast.market.quotes import Quote
+from quotecast.market.reference import doviz_instruments, pairs
 from quotecast.providers.base import Update
 from quotecast.providers.simulator.checks import Checks
 from quotecast.simulation.market.arrivals import Arrivals
 from quotecast.simulation.market.candles import MINUTE
-from quotecast.simulation.market.invented import TABLE_STOCKS
+from quotecast.simulation.market.invented import TABLE_STOCKS, listed_stocks
 from quotecast.simulation.market.quoters import NAME, Quoter
-from quotecast.simulation.market.removals import Removals
+from quotecast.simulation.market.scenarios.base import Listed
 from quotecast.simulation.market.scenarios.schedule import Schedule
 from quotecast.simulation.market.special_days import SpecialExchange
 from quotecast.simulation.market.trades import PAUSE
@@ -80,7 +81,7 @@ class SimulatorProvider:
         self._hours = hours_of(feed, always_open=always_open)
         self._schedule = schedule or Schedule()
         self._checks = Checks()
-        self._removals = Removals(feed, self._schedule, stocks)
+        self._removals = _Removals(feed, self._schedule, stocks)
         self._exchange = SpecialExchange(() if self.always_open else self._schedule.special_days())
         self._unscheduled_at = lru_cache(1)(self._exchange.unscheduled_at)
 
@@ -187,6 +188,38 @@ class _Credit:
         more = max(0.0, now - self.grown_at) * rate
         self.quotes = min(self.quotes + more, max(1.0, _CATCH_UP_SECONDS * rate))
         self.grown_at = now
+
+
+class _Removals:
+    """Reports each instrument once when its listing ends; `gone` are the keys of those without one."""
+
+    def __init__(self, feed: Feed, schedule: Schedule, stocks: int) -> None:
+        self._schedule = schedule
+        self._symbols = {
+            key: symbol
+            for key, symbol in _instruments(feed, stocks).items()
+            if any(isinstance(each, Listed) for each in schedule.alterations(symbol))
+        }
+        self.gone: set[str] = set()
+
+    def next_removed(self, moment: int) -> list[str]:
+        """Returns the keys of the instruments that left since the last call, up to a moment."""
+        before = self.gone
+        self.gone = {
+            key for key, symbol in self._symbols.items() if not self._schedule.is_listed(symbol, moment)
+        }
+        return sorted(self.gone - before)
+
+
+def _instruments(feed: Feed, stocks: int) -> dict[str, str]:
+    """Returns the market's symbol of each key; a bank's instrument is listed as long as its underlying."""
+    match feed:
+        case Feed.STOCKS:
+            return {stock.ticker: stock.ticker for stock in listed_stocks(stocks)}
+        case Feed.CRYPTO:
+            return {pair.ticker: pair.ticker for pair in pairs()}
+        case Feed.DOVIZ:
+            return {each.symbol: each.underlying or each.symbol for each in doviz_instruments()}
 
 
 def _ended_minutes(all_quoters: Sequence[Quoter], before: int, moment: int) -> list[VenueBar]:
