@@ -18,8 +18,8 @@ from quotecast.market.reference import stocks
 from quotecast.market.sessions import NEW_YORK, trading_day
 from quotecast.providers.base import FinancialsProvider
 from quotecast.simulation.market.financials import SimulatorFinancials
-from quotecast.simulation.market.quarters import ordinal_at, quarter
 from quotecast.simulation.market.quoters import StockQuoter
+from quotecast.simulation.market.reports import ordinal_at, quarter
 from quotecast.simulation.market.venues import hours_of, stock_tapes
 
 STOCKS = {stock.ticker: stock for stock in stocks()}

@@ -4,20 +4,17 @@ import asyncio
 import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, date, datetime
-from typing import Final
 
 from quotecast.market.actions import CorporateAction
 from quotecast.market.reference import stocks
 from quotecast.market.sessions import NEW_YORK
 from quotecast.simulation.market.companies import company_of
-from quotecast.simulation.market.dividends import FIRST_DAY, dividends
+from quotecast.simulation.market.dividends import dividends
 from quotecast.simulation.market.paths import paths
 from quotecast.simulation.market.quoters import NAME
+from quotecast.simulation.market.reports import FIRST_DAY, LAST_DAY
 from quotecast.simulation.market.scenarios.base import Split
 from quotecast.simulation.market.scenarios.schedule import Schedule
-
-#: The exchange's calendar ends there.
-_LAST_DAY: Final = date(2099, 12, 31)
 
 
 class SimulatorActions:
@@ -37,7 +34,7 @@ class SimulatorActions:
         """See ActionsProvider."""
         self._schedule.admit(int(self._clock() * 1000))
         # In a thread: decades of reports take too long for the event loop.
-        return await asyncio.to_thread(self._actions, symbol, max(first, FIRST_DAY), min(last, _LAST_DAY))
+        return await asyncio.to_thread(self._actions, symbol, max(first, FIRST_DAY), min(last, LAST_DAY))
 
     def _actions(self, symbol: str, first: date, last: date) -> list[CorporateAction]:
         found = [*self._splits(symbol, first, last), *self._dividends(symbol, first, last)]

@@ -2,14 +2,16 @@
 
 from collections.abc import Callable
 from math import log10
-from typing import Final
+from typing import Final, Literal
 
 from msgspec import Struct
 
 from quotecast.market.reference import Stock
 from quotecast.simulation.market.noise import fractions, key_of, noise
 from quotecast.simulation.market.paths import Path
-from quotecast.simulation.market.quarters import Hour
+
+#: Time of day of reports: before the market opens (bmo) or after it closes (amc).
+Hour = Literal["bmo", "amc"]
 
 _TRAIT_KIND: Final = 1
 _TRAITS: Final = 13

@@ -8,16 +8,11 @@ from msgspec import Struct
 
 from quotecast.market.sessions import trading_days_from
 from quotecast.simulation.market.companies import Company
-from quotecast.simulation.market.quarters import ordinal_at
-from quotecast.simulation.market.reports import is_out, report, report_day_of, sum_reports
+from quotecast.simulation.market.reports import is_out, ordinals_between, report, report_day_of, sum_reports
 
 #: Days from a report, which declares the dividend, to the ex-day; and from that to the payment.
 _EX_AFTER: Final = timedelta(days=10)
 _PAID_AFTER: Final = timedelta(days=21)
-#: The exchange's calendar begins there.
-FIRST_DAY: Final = date(1995, 1, 1)
-#: Quarters between a quarter and its ex-day, at most.
-_QUARTERS_LATE: Final = 2
 
 
 class Dividend(Struct, frozen=True):
@@ -32,8 +27,7 @@ def dividends(company: Company, first: date, last: date, moment: datetime) -> It
     """Yields the dividends with ex-days from `first` to `last` that are declared at an aware moment."""
     if not company.payout:
         return
-    earliest = ordinal_at(first, company.last_month) - _QUARTERS_LATE
-    for ordinal in range(earliest, ordinal_at(last, company.last_month)):
+    for ordinal in ordinals_between(company, first, last):
         ex_day = next(trading_days_from(report_day_of(company, ordinal) + _EX_AFTER)).date
         if not first <= ex_day <= last or not is_out(company, ordinal, moment):
             continue

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime
 from functools import partial
-from typing import Final, TypeVar
+from typing import TypeVar
 
 from quotecast.errors import SymbolNotFound
 from quotecast.market.feeds import Feed
@@ -26,15 +26,11 @@ from quotecast.simulation.market import ratios, records
 from quotecast.simulation.market.companies import Company, company_of
 from quotecast.simulation.market.paths import paths
 from quotecast.simulation.market.quoters import NAME
-from quotecast.simulation.market.reports import last_reported_quarter
+from quotecast.simulation.market.reports import FIRST_DAY, LAST_DAY, last_reported_quarter
 from quotecast.simulation.market.scenarios.schedule import Schedule
 from quotecast.simulation.market.tape import TapeSource
 from quotecast.simulation.market.trading import trading_year
 from quotecast.simulation.market.venues import hours_of, stock_tapes
-
-#: Range of the exchange's calendar, which determines report dates.
-_FIRST_DAY: Final = date(1995, 1, 1)
-_LAST_DAY: Final = date(2099, 12, 31)
 
 Record = TypeVar("Record")
 
@@ -101,7 +97,7 @@ class SimulatorFinancials:
         """See FinancialsProvider; there are reports from 1995 to 2099."""
         self._admit()
         companies = [*self._companies.values()] if symbol is None else [self._company(symbol)]
-        reach = max(first, _FIRST_DAY), min(last, _LAST_DAY)
+        reach = max(first, FIRST_DAY), min(last, LAST_DAY)
         if reach[0] > reach[1]:
             return EarningsCalendar([])
         events = await asyncio.to_thread(self._events, companies, *reach)

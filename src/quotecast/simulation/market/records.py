@@ -18,13 +18,10 @@ from quotecast.market.financials import (
     RevenueEstimate,
 )
 from quotecast.simulation.market.companies import Company
-from quotecast.simulation.market.quarters import ordinal_at
-from quotecast.simulation.market.reports import Report, is_out, report, report_day_of
+from quotecast.simulation.market.reports import Report, is_out, ordinals_between, report, report_day_of
 
 QUARTERS: Final = 8
 MONTHS: Final = 6
-#: Maximum quarters between a quarter and its report.
-_QUARTERS_LATE: Final = 2
 #: Distance of the highest and the lowest estimate from the mean, per quarter ahead.
 _EPS_SPREAD: Final = 0.03
 _REVENUE_SPREAD: Final = 0.012
@@ -64,8 +61,7 @@ def earnings_quality(company: Company, last: int) -> EarningsQuality:
 
 def events(company: Company, first: date, last: date, moment: datetime) -> Iterator[EarningsEvent]:
     """Yields the company's reports on the days from `first` to `last`, as known at an aware moment."""
-    earliest = ordinal_at(first, company.last_month) - _QUARTERS_LATE
-    for ordinal in range(earliest, ordinal_at(last, company.last_month)):
+    for ordinal in ordinals_between(company, first, last):
         day = report_day_of(company, ordinal)
         if first <= day <= last:
             yield _event(company, ordinal, day, reported=is_out(company, ordinal, moment))

@@ -19,9 +19,10 @@ from quotecast.market.sessions import NEW_YORK
 from quotecast.simulation.market.candles import TickCandle
 from quotecast.simulation.market.companies import company_of
 from quotecast.simulation.market.cursor import Cursor, Extent, RestOfDayCursor, extent_between
-from quotecast.simulation.market.dividends import FIRST_DAY, Dividend, dividends
+from quotecast.simulation.market.dividends import Dividend, dividends
 from quotecast.simulation.market.history import candles
 from quotecast.simulation.market.paths import paths
+from quotecast.simulation.market.reports import FIRST_DAY
 from quotecast.simulation.market.scenarios.base import Split
 from quotecast.simulation.market.scenarios.schedule import Schedule
 from quotecast.simulation.market.special_days import ScheduledDays

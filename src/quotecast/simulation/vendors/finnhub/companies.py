@@ -11,7 +11,7 @@ from quotecast.market.sessions import NEW_YORK
 from quotecast.simulation.market import ratios, records
 from quotecast.simulation.market.companies import Company, company_of
 from quotecast.simulation.market.paths import paths
-from quotecast.simulation.market.reports import last_reported_quarter
+from quotecast.simulation.market.reports import FIRST_DAY, LAST_DAY, last_reported_quarter
 from quotecast.simulation.market.trading import trading_year
 from quotecast.simulation.market.venues import hours_of, stock_tapes
 from quotecast.simulation.vendors.clock import MarketClock
@@ -27,9 +27,6 @@ from quotecast.simulation.vendors.finnhub.symbols import Symbols
 from quotecast.simulation.vendors.http import Row
 from quotecast.simulation.vendors.market import Market, utc
 
-#: Bounds of a calendar of reports.
-_FIRST_DAY: Final = date(1995, 1, 1)
-_LAST_DAY: Final = date(2099, 12, 31)
 _MOST_PEERS: Final = 10
 #: Most days in a calendar.
 _MOST_DAYS: Final = 400
@@ -83,7 +80,7 @@ class SimulatedCompanies:
 
     def events(self, first: date, last: date) -> Sequence[Row]:
         """See Companies."""
-        begin, end = max(first, _FIRST_DAY), min(last, _LAST_DAY)
+        begin, end = max(first, FIRST_DAY), min(last, LAST_DAY)
         if begin > end or (end - begin).days > _MOST_DAYS:
             return []
         of = partial(records.events, first=begin, last=end, moment=self._now())
@@ -133,7 +130,7 @@ class SimulatedCompanies:
     def _dividends(self, company: Company) -> list[Row]:
         """Returns all dividends until now; the server selects those of the request's days."""
         ticker, today = company.stock.ticker, self._now().astimezone(NEW_YORK).date()
-        return [dividend_row(ticker, each) for each in self._market.dividends(ticker, _FIRST_DAY, today)]
+        return [dividend_row(ticker, each) for each in self._market.dividends(ticker, FIRST_DAY, today)]
 
     def _last(self, company: Company) -> int:
         return last_reported_quarter(company, self._now())
