@@ -6,11 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, date, datetime
 
 from quotecast.market.actions import CorporateAction
-from quotecast.market.reference import stocks
 from quotecast.market.sessions import NEW_YORK
-from quotecast.simulation.market.companies import company_of
+from quotecast.simulation.market.companies import companies_of
 from quotecast.simulation.market.dividends import dividends
-from quotecast.simulation.market.paths import paths
 from quotecast.simulation.market.quoters import NAME
 from quotecast.simulation.market.reports import FIRST_DAY, LAST_DAY
 from quotecast.simulation.market.scenarios.base import Split
@@ -27,8 +25,7 @@ class SimulatorActions:
     ) -> None:
         self._clock = clock
         self._schedule = schedule or Schedule()
-        path = paths(seed)
-        self._companies = {stock.ticker: company_of(stock, seed, path) for stock in stocks()}
+        self._companies = companies_of(seed)
 
     async def actions(self, symbol: str, first: date, last: date) -> Sequence[CorporateAction]:
         """See ActionsProvider."""

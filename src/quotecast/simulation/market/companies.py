@@ -1,14 +1,15 @@
 """The invented companies of the simulated stocks: their constant traits."""
 
-from collections.abc import Callable
+from collections.abc import Mapping
+from functools import lru_cache
 from math import log10
 from typing import Final, Literal
 
 from msgspec import Struct
 
-from quotecast.market.reference import Stock
+from quotecast.market.reference import Stock, stocks
 from quotecast.simulation.market.noise import fractions, key_of, noise
-from quotecast.simulation.market.paths import Path
+from quotecast.simulation.market.paths import Path, paths
 
 #: Time of day of reports: before the market opens (bmo) or after it closes (amc).
 Hour = Literal["bmo", "amc"]
@@ -55,8 +56,15 @@ class Company(Struct, frozen=True):
     mood: Path
 
 
-def company_of(stock: Stock, seed: int, path: Callable[[str], Path]) -> Company:
+@lru_cache(maxsize=4)
+def companies_of(seed: int) -> Mapping[str, Company]:
+    """Returns the companies of all stocks by ticker: company data, dividends and vendors share them."""
+    return {stock.ticker: _company(stock, seed) for stock in stocks()}
+
+
+def _company(stock: Stock, seed: int) -> Company:
     """Returns a stock's company, whose profit is in proportion to the stock's mean price."""
+    path = paths(seed)
     key = key_of(seed, "company", stock.ticker)
     traits = list(fractions(noise(key, 0, _TRAIT_KIND, 2 * _TRAITS)))
     year_end, hour, delay, valuation, margin, luck, overhead, *traits = traits

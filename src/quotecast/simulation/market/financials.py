@@ -23,8 +23,7 @@ from quotecast.market.financials import (
 from quotecast.market.reference import stocks
 from quotecast.market.sessions import NEW_YORK
 from quotecast.simulation.market import ratios, records
-from quotecast.simulation.market.companies import Company, company_of
-from quotecast.simulation.market.paths import paths
+from quotecast.simulation.market.companies import Company, companies_of
 from quotecast.simulation.market.quoters import NAME
 from quotecast.simulation.market.reports import FIRST_DAY, LAST_DAY, last_reported_quarter
 from quotecast.simulation.market.scenarios.schedule import Schedule
@@ -54,8 +53,7 @@ class SimulatorFinancials:
     ) -> None:
         self._clock = clock
         self._schedule = schedule or Schedule()
-        path = paths(seed)
-        self._companies = {stock.ticker: company_of(stock, seed, path) for stock in stocks()}
+        self._companies = companies_of(seed)
         self._tapes: dict[str, TapeSource] = stock_tapes(
             stocks(), seed, hours_of(Feed.STOCKS, always_open=always_open), schedule
         )

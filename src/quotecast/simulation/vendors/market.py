@@ -17,11 +17,10 @@ from quotecast.market.feeds import Feed
 from quotecast.market.reference import Pair, Stock, pairs, stocks
 from quotecast.market.sessions import NEW_YORK
 from quotecast.simulation.market.candles import TickCandle
-from quotecast.simulation.market.companies import company_of
+from quotecast.simulation.market.companies import companies_of
 from quotecast.simulation.market.cursor import Cursor, Extent, RestOfDayCursor, extent_between
 from quotecast.simulation.market.dividends import Dividend, dividends
 from quotecast.simulation.market.history import candles
-from quotecast.simulation.market.paths import paths
 from quotecast.simulation.market.reports import FIRST_DAY
 from quotecast.simulation.market.scenarios.base import Split
 from quotecast.simulation.market.scenarios.schedule import Schedule
@@ -96,8 +95,6 @@ class Market:
         self._stock_tapes = stock_tapes(stocks(), seed, hours, self.schedule)
         self._pair_tapes = pair_tapes(pairs(), seed, hours_of(Feed.CRYPTO, always_open=True), self.schedule)
         self._readers: dict[str, _Reader] = {}
-        path = paths(seed)
-        self._company = lru_cache(maxsize=None)(lambda stock: company_of(stock, seed, path))
         self._paid = lru_cache(maxsize=1024)(self._parts_left)
 
     @property
@@ -154,8 +151,8 @@ class Market:
 
     def dividends(self, symbol: str, first: date, last: date) -> list[Dividend]:
         """Returns a stock's dividends with ex-days from `first` to `last` that are declared now."""
-        stock = self.stocks.get(symbol)
-        return [] if stock is None else [*dividends(self._company(stock), first, last, utc(self.present))]
+        company = companies_of(self.seed).get(symbol)
+        return [] if company is None else [*dividends(company, first, last, utc(self.present))]
 
     def dividend_factor(self, symbol: str, day: date) -> float:
         """Returns the part of a price of a day that the dividends since then have left."""

@@ -9,8 +9,7 @@ from quotecast.market.feeds import Feed
 from quotecast.market.reference import stocks
 from quotecast.market.sessions import NEW_YORK
 from quotecast.simulation.market import ratios, records
-from quotecast.simulation.market.companies import Company, company_of
-from quotecast.simulation.market.paths import paths
+from quotecast.simulation.market.companies import Company, companies_of
 from quotecast.simulation.market.reports import FIRST_DAY, LAST_DAY, last_reported_quarter
 from quotecast.simulation.market.trading import trading_year
 from quotecast.simulation.market.venues import hours_of, stock_tapes
@@ -49,8 +48,7 @@ class SimulatedCompanies:
         self._market = market
         self._clock = clock
         self._symbols = Symbols(market)
-        path = paths(market.seed)
-        self._companies = {stock.ticker: company_of(stock, market.seed, path) for stock in stocks()}
+        self._companies = companies_of(market.seed)
         hours = hours_of(Feed.STOCKS, always_open=market.always_open)
         self._tapes = stock_tapes(stocks(), market.seed, hours, market.schedule)
         self._records: Mapping[str, Callable[[Company], Any]] = {
