@@ -266,7 +266,7 @@ def test_all_scenarios_at_once_agree_at_every_interval() -> None:
 def test_scenarios_of_another_year_cost_nothing() -> None:
     """A day that no scenario touches is read from the original tape."""
     busy = market(*(f"flash-crash@2025-{month:02}-03T15:00:00Z" for month in range(4, 13)))
-    tape = busy._tape("AAPL").at(START)
+    tape = busy.tapes["AAPL"].at(START)
     day = tape.day(tape.hours.latest(START))
     assert type(day).__name__ == "TickCandle"
     assert busy.price("AAPL", START) == PLAIN.price("AAPL", START)

@@ -85,15 +85,17 @@ class Market:
     def __init__(self, seed: int, schedule: Schedule | None = None, *, always_open: bool = True) -> None:
         self.seed = seed
         self.schedule = schedule or Schedule()
-        self.always_open = always_open
         self.stocks: Mapping[str, Stock] = {stock.ticker: stock for stock in stocks()}
         self.pairs: Mapping[str, Pair] = {pair.ticker: pair for pair in _with_dollars(pairs())}
         #: The latest moment so far, in Unix milliseconds.
         self.present = 0
         self._days = ScheduledDays(self.schedule, always_open=always_open)
         hours = hours_of(Feed.STOCKS, always_open=always_open)
-        self._stock_tapes = stock_tapes(stocks(), seed, hours, self.schedule)
-        self._pair_tapes = pair_tapes(pairs(), seed, hours_of(Feed.CRYPTO, always_open=True), self.schedule)
+        by_ticker = stock_tapes(stocks(), seed, hours, self.schedule)
+        by_pair = pair_tapes(pairs(), seed, hours_of(Feed.CRYPTO, always_open=True), self.schedule)
+        dollars = {name: by_pair[f"{name}T"] for name in self.pairs if name.endswith("/USD")}
+        #: The tape of each instrument.
+        self.tapes: Mapping[str, TapeSource] = by_ticker | by_pair | dollars
         self._readers: dict[str, _Reader] = {}
         self._paid = lru_cache(maxsize=1024)(self._parts_left)
 
@@ -104,7 +106,7 @@ class Market:
 
     def decimals(self, symbol: str) -> int:
         """Returns the number of decimals of an instrument's prices."""
-        return len(str(self._tape(symbol).listing.scale)) - 1
+        return len(str(self.tapes[symbol].listing.scale)) - 1
 
     def is_listed(self, symbol: str, moment: int) -> bool:
         """Returns whether the market has an instrument at a moment."""
@@ -141,7 +143,7 @@ class Market:
         Those of stocks begin at multiples of their length in New York, those of pairs in UTC. Adjusted ones
         are in today's shares, others in the shares of their own time.
         """
-        source = self._tape(symbol)
+        source = self.tapes[symbol]
         tape = source.at(max(self.present, end)) if adjusted else source.raw()
         return [_candle(tape, each) for each in candles(tape, interval, start, end)]
 
@@ -180,17 +182,10 @@ class Market:
         """Returns whether the stock exchange is open."""
         return moment < self._days.hours.latest(moment).end
 
-    def _tape(self, symbol: str) -> TapeSource:
-        return (
-            self._stock_tapes[symbol] if symbol in self._stock_tapes else self._pair_tapes[_in_usdt(symbol)]
-        )
-
     def _reader(self, symbol: str) -> "_Reader":
         if symbol not in self._readers:
-            tape = self._tape(symbol)
-            self._readers[symbol] = (_StockReader if symbol in self._stock_tapes else _PairReader)(
-                symbol, tape
-            )
+            kind = _StockReader if symbol in self.stocks else _PairReader
+            self._readers[symbol] = kind(symbol, self.tapes[symbol])
         return self._readers[symbol]
 
     def _spoil(self, price: Price, moment: int) -> Price:
@@ -288,10 +283,6 @@ def _with_dollars(listed: Sequence[Pair]) -> Iterator[Pair]:
         yield pair
         if pair.quote == "USDT":
             yield replace(pair, quote="USD")
-
-
-def _in_usdt(symbol: str) -> str:
-    return symbol + "T" if symbol.endswith("/USD") else symbol
 
 
 def utc(moment: int) -> datetime:

@@ -5,14 +5,11 @@ from datetime import date, datetime, timedelta
 from functools import partial
 from typing import Any, Final, Protocol
 
-from quotecast.market.feeds import Feed
-from quotecast.market.reference import stocks
 from quotecast.market.sessions import NEW_YORK
 from quotecast.simulation.market import ratios, records
 from quotecast.simulation.market.companies import Company, companies_of
 from quotecast.simulation.market.reports import FIRST_DAY, LAST_DAY, last_reported_quarter
 from quotecast.simulation.market.trading import trading_year
-from quotecast.simulation.market.venues import hours_of, stock_tapes
 from quotecast.simulation.vendors.clock import MarketClock
 from quotecast.simulation.vendors.finnhub.rows import (
     dividend_row,
@@ -49,8 +46,6 @@ class SimulatedCompanies:
         self._clock = clock
         self._symbols = Symbols(market)
         self._companies = companies_of(market.seed)
-        hours = hours_of(Feed.STOCKS, always_open=market.always_open)
-        self._tapes = stock_tapes(stocks(), market.seed, hours, market.schedule)
         self._records: Mapping[str, Callable[[Company], Any]] = {
             "/stock/metric": self._metrics,
             "/stock/earnings": self._earnings,
@@ -90,7 +85,7 @@ class SimulatedCompanies:
         return lambda company: record_row(make(company, self._last(company)))
 
     def _metrics(self, company: Company) -> Row:
-        source = self._tapes[company.stock.ticker]
+        source = self._market.tapes[company.stock.ticker]
         now = self._clock.moment()
         year = trading_year(source.at(now), now)
         return record_row(ratios.metrics(company, self._last(company), source.listing.volatility, year))
