@@ -3,8 +3,9 @@
 import time
 from collections.abc import Callable
 
+import msgspec
+
 from quotecast.market.assets import Asset
-from quotecast.market.reference import Stock
 from quotecast.simulation.market.invented import TABLE_STOCKS, listed_stocks
 from quotecast.simulation.market.quoters import NAME
 from quotecast.simulation.market.scenarios.schedule import Schedule
@@ -31,14 +32,5 @@ class SimulatorAssets:
         """Returns all listed stocks, sorted by ticker."""
         now = int(self._clock() * 1000)
         self._schedule.admit(now)
-        return [_asset(stock) for stock in self._stocks if self._schedule.is_listed(stock.ticker, now)]
-
-
-def _asset(stock: Stock) -> Asset:
-    return Asset(
-        ticker=stock.ticker,
-        name=stock.name,
-        exchange=stock.exchange,
-        sector=stock.sector,
-        industry=stock.industry,
-    )
+        listed = [stock for stock in self._stocks if self._schedule.is_listed(stock.ticker, now)]
+        return msgspec.convert(listed, list[Asset], from_attributes=True)
