@@ -1,10 +1,10 @@
 """The simulated market as vendors sell it: prices, bars, sessions and scenarios of stocks and pairs."""
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, time
 from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, groupby
 from operator import mul
 from typing import Final
 
@@ -275,6 +275,25 @@ def _candle(tape: Tape, candle: TickCandle) -> Candle:
         close=candle.close / scale,
         volume=candle.volume / tape.listing.volume_scale,
         trades=max(1, (candle.end - candle.start) // 1000),
+    )
+
+
+def merge(candles: Iterable[Candle], opening: Callable[[int], int]) -> list[Candle]:
+    """Returns longer candles of ascending ones; `opening` returns when the one at a moment begins."""
+    grouped = groupby(candles, lambda each: opening(each.start))
+    return [_merged(start, [*group]) for start, group in grouped]
+
+
+def _merged(start: int, parts: Sequence[Candle]) -> Candle:
+    return replace(
+        parts[0],
+        start=start,
+        end=parts[-1].end,
+        high=max(each.high for each in parts),
+        low=min(each.low for each in parts),
+        close=parts[-1].close,
+        volume=sum(each.volume for each in parts),
+        trades=sum(each.trades for each in parts),
     )
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta
-from itertools import groupby, pairwise, takewhile
+from itertools import pairwise, takewhile
 from typing import Final
 from zoneinfo import ZoneInfo
 
@@ -19,7 +19,7 @@ from quotecast.simulation.vendors.alpaca.source import Span
 from quotecast.simulation.vendors.alpaca.timeframes import DAY, MINUTE, Timeframe
 from quotecast.simulation.vendors.clock import MarketClock
 from quotecast.simulation.vendors.http import Row
-from quotecast.simulation.vendors.market import Candle, Market, Price, utc
+from quotecast.simulation.vendors.market import Candle, Market, Price, merge, utc
 
 #: The first moment of the history, as at Alpaca.
 _FIRST: Final = datetime(2016, 1, 1, tzinfo=UTC)
@@ -68,9 +68,10 @@ class MarketSource:
         decimals, zone = self.market.decimals(symbol), self.zone(symbol)
         for first, last in _pieces(replace(span, start=start, end=end), timeframe, zone):
             found = self._candles(symbol, timeframe, (first, last), now, adjusted=adjusted)
-            for begin, candle in reversed(found) if span.descending else found:
+            for candle in reversed(found) if span.descending else found:
+                begin = utc(candle.start)
                 if start <= begin <= end and first <= begin < last:
-                    yield rows.bar_of(candle, begin, decimals)
+                    yield rows.bar_of(candle, decimals)
 
     def _candles(
         self,
@@ -80,14 +81,13 @@ class MarketSource:
         now: int,
         *,
         adjusted: bool,
-    ) -> list[tuple[datetime, Candle]]:
-        """Returns the candles between two starts of bars, each with its start."""
+    ) -> list[Candle]:
+        """Returns the candles between two starts of bars."""
         interval = _LONGER.get(timeframe.unit) or _part_of(timeframe.count)
         first, last = milliseconds(limits[0]), min(milliseconds(limits[1]) - 1, now)
         zone = self.zone(symbol)
         candles = self.market.bars(symbol, interval, first, last, adjusted=adjusted)
-        grouped = groupby(candles, lambda each: timeframe.start_of(utc(each.start), zone))
-        return [(begin, _merge([*group])) for begin, group in grouped]
+        return merge(candles, lambda moment: milliseconds(timeframe.start_of(utc(moment), zone)))
 
     def dividend_factor(self, symbol: str, day: date) -> float:
         """See Source."""
@@ -158,8 +158,8 @@ class MarketSource:
         limits = (start, utc(moment) + timedelta(milliseconds=1))
         decimals = self.market.decimals(symbol)
         return [
-            rows.bar_of(candle, begin, decimals)
-            for begin, candle in self._candles(symbol, timeframe, limits, moment, adjusted=False)
+            rows.bar_of(candle, decimals)
+            for candle in self._candles(symbol, timeframe, limits, moment, adjusted=False)
         ]
 
     def book(self, symbol: str) -> Row:
@@ -226,16 +226,3 @@ def _pieces(span: Span, timeframe: Timeframe, zone: ZoneInfo) -> Iterator[tuple[
         edges.append(edge)
     pieces = list(pairwise(edges))
     return reversed(pieces) if span.descending else iter(pieces)
-
-
-def _merge(candles: list[Candle]) -> Candle:
-    """Returns the candle of consecutive ones."""
-    return replace(
-        candles[0],
-        end=candles[-1].end,
-        high=max(each.high for each in candles),
-        low=min(each.low for each in candles),
-        close=candles[-1].close,
-        volume=round(sum(each.volume for each in candles), 8),
-        trades=sum(each.trades for each in candles),
-    )

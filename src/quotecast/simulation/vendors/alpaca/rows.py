@@ -43,11 +43,12 @@ def row_of(
     }  # fmt: skip
 
 
-def bar_of(candle: Candle, start: datetime, decimals: int) -> Row:
+def bar_of(candle: Candle, decimals: int) -> Row:
     """Returns the bar of a candle; its average price is the mean of its four prices."""
     prices = candle.open, candle.high, candle.low, candle.close
     average = number_of(round(sum(prices) / 4, decimals + 2))
-    return row_of(start, prices, candle.volume, candle.trades) | {"vw": average}
+    volume = round(candle.volume, 8)
+    return row_of(utc(candle.start), prices, volume, candle.trades) | {"vw": average}
 
 
 def stock_trade(

@@ -13,7 +13,7 @@ from quotecast.simulation.vendors.alpaca import rows
 from quotecast.simulation.vendors.alpaca.channels import CHANNELS, Session
 from quotecast.simulation.vendors.alpaca.market_source import DELAY_MS, MarketSource
 from quotecast.simulation.vendors.http import Row
-from quotecast.simulation.vendors.market import Market, Price, utc
+from quotecast.simulation.vendors.market import Market, Price
 
 #: The symbol of the test stream, and the stock whose prices it has.
 TEST_SYMBOL: Final = "FAKEPACA"
@@ -152,7 +152,7 @@ class Topics:
             candles = [each for each in candles if each.start == start]
         if not candles:
             return None
-        return rows.bar_of(candles[-1], utc(candles[-1].start), self._market.decimals(symbol))
+        return rows.bar_of(candles[-1], self._market.decimals(symbol))
 
     def _status(self, symbol: str, moment: int) -> Row | None:
         """Returns the status of a stock whose trading has stopped or begun again since the last call."""

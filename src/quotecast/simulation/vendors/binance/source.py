@@ -1,14 +1,15 @@
 """Where the rows of a simulated Binance come from: the market."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Protocol
 
 from quotecast.simulation.market.trades import PAUSE
 from quotecast.simulation.vendors.binance import rows
 from quotecast.simulation.vendors.binance.book import BOOK_MS, Book, book_of
-from quotecast.simulation.vendors.binance.intervals import LENGTHS, PARTS, merge, next_opening, opening
+from quotecast.simulation.vendors.binance.intervals import LENGTHS, PARTS, next_opening, opening
 from quotecast.simulation.vendors.http import Row
-from quotecast.simulation.vendors.market import Market, Price
+from quotecast.simulation.vendors.market import Market, Price, merge
 
 
 class Source(Protocol):
@@ -92,7 +93,7 @@ class MarketSource:
         candles = self._market.bars(self._names[symbol], PARTS[interval], opening(interval, start), until)
         return [
             rows.kline_row(each, interval)
-            for each in merge(candles, interval)
+            for each in merge(candles, partial(opening, interval))
             if start <= each.start <= end and each.start <= moment
         ]
 

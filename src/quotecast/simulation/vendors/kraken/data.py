@@ -1,14 +1,13 @@
 """What Kraken's rows show: the simulated market, or the rows that a test gives."""
 
 from collections.abc import Collection, Mapping
-from itertools import groupby
 from typing import Final
 
 from quotecast.market.bars import Interval
 from quotecast.simulation.vendors.clock import MarketClock
 from quotecast.simulation.vendors.http import Row
 from quotecast.simulation.vendors.kraken.rows import ticker_row
-from quotecast.simulation.vendors.market import DAY, Candle, Market, Price
+from quotecast.simulation.vendors.market import DAY, Candle, Market, Price, merge
 
 #: Most rows of an answer of `OHLC`.
 MOST_CANDLES: Final = 720
@@ -66,7 +65,7 @@ class KrakenData:
         length, now = minutes * MINUTE, self.clock.moment()
         start = now // length * length - (count - 1) * length
         found = self.market.bars(symbol, INTERVALS[minutes], start, now)
-        return _merged(found, length) if length > DAY else found
+        return merge(found, lambda moment: moment // length * length) if length > DAY else found
 
     def trades(self, symbol: str, count: int, since: int | None = None) -> list[Price]:
         """Returns at most `count` trades, one for each second: the newest, or the first after `since`."""
@@ -75,23 +74,3 @@ class KrakenData:
         first = last - (count - 1) * 1000 if since is None else since // 1000 * 1000 + 1000
         moments = range(first, min(last, first + (count - 1) * 1000) + 1, 1000)
         return [self.market.price(symbol, moment) for moment in moments]
-
-
-def _merged(days: list[Candle], length: int) -> list[Candle]:
-    """Returns longer candles, which begin at multiples of their length since 1970."""
-    longer = []
-    for number, group in groupby(days, lambda day: day.start // length):
-        parts = list(group)
-        longer.append(
-            Candle(
-                start=number * length,
-                end=parts[-1].end,
-                open=parts[0].open,
-                high=max(part.high for part in parts),
-                low=min(part.low for part in parts),
-                close=parts[-1].close,
-                volume=sum(part.volume for part in parts),
-                trades=sum(part.trades for part in parts),
-            )
-        )
-    return longer
