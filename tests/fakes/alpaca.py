@@ -8,16 +8,21 @@ from typing import Final
 from fakes import alpaca_rows as made
 from fakes.alpaca_rows import Split, Trade
 from fakes.http import Answer, FakeHttp, HttpRequest, Row
+from quotecast.market.calendars import VenueDay
 from quotecast.market.sessions import NEW_YORK, TradingDay, trading_days_between
 from quotecast.simulation.vendors.alpaca.errors import TOO_MANY
+from quotecast.simulation.vendors.alpaca.market_source import MarketSource
+from quotecast.simulation.vendors.alpaca.query import Span
 from quotecast.simulation.vendors.alpaca.rest import AlpacaRest
-from quotecast.simulation.vendors.alpaca.source import Span
 from quotecast.simulation.vendors.alpaca.timeframes import Timeframe
+from quotecast.simulation.vendors.clock import MarketClock
+from quotecast.simulation.vendors.market import Market
 
 __all__ = ["BAD_GATEWAY", "TOO_MANY", "FakeAlpaca", "Split"]
 
 BAD_GATEWAY: Final = Answer(b"<html>502 Bad Gateway</html>", 502, "text/html")
 _SNAPSHOT_DAYS: Final = timedelta(days=5)
+_MARKET: Final = Market(0)
 
 
 class FakeAlpaca(AlpacaRest, FakeHttp):
@@ -48,14 +53,15 @@ class FakeAlpaca(AlpacaRest, FakeHttp):
         return Answer(answer.body, answer.status, answer.content_type, answer.headers)
 
 
-class GivenRows:
+class GivenRows(MarketSource):
     """The rows of a fake, as a source of Alpaca's data."""
 
     def __init__(self, fake: FakeAlpaca) -> None:
+        super().__init__(_MARKET, MarketClock())
         self._fake = fake
 
     @property
-    def _now(self) -> datetime:
+    def _moment(self) -> datetime:
         return datetime.fromtimestamp(self._fake.clock(), UTC)
 
     def is_listed(self, symbol: str) -> bool:
@@ -65,9 +71,9 @@ class GivenRows:
     def bars(
         self, symbol: str, timeframe: Timeframe, span: Span, feed: str, *, adjusted: bool
     ) -> Iterator[Row]:
-        trades = self._trades(symbol, feed, timeframe.start_of(span.start, NEW_YORK), self._now)
+        trades = self._trades(symbol, feed, timeframe.start_of(span.start, NEW_YORK), self._moment)
         if adjusted:
-            trades = made.adjust(trades, self._fake.splits.get(symbol, ()), self._now)
+            trades = made.adjust(trades, self._fake.splits.get(symbol, ()), self._moment)
         rows = [row for row in made.bars(trades, timeframe) if span.start <= row["t"] <= span.end]
         return reversed(rows) if span.descending else iter(rows)
 
@@ -83,7 +89,7 @@ class GivenRows:
         raise NotImplementedError
 
     def snapshot(self, symbol: str, feed: str) -> Row | None:
-        return made.snapshot(self._trades(symbol, feed, self._now - _SNAPSHOT_DAYS, self._now))
+        return made.snapshot(self._trades(symbol, feed, self._moment - _SNAPSHOT_DAYS, self._moment))
 
     def book(self, symbol: str) -> Row:
         raise NotImplementedError
@@ -94,14 +100,15 @@ class GivenRows:
     def listed_assets(self) -> Sequence[Row]:
         return self._fake.assets
 
-    def sessions(self, first: date, last: date) -> list[TradingDay]:
+    def sessions(self, first: date, last: date) -> list[VenueDay]:
         fake = self._fake
         special = {day.date for day in fake.special_days} | fake.closed_days
         if fake.halted:
-            special.add(self._now.astimezone(NEW_YORK).date())
+            special.add(self._moment.astimezone(NEW_YORK).date())
         scheduled = [day for day in trading_days_between(first, last) if day.date not in special]
         own = [day for day in fake.special_days if first <= day.date <= last]
-        return sorted([*scheduled, *own], key=lambda day: day.date)
+        days = sorted([*scheduled, *own], key=lambda day: day.date)
+        return [VenueDay(day.date, day.pre_open, day.open, day.close) for day in days]
 
     def _trades(self, symbol: str, feed: str, first: datetime, last: datetime) -> list[Trade]:
         trades = self._fake.trades.get(symbol, ())

@@ -17,8 +17,8 @@ from quotecast.market.reference import Stock
 from quotecast.market.sessions import NEW_YORK, trading_days_between
 from quotecast.providers.alpaca.client import AlpacaProvider
 from quotecast.providers.base import Update
+from quotecast.simulation.vendors.alpaca.query import Span
 from quotecast.simulation.vendors.alpaca.rest import PAID_CALLS
-from quotecast.simulation.vendors.alpaca.source import Span
 from quotecast.simulation.vendors.alpaca.timeframes import Timeframe
 from support.made.alpaca import AAPL, CLOSES, NOON, SNAPSHOT, snapshot
 from support.runs.deadlines import scaled

@@ -4,10 +4,11 @@ from collections.abc import Callable, Mapping
 from datetime import date, datetime, timedelta
 from typing import Final
 
+from quotecast.market.calendars import VenueDay
 from quotecast.market.sessions import NEW_YORK, trading_day
 from quotecast.simulation.vendors.alpaca.errors import BadQuery
+from quotecast.simulation.vendors.alpaca.market_source import MarketSource
 from quotecast.simulation.vendors.alpaca.rows import text
-from quotecast.simulation.vendors.alpaca.source import Session, Source
 from quotecast.simulation.vendors.http import Answer, Row
 
 _DAYS_AHEAD: Final = timedelta(days=14)
@@ -20,7 +21,7 @@ _FILTERS: Final = {"status": "status", "asset_class": "class", "exchange": "exch
 class Broker:
     """Answers at one moment."""
 
-    def __init__(self, source: Source, now: datetime) -> None:
+    def __init__(self, source: MarketSource, now: datetime) -> None:
         self._source = source
         self._now = now
 
@@ -65,7 +66,7 @@ class Broker:
         return Answer.of([_day(each) for each in self._source.sessions(max(first, _FIRST), min(last, _LAST))])
 
 
-def _day(session: Session) -> Row:
+def _day(session: VenueDay) -> Row:
     opened, closed = session.open.astimezone(NEW_YORK), session.close.astimezone(NEW_YORK)
     # A day that ends at midnight has no later time of its own date.
     close = f"{closed:%H:%M}" if closed.date() == session.date else "23:59"

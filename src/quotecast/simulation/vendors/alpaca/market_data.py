@@ -7,8 +7,10 @@ from typing import Any, Final
 
 from quotecast.market.sessions import NEW_YORK
 from quotecast.simulation.vendors.alpaca.errors import NOT_FOUND, RECENT_SIP, BadQuery
+from quotecast.simulation.vendors.alpaca.market_source import MarketSource
 from quotecast.simulation.vendors.alpaca.pages import DEFAULT_ROWS, MOST_ROWS, page_of, page_of_stories
 from quotecast.simulation.vendors.alpaca.query import (
+    Span,
     choice_of,
     feed_of,
     limit_of,
@@ -16,7 +18,6 @@ from quotecast.simulation.vendors.alpaca.query import (
     tickers_of,
     token_of,
 )
-from quotecast.simulation.vendors.alpaca.source import Source, Span
 from quotecast.simulation.vendors.alpaca.timeframes import timeframe_of
 from quotecast.simulation.vendors.http import Answer, Row
 
@@ -41,7 +42,7 @@ class RecentTape(Exception):
 class MarketData:
     """Answers at one moment, under a plan."""
 
-    def __init__(self, source: Source, now: datetime, *, free: bool, rows_per_page: int) -> None:
+    def __init__(self, source: MarketSource, now: datetime, *, free: bool, rows_per_page: int) -> None:
         self._source = source
         self._now = now
         self._free = free

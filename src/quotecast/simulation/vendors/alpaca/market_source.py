@@ -15,7 +15,7 @@ from quotecast.simulation.market.hours import milliseconds
 from quotecast.simulation.market.news import SimulatorNews
 from quotecast.simulation.market.special_days import days_from
 from quotecast.simulation.vendors.alpaca import rows
-from quotecast.simulation.vendors.alpaca.source import Span
+from quotecast.simulation.vendors.alpaca.query import Span
 from quotecast.simulation.vendors.alpaca.timeframes import DAY, MINUTE, Timeframe
 from quotecast.simulation.vendors.clock import MarketClock
 from quotecast.simulation.vendors.http import Row
@@ -44,7 +44,7 @@ _UTC: Final = ZoneInfo("UTC")
 
 
 class MarketSource:
-    """See Source."""
+    """The data of an Alpaca apart from its protocol; `feed` is the feed of stocks, and no feed of pairs."""
 
     def __init__(self, market: Market, clock: MarketClock) -> None:
         self.market = market
@@ -52,7 +52,7 @@ class MarketSource:
         self._news = SimulatorNews(market.seed, lambda: clock.moment() / 1000)
 
     def is_listed(self, symbol: str) -> bool:
-        """See Source."""
+        """Returns whether an instrument trades now."""
         return self.market.is_listed(symbol, self.clock.moment())
 
     def zone(self, symbol: str) -> ZoneInfo:
@@ -62,7 +62,7 @@ class MarketSource:
     def bars(
         self, symbol: str, timeframe: Timeframe, span: Span, feed: str, *, adjusted: bool
     ) -> Iterator[Row]:
-        """See Source."""
+        """Yields the bars that begin within a span."""
         now = self._now(feed)
         start, end = max(span.start, _FIRST), min(span.end, utc(now))
         decimals, zone = self.market.decimals(symbol), self.zone(symbol)
@@ -90,15 +90,15 @@ class MarketSource:
         return merge(candles, lambda moment: milliseconds(timeframe.start_of(utc(moment), zone)))
 
     def dividend_factor(self, symbol: str, day: date) -> float:
-        """See Source."""
+        """Returns the part of a price of a day that the dividends since then have left."""
         return self.market.dividend_factor(symbol, day)
 
     def trades(self, symbol: str, span: Span, feed: str) -> Iterator[Row]:
-        """See Source."""
+        """Yields the trades of a span."""
         return map(self._trade_of(symbol), self._prices(symbol, span, feed))
 
     def quotes(self, symbol: str, span: Span, feed: str) -> Iterator[Row]:
-        """See Source."""
+        """Yields the best bids and asks of a span."""
         return map(self._quote_of(symbol), self._prices(symbol, span, feed))
 
     def _prices(self, symbol: str, span: Span, feed: str) -> Iterator[Price]:
@@ -128,7 +128,7 @@ class MarketSource:
                 yield max(first, opened), min(last, closed - 1)
 
     def snapshot(self, symbol: str, feed: str) -> Row | None:
-        """See Source."""
+        """Returns the newest trade, quote and bars; None without trades."""
         if not self.is_listed(symbol):
             return None
         now = self._now(feed)
@@ -163,22 +163,22 @@ class MarketSource:
         ]
 
     def book(self, symbol: str) -> Row:
-        """See Source."""
+        """Returns a pair's order book."""
         return rows.book_of(self.market.price(symbol, self.clock.moment()))
 
     def stories(self) -> Sequence[Row]:
-        """See Source."""
+        """Returns the news, in any order."""
         return [rows.story_of(article) for article in self._news.newest()]
 
     def listed_assets(self) -> Sequence[Row]:
-        """See Source."""
+        """Returns the instruments that the broker offers."""
         market, seed = self.market, self.market.seed
         stocks = [rows.asset_of(stock, seed) for stock in market.stocks.values()]
         pairs = [rows.pair_asset_of(pair, market.decimals(name), seed) for name, pair in market.pairs.items()]
         return [row for row in (*stocks, *pairs) if self.is_listed(row["symbol"])]
 
     def sessions(self, first: date, last: date) -> Sequence[VenueDay]:
-        """See Source."""
+        """Returns the sessions of the stock exchange between two dates, both included."""
         days = days_from(self.market.calendar, first)
         return list(takewhile(lambda day: day.date <= last, days))
 

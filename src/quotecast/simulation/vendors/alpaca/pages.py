@@ -5,8 +5,7 @@ from datetime import datetime
 
 from msgspec.structs import replace
 
-from quotecast.simulation.vendors.alpaca.query import Token, limit_of, token_of
-from quotecast.simulation.vendors.alpaca.source import Span
+from quotecast.simulation.vendors.alpaca.query import Span, Token, limit_of, token_of
 from quotecast.simulation.vendors.http import Row
 
 #: Bars, trades and quotes in a page.

@@ -67,6 +67,14 @@ def limit_of(query: Mapping[str, str], default: int, most: int) -> int:
     return int(limit)
 
 
+class Span(Struct, frozen=True):
+    """A time: from `start` to `end`, both included; rows come from its end first with `descending`."""
+
+    start: datetime
+    end: datetime
+    descending: bool = False
+
+
 class Token(Struct, frozen=True):
     """Where a page begins: the symbol, and the time of its first row."""
 

@@ -8,8 +8,8 @@ from typing import Final
 from quotecast.simulation.vendors.alpaca.broker import Broker
 from quotecast.simulation.vendors.alpaca.errors import FORBIDDEN, NOT_FOUND, TOO_MANY, UNAVAILABLE, BadQuery
 from quotecast.simulation.vendors.alpaca.market_data import MarketData
+from quotecast.simulation.vendors.alpaca.market_source import MarketSource
 from quotecast.simulation.vendors.alpaca.query import check_symbol
-from quotecast.simulation.vendors.alpaca.source import Source
 from quotecast.simulation.vendors.alpaca.trading import Trading
 from quotecast.simulation.vendors.http import Answer, HttpRequest
 
@@ -37,7 +37,7 @@ class AlpacaRest:
 
     def __init__(
         self,
-        source: Source,
+        source: MarketSource,
         clock: Callable[[], float],
         accepts: Callable[[str, str], bool],
         *,
