@@ -17,6 +17,7 @@ from quotecast.simulation.vendors.binance.events import server_shutdown
 from quotecast.simulation.vendors.binance.limits import MAX_WEIGHT, Weights
 from quotecast.simulation.vendors.binance.server import BinanceServer
 from quotecast.simulation.vendors.binance.sessions import COMBINED
+from quotecast.simulation.vendors.binance.source import MarketSource
 from quotecast.simulation.vendors.clock import MarketClock
 from quotecast.simulation.vendors.market import Market, Price
 from quotecast.simulation.vendors.server import Client
@@ -51,7 +52,6 @@ class FakeBinance(FakeHttp, BinanceServer):
         super().__init__(_market(), _FakeClock(), source=_GivenRows(self), port=port)
         self.listing = listing
         self.statistics: dict[str, Row] = {}
-        self.listed_since = 1_700_000_000_000
         self.beat_seconds = 0.02
         #: Faults after a subscription, and whether the server confirms it; a frozen server answers no ping.
         self.ending: Literal["beats", "silence", "frozen", "abort"] = "beats"
@@ -60,6 +60,14 @@ class FakeBinance(FakeHttp, BinanceServer):
         self.commands: list[Row] = []
         self.closed = asyncio.Event()
         self._beats: dict[Client, asyncio.Task[None]] = {}
+
+    @property
+    def listed_since(self) -> int:
+        return self.source.opened
+
+    @listed_since.setter
+    def listed_since(self, moment: int) -> None:
+        self.source.opened = moment
 
     @property
     def weight(self) -> int:
@@ -131,15 +139,14 @@ class FakeBinance(FakeHttp, BinanceServer):
             client.answer(msgspec.json.encode(data))
 
 
-class _GivenRows:
-    """The rows of a fake, as `vendors.binance.source.Source` has them. A symbol is its own name."""
+class _GivenRows(MarketSource):
+    """The rows of a fake. A symbol is its own name."""
+
+    opened = 1_700_000_000_000
 
     def __init__(self, fake: FakeBinance) -> None:
+        super().__init__(_market())
         self._fake = fake
-
-    @property
-    def opened(self) -> int:
-        return self._fake.listed_since
 
     def name_of(self, symbol: str) -> str:
         return symbol

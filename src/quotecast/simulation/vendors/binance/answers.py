@@ -12,7 +12,7 @@ from quotecast.simulation.vendors.binance.errors import Problem
 from quotecast.simulation.vendors.binance.intervals import LENGTHS
 from quotecast.simulation.vendors.binance.limits import MAX_WEIGHT
 from quotecast.simulation.vendors.binance.parameters import Parameters
-from quotecast.simulation.vendors.binance.source import Source, newest_start
+from quotecast.simulation.vendors.binance.source import MarketSource, newest_start
 from quotecast.simulation.vendors.http import Row
 
 MAX_ROWS: Final = 1000
@@ -32,7 +32,7 @@ _LIMITS: Final = (
 class Call(Struct, frozen=True):
     """A request at a moment in Unix milliseconds."""
 
-    source: Source
+    source: MarketSource
     parameters: Parameters
     moment: int
     #: Rows of candles that one call returns.

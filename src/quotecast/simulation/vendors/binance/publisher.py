@@ -9,10 +9,10 @@ from quotecast.simulation.market.trades import PAUSE
 from quotecast.simulation.vendors.binance import events
 from quotecast.simulation.vendors.binance.book import BOOK_MS, Book, difference, snapshot
 from quotecast.simulation.vendors.binance.intervals import opening
-from quotecast.simulation.vendors.binance.source import Source
+from quotecast.simulation.vendors.binance.source import MarketSource
 from quotecast.simulation.vendors.binance.streams import ARRAYS, Stream
 from quotecast.simulation.vendors.http import Row
-from quotecast.simulation.vendors.market import Market, Price
+from quotecast.simulation.vendors.market import Price
 
 #: Sends an event of a stream, which a price has caused.
 Deliver = Callable[[str, Price, Any], None]
@@ -50,8 +50,7 @@ class Publisher:
     client can be put under load.
     """
 
-    def __init__(self, market: Market, source: Source, deliver: Deliver) -> None:
-        self._market = market
+    def __init__(self, source: MarketSource, deliver: Deliver) -> None:
         self._source = source
         self._deliver = deliver
         self._active: dict[str, dict[str, _Active]] = {}
@@ -112,13 +111,10 @@ class Publisher:
             return
         self._arrays_due = moment + _ARRAY_PAUSE
         self._arrays = {name: self._arrays.get(name, {}) for name in names}
-        prices = [(symbol, self._price(symbol, moment)) for symbol in self._source.symbols(moment)]
+        prices = [(symbol, self._source.price(symbol, moment)) for symbol in self._source.symbols(moment)]
         for name, seen in self._arrays.items():
             changed = [(symbol, price) for symbol, price in prices if seen.get(symbol) != price.number]
             if changed:
                 make = _AT_ONCE[ARRAYS[name]]
                 self._deliver(name, changed[0][1], [make(symbol, price) for symbol, price in changed])
                 seen.update((symbol, price.number) for symbol, price in changed)
-
-    def _price(self, symbol: str, moment: int) -> Price:
-        return self._market.price(self._source.name_of(symbol) or symbol, moment)

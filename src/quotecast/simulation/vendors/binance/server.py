@@ -26,7 +26,7 @@ from quotecast.simulation.vendors.binance.limits import Weights
 from quotecast.simulation.vendors.binance.parameters import Parameters
 from quotecast.simulation.vendors.binance.publisher import Publisher
 from quotecast.simulation.vendors.binance.sessions import COMBINED, Sessions, is_stream_path, session_of
-from quotecast.simulation.vendors.binance.source import MarketSource, Source
+from quotecast.simulation.vendors.binance.source import MarketSource
 from quotecast.simulation.vendors.binance.streams import ARRAYS
 from quotecast.simulation.vendors.binance.trading import Trading
 from quotecast.simulation.vendors.clock import MarketClock
@@ -112,7 +112,7 @@ class BinanceServer(VendorServer):
         market: Market,
         clock: MarketClock,
         *,
-        source: Source | None = None,
+        source: MarketSource | None = None,
         restricted: bool = False,
         **options: Any,
     ) -> None:
@@ -123,7 +123,7 @@ class BinanceServer(VendorServer):
         #: Parameters that `exchangeInfo` accepts; Binance.US accepts fewer.
         self.listing_parameters: Collection[str] = LISTING_PARAMETERS
         self.rows_per_call = MAX_ROWS
-        self.publisher = Publisher(market, self.source, self.deliver)
+        self.publisher = Publisher(self.source, self.deliver)
         self.sessions = Sessions(self, self.source, self.publisher)
         self.trading = Trading(market, self.source, clock, accepts=self._knows, secret=self._secret)
         self._closing: set[asyncio.Task[None]] = set()

@@ -10,7 +10,7 @@ from msgspec import Struct, field
 
 from quotecast.simulation.vendors.binance.commands import TOO_MANY, Refused
 from quotecast.simulation.vendors.binance.publisher import Publisher
-from quotecast.simulation.vendors.binance.source import Source
+from quotecast.simulation.vendors.binance.source import MarketSource
 from quotecast.simulation.vendors.binance.streams import ARRAYS, stream_of
 from quotecast.simulation.vendors.server import Client, VendorServer
 
@@ -41,7 +41,7 @@ def is_stream_path(path: str) -> bool:
 class Sessions:
     """Follows and leaves streams for clients."""
 
-    def __init__(self, server: VendorServer, source: Source, publisher: Publisher) -> None:
+    def __init__(self, server: VendorServer, source: MarketSource, publisher: Publisher) -> None:
         self._server = server
         self._source = source
         self._publisher = publisher

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 from quotecast.simulation.market.trades import PAUSE
 from quotecast.simulation.vendors.binance import rows
@@ -12,82 +12,49 @@ from quotecast.simulation.vendors.http import Row
 from quotecast.simulation.vendors.market import Market, Price, merge
 
 
-class Source(Protocol):
-    """Rows of Binance's symbols at a moment in Unix milliseconds."""
-
-    #: No candle is older.
-    opened: int
-
-    def name_of(self, symbol: str) -> str | None:
-        """Returns the market's name of a symbol; None for an unknown one."""
-
-    def is_listed(self, symbol: str, moment: int) -> bool:
-        """Returns whether Binance lists a symbol."""
-
-    def listing(self, moment: int) -> Sequence[Row]:
-        """Returns the rows of `exchangeInfo`."""
-
-    def symbols(self, moment: int) -> Sequence[str]:
-        """Returns the symbols that have statistics."""
-
-    def day_row(self, symbol: str, moment: int) -> Row:
-        """Returns the 24-hour statistics of a listed symbol."""
-
-    def klines(self, symbol: str, interval: str, opens: tuple[int, int], moment: int) -> list[list[Any]]:
-        """Returns the candles that open between two times (both inclusive), ascending, as of a moment."""
-
-    def trades(self, symbol: str, last: int, count: int) -> list[Price]:
-        """Returns `count` trades up to the one with that number, ascending; fewer where the symbol rested."""
-
-    def book(self, symbol: str, moment: int) -> Book:
-        """Returns the order book, which changes every tenth of a second."""
-
-
 class MarketSource:
-    """Rows from the simulated market; see Source. It lists all pairs but those in US dollars."""
+    """Rows of Binance's symbols at a moment in Unix milliseconds: all pairs but those in US dollars."""
 
-    #: Binance opened on 2017-08-17.
+    #: No candle is older: Binance opened on 2017-08-17.
     opened = 1_502_928_000_000
 
     def __init__(self, market: Market) -> None:
         self._market = market
-        self._pairs = {
-            f"{pair.base}{pair.quote}": pair for pair in market.pairs.values() if pair.quote != "USD"
+        self._names: Mapping[str, str] = {
+            f"{pair.base}{pair.quote}": name for name, pair in market.pairs.items() if pair.quote != "USD"
         }
-        self._names: Mapping[str, str] = {symbol: pair.ticker for symbol, pair in self._pairs.items()}
 
     def name_of(self, symbol: str) -> str | None:
-        """See Source."""
+        """Returns the market's name of a symbol; None for an unknown one."""
         return self._names.get(symbol)
 
     def is_listed(self, symbol: str, moment: int) -> bool:
-        """See Source."""
+        """Returns whether Binance lists a symbol."""
         name = self._names.get(symbol)
         return name is not None and self._market.is_listed(name, moment)
 
-    def listing(self, moment: int) -> list[Row]:
-        """See Source; a halted pair has the status HALT."""
+    def listing(self, moment: int) -> Sequence[Row]:
+        """Returns the rows of `exchangeInfo`; a halted pair has the status HALT."""
+        listed = [name for name in self._names.values() if self._market.is_listed(name, moment)]
         return [
             rows.listing_row(
-                pair.base,
-                pair.quote,
-                decimals=self._market.decimals(pair.ticker),
-                status="HALT" if self._market.is_halted(pair.ticker, moment) else "TRADING",
+                *name.split("/"),
+                decimals=self._market.decimals(name),
+                status="HALT" if self._market.is_halted(name, moment) else "TRADING",
             )
-            for symbol, pair in self._pairs.items()
-            if self._market.is_listed(pair.ticker, moment)
+            for name in listed
         ]
 
-    def symbols(self, moment: int) -> list[str]:
-        """See Source."""
+    def symbols(self, moment: int) -> Sequence[str]:
+        """Returns the symbols that have statistics."""
         return [symbol for symbol, name in self._names.items() if self._market.is_listed(name, moment)]
 
     def day_row(self, symbol: str, moment: int) -> Row:
-        """See Source."""
-        return rows.day_row(symbol, self._price(symbol, moment))
+        """Returns the 24-hour statistics of a listed symbol."""
+        return rows.day_row(symbol, self.price(symbol, moment))
 
     def klines(self, symbol: str, interval: str, opens: tuple[int, int], moment: int) -> list[list[Any]]:
-        """See Source."""
+        """Returns the candles that open between two times (both inclusive), ascending, as of a moment."""
         start, end = max(opens[0], self.opened), opens[1]
         until = min(moment, next_opening(interval, opening(interval, end)))
         candles = self._market.bars(self._names[symbol], PARTS[interval], opening(interval, start), until)
@@ -98,17 +65,18 @@ class MarketSource:
         ]
 
     def trades(self, symbol: str, last: int, count: int) -> list[Price]:
-        """See Source."""
+        """Returns `count` trades up to the one with that number, ascending; fewer where the symbol rested."""
         first = max(last - count + 1, self.opened // PAUSE)
-        found = [self._price(symbol, number * PAUSE) for number in range(first, last + 1)]
+        found = [self.price(symbol, number * PAUSE) for number in range(first, last + 1)]
         return [*{price.number: price for price in found}.values()]
 
     def book(self, symbol: str, moment: int) -> Book:
-        """See Source."""
+        """Returns the order book, which changes every tenth of a second."""
         name = self._names[symbol]
         return book_of(self._market.price(name, moment - moment % BOOK_MS), self._market.decimals(name))
 
-    def _price(self, symbol: str, moment: int) -> Price:
+    def price(self, symbol: str, moment: int) -> Price:
+        """Returns the newest trade of a symbol at a moment."""
         return self._market.price(self._names[symbol], moment)
 
 

@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl
 from quotecast.market.numbers import positive
 from quotecast.simulation.vendors.binance.errors import Problem
 from quotecast.simulation.vendors.binance.rows import decimal
-from quotecast.simulation.vendors.binance.source import Source
+from quotecast.simulation.vendors.binance.source import MarketSource
 from quotecast.simulation.vendors.clock import MarketClock
 from quotecast.simulation.vendors.http import Answer, HttpRequest, Row
 from quotecast.simulation.vendors.market import Market
@@ -46,7 +46,7 @@ class Trading:
     def __init__(
         self,
         market: Market,
-        source: Source,
+        source: MarketSource,
         clock: MarketClock,
         *,
         accepts: Callable[[str], bool],
