@@ -11,9 +11,8 @@ from websockets.asyncio.server import ServerConnection
 from websockets.http11 import Response
 
 from quotecast.simulation.market.scenarios.base import Refusal
-from quotecast.simulation.vendors.binance import answers, commands
+from quotecast.simulation.vendors.binance import answers
 from quotecast.simulation.vendors.binance.answers import MAX_DEPTH, MAX_ROWS, Call
-from quotecast.simulation.vendors.binance.commands import Refused
 from quotecast.simulation.vendors.binance.errors import (
     ELSEWHERE,
     IN_MAINTENANCE,
@@ -25,7 +24,15 @@ from quotecast.simulation.vendors.binance.events import server_shutdown
 from quotecast.simulation.vendors.binance.limits import Weights
 from quotecast.simulation.vendors.binance.parameters import Parameters
 from quotecast.simulation.vendors.binance.publisher import Publisher
-from quotecast.simulation.vendors.binance.sessions import COMBINED, Sessions, is_stream_path, session_of
+from quotecast.simulation.vendors.binance.sessions import (
+    COMBINED,
+    TOO_MANY,
+    Refused,
+    Sessions,
+    is_stream_path,
+    read_command,
+    session_of,
+)
 from quotecast.simulation.vendors.binance.source import MarketSource
 from quotecast.simulation.vendors.binance.streams import ARRAYS
 from quotecast.simulation.vendors.binance.trading import Trading
@@ -186,12 +193,12 @@ class BinanceServer(VendorServer):
         """Returns the answer to a command."""
         number = None
         try:
-            command = commands.decode(text)
+            command = read_command(text)
             number = command.get("id")
-            return {"result": commands.carry_out(self.sessions, client, command), "id": number}
+            return {"result": self.sessions.carry_out(client, command), "id": number}
         except Refused as error:
             problem = {"code": error.code, "msg": error.text}
-            is_limit = error.code == commands.TOO_MANY
+            is_limit = error.code == TOO_MANY
             return {"error": problem, "id": number} if is_limit else {**problem, "id": number}
 
     def forget(self, client: Client) -> None:

@@ -1,23 +1,37 @@
-"""The streams of each client of a simulated Binance."""
+"""The streams of each client of a simulated Binance, and the commands that change them."""
 
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 from urllib.parse import parse_qsl, unquote
 
+import msgspec
 from msgspec import Struct, field
 
-from quotecast.simulation.vendors.binance.commands import TOO_MANY, Refused
 from quotecast.simulation.vendors.binance.publisher import Publisher
 from quotecast.simulation.vendors.binance.source import MarketSource
 from quotecast.simulation.vendors.binance.streams import ARRAYS, stream_of
+from quotecast.simulation.vendors.http import Row
 from quotecast.simulation.vendors.server import Client, VendorServer
 
 #: The topics of clients whose messages name their stream begin with it.
 COMBINED: Final = "stream/"
+#: The code of a subscription beyond the limit.
+TOO_MANY: Final = 4
 #: The instrument whose prices stand for a stream of all symbols.
 _ANCHOR: Final = "BTC/USDT"
+_METHODS: Final = ("SUBSCRIBE", "UNSUBSCRIBE", "LIST_SUBSCRIPTIONS", "SET_PROPERTY", "GET_PROPERTY")
+_VARIANTS: Final = ", ".join(f"`{method}`" for method in _METHODS)
+
+
+class Refused(Exception):
+    """A command that Binance refuses: a code and a message."""
+
+    def __init__(self, code: int, text: str) -> None:
+        super().__init__(text)
+        self.code = code
+        self.text = text
 
 
 class Session(Struct):
@@ -36,6 +50,14 @@ class Session(Struct):
 def is_stream_path(path: str) -> bool:
     """Returns whether Binance serves streams at a path."""
     return path in ("/ws", "/stream") or path.startswith("/ws/")
+
+
+def read_command(text: str | bytes) -> Row:
+    """Returns a command. Raises Refused for a text that is no JSON object."""
+    try:
+        return msgspec.json.decode(text, type=dict[str, Any])
+    except (ValueError, RecursionError) as error:
+        raise Refused(3, f"Invalid JSON: {error}") from error
 
 
 class Sessions:
@@ -66,6 +88,29 @@ class Sessions:
         times.append(now)
         return False
 
+    def carry_out(self, client: Client, command: Row) -> Any:
+        """Returns the `result` of a command. Raises Refused."""
+        number, params = command.get("id"), command.get("params")
+        if not (number is None or isinstance(number, str) or (type(number) is int and number >= 0)):
+            raise Refused(2, "Invalid request: request ID must be an unsigned integer")
+        if "method" not in command:
+            raise Refused(2, "Invalid request: missing field `method`")
+        match command["method"]:
+            case "SUBSCRIBE":
+                self.follow(client, _streams(params))
+            case "UNSUBSCRIBE":
+                self.leave(client, _streams(params))
+            case "LIST_SUBSCRIPTIONS":
+                return self.names(client)
+            case "SET_PROPERTY":
+                self._combine(client, params)
+            case "GET_PROPERTY":
+                return _is_combined(client, params)
+            case method:
+                text = f"Invalid request: unknown variant `{method}`, expected one of {_VARIANTS}"
+                raise Refused(2, text)
+        return None
+
     def follow(self, client: Client, names: list[str]) -> None:
         """Subscribes to streams; a name without a stream stays silent. Raises Refused beyond the limit."""
         streams = session_of(client).streams
@@ -87,15 +132,16 @@ class Sessions:
         """Returns the streams of a client."""
         return [*session_of(client).streams]
 
-    def is_combined(self, client: Client) -> bool:
-        """Returns whether the client's messages name their stream."""
-        return session_of(client).combined
-
-    def combine(self, client: Client, *, combined: bool) -> None:
+    def _combine(self, client: Client, params: Any) -> None:
         """Decides whether the client's messages name their stream."""
+        if not isinstance(params, list) or len(params) != 2:
+            raise Refused(2, "Invalid request: property name and value expected")
+        _check_property(params[0])
+        if not isinstance(params[1], bool):
+            raise Refused(1, "Invalid value type: expected Boolean")
         names = self.names(client)
         self.leave(client, names)
-        session_of(client).combined = combined
+        session_of(client).combined = params[1]
         self.follow(client, names)
 
     def _follow_one(self, client: Client, name: str) -> None:
@@ -120,3 +166,26 @@ def session_of(client: Client) -> Session:
 
 def _topic(client: Client, name: str) -> str:
     return COMBINED + name if session_of(client).combined else name
+
+
+def _is_combined(client: Client, params: Any) -> bool:
+    """Returns whether the client's messages name their stream."""
+    if not isinstance(params, list) or not params:
+        raise Refused(2, "Invalid request: property name must be a string")
+    if len(params) > 1:
+        raise Refused(2, "Invalid request: too many parameters")
+    _check_property(params[0])
+    return session_of(client).combined
+
+
+def _check_property(name: Any) -> None:
+    if not isinstance(name, str):
+        raise Refused(2, "Invalid request: property name must be a string")
+    if name != "combined":
+        raise Refused(0, "Unknown property")
+
+
+def _streams(params: Any) -> list[str]:
+    if not isinstance(params, list) or not all(isinstance(name, str) for name in params):
+        raise Refused(2, "Invalid request: params must be an array of stream names")
+    return params
