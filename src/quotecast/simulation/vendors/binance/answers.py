@@ -14,6 +14,7 @@ from quotecast.simulation.vendors.binance.limits import MAX_WEIGHT
 from quotecast.simulation.vendors.binance.parameters import Parameters
 from quotecast.simulation.vendors.binance.source import MarketSource, newest_start
 from quotecast.simulation.vendors.http import Row
+from quotecast.simulation.vendors.market import Price
 
 MAX_ROWS: Final = 1000
 MAX_DEPTH: Final = 5000
@@ -141,17 +142,23 @@ def average(call: Call) -> Row:
 
 
 def trades(call: Call) -> list[Row]:
-    """Answers `trades` and `historicalTrades`."""
-    symbol, limit = call.symbol(), call.parameters.limit(500, MAX_ROWS)
-    first, last = call.parameters.number("fromId"), call.moment // PAUSE
-    if first is not None:
-        last = min(last, first + limit - 1)
-    found = call.source.trades(symbol, last, limit)
-    return [rows.trade_row(price) for price in found if first is None or price.number >= first]
+    """Answers `trades` and `historicalTrades`, which have no times."""
+    return [rows.trade_row(price) for price in _trades(call)]
 
 
 def aggregates(call: Call) -> list[Row]:
     """Answers `aggTrades`."""
+    return [rows.aggregate_row(price) for price in _trades(call)]
+
+
+def depth(call: Call) -> Row:
+    """Answers `depth`."""
+    limit = call.parameters.limit(DEPTH, MAX_DEPTH)
+    return snapshot(call.source.book(call.symbol(), call.moment), limit)
+
+
+def _trades(call: Call) -> list[Price]:
+    """Returns the trades from an id or a time on, or else the newest."""
     symbol, limit = call.symbol(), call.parameters.limit(500, MAX_ROWS)
     start, end = call.parameters.number("startTime"), call.parameters.number("endTime")
     first = call.parameters.number("fromId")
@@ -163,13 +170,7 @@ def aggregates(call: Call) -> list[Row]:
     if first is not None:
         last = min(last, first + limit - 1)
     found = call.source.trades(symbol, last, limit)
-    return [rows.aggregate_row(price) for price in found if first is None or price.number >= first]
-
-
-def depth(call: Call) -> Row:
-    """Answers `depth`."""
-    limit = call.parameters.limit(DEPTH, MAX_DEPTH)
-    return snapshot(call.source.book(call.symbol(), call.moment), limit)
+    return [price for price in found if first is None or price.number >= first]
 
 
 def _day_rows(call: Call) -> Any:
