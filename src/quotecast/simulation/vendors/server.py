@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import hmac
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from heapq import heappop, heappush
 from itertools import count, cycle, islice
 from typing import Any, Final, Generic, TypeVar
@@ -89,7 +89,8 @@ class VendorServer(Server):
         self._key = key
         self._secret = secret
         self.clients: set[Client] = set()
-        self._topics: dict[str, set[Client]] = {}
+        #: The clients of each topic.
+        self.topics: dict[str, set[Client]] = {}
         #: The number of topics of each followed symbol.
         self._followed: Counter[str] = Counter()
         #: The followed symbols in turn; None when they have changed.
@@ -97,6 +98,7 @@ class VendorServer(Server):
         self._ticked_at = market.present = clock.moment()
         self._credit = 0.0
         self._delayed: Delayed[tuple[Client, bytes]] = Delayed()
+        self._closing: set[asyncio.Task[None]] = set()
 
     def route(self, request: HttpRequest) -> Answer:
         """Returns the answer of a path."""
@@ -136,6 +138,10 @@ class VendorServer(Server):
             for wanted, given in expected
         )
 
+    def knows(self, key: str) -> bool:
+        """Returns whether a key is right; its client signs with the secret instead of sending it."""
+        return self.accepts(key, self._secret or "")
+
     async def handle(self, connection: ServerConnection, request: HttpRequest) -> Response | None:
         """See Server; a scenario refuses handshakes as it refuses requests."""
         if "Upgrade" in request.headers:
@@ -171,7 +177,7 @@ class VendorServer(Server):
         """Adds a topic, of the market's `symbol`, to a client."""
         if topic not in client.topics:
             client.topics[topic] = symbol
-            self._topics.setdefault(topic, set()).add(client)
+            self.topics.setdefault(topic, set()).add(client)
             self._followed[symbol] += 1
             self._turn = None
 
@@ -180,9 +186,9 @@ class VendorServer(Server):
         symbol = client.topics.pop(topic, None)
         if symbol is None:
             return
-        self._topics[topic].discard(client)
-        if not self._topics[topic]:
-            del self._topics[topic]
+        self.topics[topic].discard(client)
+        if not self.topics[topic]:
+            del self.topics[topic]
         self._followed[symbol] -= 1
         if not self._followed[symbol]:
             del self._followed[symbol]
@@ -198,14 +204,9 @@ class VendorServer(Server):
         """Returns the market's symbols that clients follow, sorted."""
         return sorted(self._followed)
 
-    @property
-    def topics(self) -> Mapping[str, set[Client]]:
-        """The clients of each topic."""
-        return self._topics
-
     def send(self, topic: str, price: Price, payload: bytes, *, binary: bool = False) -> None:
         """Sends a message of a price to the clients of a topic, as scenarios let it through."""
-        clients = self._topics.get(topic)
+        clients = self.topics.get(topic)
         if not clients:
             return
         frame, schedule = Frame(payload, binary=binary).plain, self.market.schedule
@@ -225,6 +226,12 @@ class VendorServer(Server):
         """Ends all scenarios; delayed messages arrive at the next tick, in the order of their times."""
         self.market.schedule.clear()
         self._delayed.hurry()
+
+    def close(self, client: Client, code: int = 1000, reason: str = "") -> None:
+        """Closes a client's connection, without waiting for the client."""
+        closing = asyncio.create_task(client.connection.close(code, reason))
+        self._closing.add(closing)
+        closing.add_done_callback(self._closing.discard)
 
     def abort_all(self) -> None:
         """Breaks every connection without a close frame."""

@@ -1,6 +1,5 @@
 """The server of a simulated Alpaca: its REST APIs, and the streams of stocks, pairs and news."""
 
-import asyncio
 from collections.abc import Iterator
 from functools import partial
 from typing import Any, Final
@@ -70,7 +69,6 @@ class AlpacaServer(VendorServer):
         self._topics_of = Topics(market, self.source, clock.moment())
         self._read_at = clock.moment()
         self._is_down = False
-        self._closing: set[asyncio.Task[None]] = set()
 
     def route(self, request: HttpRequest) -> Answer:
         """See VendorServer."""
@@ -160,9 +158,7 @@ class AlpacaServer(VendorServer):
         """Sends an error and ends the client."""
         self.complain(client, code)
         self.forget(client)
-        closing = asyncio.get_running_loop().create_task(client.connection.close())
-        self._closing.add(closing)
-        closing.add_done_callback(self._closing.discard)
+        self.close(client)
 
     def end_slow(self, client: Client) -> None:
         """See VendorServer."""

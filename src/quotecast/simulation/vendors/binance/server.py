@@ -1,6 +1,5 @@
 """A simulated Binance: REST and streams on one port."""
 
-import asyncio
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final
 
@@ -132,8 +131,7 @@ class BinanceServer(VendorServer):
         self.rows_per_call = MAX_ROWS
         self.publisher = Publisher(self.source, self.deliver)
         self.sessions = Sessions(self, self.source, self.publisher)
-        self.trading = Trading(market, self.source, clock, accepts=self._knows, secret=self._secret)
-        self._closing: set[asyncio.Task[None]] = set()
+        self.trading = Trading(market, self.source, clock, accepts=self.knows, secret=self._secret)
 
     async def handle(self, connection: ServerConnection, request: HttpRequest) -> Response | None:
         """See Server; streams have paths of their own."""
@@ -237,12 +235,7 @@ class BinanceServer(VendorServer):
             client.answer(msgspec.json.encode(shown))
         if moment >= session.opened + DAY and not session.closed:
             session.closed = True
-            task = asyncio.create_task(client.connection.close(1001, "24 hours"))
-            self._closing.add(task)
-            task.add_done_callback(self._closing.discard)
-
-    def _knows(self, key: str) -> bool:
-        return self.accepts(key, self._secret or "")
+            self.close(client, 1001, "24 hours")
 
     def _answer(self, path: Path, request: HttpRequest, moment: int) -> Answer:
         legal = self.listing_parameters if request.path == LISTING else path.parameters

@@ -216,7 +216,7 @@ class CoinbaseServer(VendorServer):
         login, secret = command.login, self._secret or ""
         if login is None:
             return
-        if (secret and not login.is_signed_with(secret)) or not self.accepts(login.key, secret):
+        if (secret and not login.is_signed_with(secret)) or not self.knows(login.key):
             raise CommandError('{"message":"Invalid API Key"}', "Authentication Failed")
 
     def _check_products(self, command: Command) -> None:

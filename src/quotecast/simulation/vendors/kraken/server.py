@@ -59,7 +59,7 @@ class KrakenServer(VendorServer):
         self.system = "online"
         self._ended_at = 0
         self._rest = KrakenRest(self.data)
-        self.trading = Trading(self.data, accepts=self._knows, secret=self._secret)
+        self.trading = Trading(self.data, accepts=self.knows, secret=self._secret)
         #: States of pairs, while clients follow them.
         self._states: dict[str, str] = {}
         self._makers: dict[str, dict[str, Maker]] = {}
@@ -170,9 +170,6 @@ class KrakenServer(VendorServer):
             elif client.topics and moment - session.heard_at >= _HEARTBEAT_MS:
                 session.heard_at = moment
                 client.answer(session.version.HEARTBEAT)
-
-    def _knows(self, key: str) -> bool:
-        return self.accepts(key, self._secret or "")
 
     def _announce_pairs(self) -> None:
         """Sends pairs whose state has changed."""
