@@ -17,6 +17,8 @@ _CANDLE_EVERY: Final = 1000
 MOST_PAIRS: Final = 1000
 #: Trades and candles in a snapshot.
 SNAPSHOT_ROWS: Final = 50
+#: Makes the message of a new price; None for none.
+Maker = Callable[[Price], bytes | None]
 
 
 class Feed(Struct, frozen=True):
@@ -33,13 +35,6 @@ class Feed(Struct, frozen=True):
         return f"{self.version} {self.channel} {self.option} {self.symbol}"
 
 
-class Maker(Protocol):
-    """Makes the messages of a feed."""
-
-    def __call__(self, price: Price) -> bytes | None:
-        """Returns the message of a new price; None for none."""
-
-
 class Desk(Protocol):
     """Where clients start and end subscriptions."""
 
@@ -49,25 +44,8 @@ class Desk(Protocol):
     def follow(self, client: Client, feed: Feed, make: Callable[[], Maker]) -> Maker | None:
         """Returns the feed's maker after a new subscription; None if the client has that one."""
 
-    def follows_pairs(self, client: Client) -> bool:
-        """Returns whether a client follows the states of pairs."""
-
-    def follow_pairs(self, client: Client, *, wanted: bool) -> None:
-        """Starts or ends messages of the states of pairs."""
-
     def unfollow(self, client: Client, feed: Feed) -> bool:
         """Returns whether the client had this subscription."""
-
-
-class RowMaker:
-    """Makes a message of a price alone."""
-
-    def __init__(self, write: Callable[[Price], bytes]) -> None:
-        self._write = write
-
-    def __call__(self, price: Price) -> bytes | None:
-        """See Maker."""
-        return self._write(price)
 
 
 class CandleMaker:
@@ -81,7 +59,7 @@ class CandleMaker:
         self._after = self._opened = 0
 
     def __call__(self, price: Price) -> bytes | None:
-        """See Maker."""
+        """Returns the message of a new price; None for none."""
         if price.time < self._after:
             return None
         self._after = price.time + _CANDLE_EVERY
@@ -102,7 +80,7 @@ class BookMaker:
         self.book = book_of(price, data.decimals(feed.symbol), self._depth)
 
     def __call__(self, price: Price) -> bytes | None:
-        """See Maker."""
+        """Returns the message of a new price; None for none."""
         if not price.bid < price.ask:
             return None
         before, self.book = self.book, book_of(price, self.book.decimals, self._depth)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any, Final
 
+import msgspec
 from msgspec import Struct
 
 from quotecast.simulation.market.scenarios.base import Refusal
@@ -108,7 +109,11 @@ class KrakenServer(VendorServer):
 
     async def obey(self, client: Client, command: str | bytes) -> None:
         """See VendorServer."""
-        client.state.version.obey(self, client, command)
+        try:
+            request = msgspec.json.decode(command)
+        except (ValueError, RecursionError):
+            request = None
+        client.state.version.obey(self, client, request if isinstance(request, dict) else None)
 
     def follow(self, client: Client, feed: Feed, make: Callable[[], Maker]) -> Maker | None:
         """See Desk."""
@@ -127,15 +132,6 @@ class KrakenServer(VendorServer):
             return False
         self.unsubscribe(client, feed.topic)
         return True
-
-    def follows_pairs(self, client: Client) -> bool:
-        """See Desk."""
-        session: Session = client.state
-        return session.has_pairs
-
-    def follow_pairs(self, client: Client, *, wanted: bool) -> None:
-        """See Desk."""
-        client.state.has_pairs = wanted
 
     def unsubscribe(self, client: Client, topic: str) -> None:
         """See VendorServer."""

@@ -19,7 +19,6 @@ from quotecast.simulation.vendors.kraken.feeds import (
     Desk,
     Feed,
     Maker,
-    RowMaker,
     option_problem,
 )
 from quotecast.simulation.vendors.kraken.names import by_name, kraken_pair
@@ -53,13 +52,9 @@ def status(system: str) -> bytes:
     )
 
 
-def obey(desk: Desk, client: Client, command: str | bytes) -> None:
-    """Carries out a command and answers it."""
-    try:
-        request = msgspec.json.decode(command)
-    except (ValueError, RecursionError):
-        request = None
-    if not isinstance(request, dict):
+def obey(desk: Desk, client: Client, request: Row | None) -> None:
+    """Carries out a command and answers it; None is a malformed one."""
+    if request is None:
         _answer(client, {}, event="error", errorMessage="Malformed request")
         return
     event = request.get("event")
@@ -170,7 +165,7 @@ def _maker(desk: Desk, feed: Feed) -> Callable[[], Maker]:
         case "book":
             return lambda: BookMaker(desk.data, feed, book)
         case _:
-            return lambda: RowMaker({"ticker": ticker, "trade": trade, "spread": spread}[feed.channel])
+            return lambda: {"ticker": ticker, "trade": trade, "spread": spread}[feed.channel]
 
 
 def _snapshot(desk: Desk, feed: Feed, maker: Maker) -> Sequence[Any]:

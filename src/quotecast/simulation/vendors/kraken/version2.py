@@ -19,7 +19,6 @@ from quotecast.simulation.vendors.kraken.feeds import (
     Desk,
     Feed,
     Maker,
-    RowMaker,
     option_problem,
 )
 from quotecast.simulation.vendors.kraken.names import kraken_pair
@@ -58,13 +57,9 @@ def message(channel: str, kind: str, rows: Any) -> bytes:
     return msgspec.json.encode({"channel": channel, "type": kind, "data": rows})
 
 
-def obey(desk: Desk, client: Client, command: str | bytes) -> None:
-    """Carries out a command and answers it."""
-    try:
-        request = msgspec.json.decode(command)
-    except (ValueError, RecursionError):
-        request = None
-    if not isinstance(request, dict):
+def obey(desk: Desk, client: Client, request: Row | None) -> None:
+    """Carries out a command and answers it; None is a malformed one."""
+    if request is None:
         _answer(desk, client, {}, error="Malformed request")
         return
     parameters = request.get("params", {})
@@ -75,46 +70,39 @@ def obey(desk: Desk, client: Client, command: str | bytes) -> None:
             _answer(desk, client, request | {"method": "pong"})
         case "subscribe" | "unsubscribe" if parameters.get("channel") == "instrument":
             _follow_instruments(desk, client, request, parameters)
+        case "subscribe" | "unsubscribe" if problem := _problem(desk, parameters):
+            _answer(desk, client, request, error=problem)
         case "subscribe":
-            _subscribe(desk, client, request, parameters)
+            for symbol in dict.fromkeys(map(str, parameters["symbol"])):
+                _subscribe(desk, client, request, parameters, symbol)
         case "unsubscribe":
-            _unsubscribe(desk, client, request, parameters)
+            for symbol in dict.fromkeys(map(str, parameters["symbol"])):
+                _unsubscribe(desk, client, request, _feed(parameters, symbol))
         case _:
             _answer(desk, client, request, error="Unsupported field: 'method'")
 
 
-def _subscribe(desk: Desk, client: Client, request: Row, parameters: Row) -> None:
-    problem = _problem(desk, parameters)
-    if problem:
-        _answer(desk, client, request, error=problem)
+def _subscribe(desk: Desk, client: Client, request: Row, parameters: Row, symbol: str) -> None:
+    if not desk.data.has(symbol):
+        error = f"Currency pair not supported {symbol}"
+        _answer(desk, client, request, error=error, symbol=symbol)
         return
-    for symbol in dict.fromkeys(map(str, parameters["symbol"])):
-        if not desk.data.has(symbol):
-            error = f"Currency pair not supported {symbol}"
-            _answer(desk, client, request, error=error, symbol=symbol)
-            continue
-        feed = _feed(parameters, symbol)
-        maker = desk.follow(client, feed, _maker(desk, feed))
-        if maker is None:
-            _answer(desk, client, request, error="Already subscribed", symbol=symbol)
-            continue
-        snapshot = parameters.get("snapshot", feed.channel != "trade") is True
-        _answer(desk, client, request, result=_granted(feed) | {"snapshot": snapshot})
-        if snapshot:
-            client.answer(message(feed.channel, "snapshot", _snapshot(desk, feed, maker)))
+    feed = _feed(parameters, symbol)
+    maker = desk.follow(client, feed, _maker(desk, feed))
+    if maker is None:
+        _answer(desk, client, request, error="Already subscribed", symbol=symbol)
+        return
+    snapshot = parameters.get("snapshot", feed.channel != "trade") is True
+    _answer(desk, client, request, result=_granted(feed) | {"snapshot": snapshot})
+    if snapshot:
+        client.answer(message(feed.channel, "snapshot", _snapshot(desk, feed, maker)))
 
 
-def _unsubscribe(desk: Desk, client: Client, request: Row, parameters: Row) -> None:
-    problem = _problem(desk, parameters)
-    if problem:
-        _answer(desk, client, request, error=problem)
-        return
-    for symbol in dict.fromkeys(map(str, parameters["symbol"])):
-        feed = _feed(parameters, symbol)
-        if desk.unfollow(client, feed):
-            _answer(desk, client, request, result=_granted(feed))
-        else:
-            _answer(desk, client, request, error="Subscription Not Found", symbol=symbol)
+def _unsubscribe(desk: Desk, client: Client, request: Row, feed: Feed) -> None:
+    if desk.unfollow(client, feed):
+        _answer(desk, client, request, result=_granted(feed))
+    else:
+        _answer(desk, client, request, error="Subscription Not Found", symbol=feed.symbol)
 
 
 def _problem(desk: Desk, parameters: Row) -> str | None:
@@ -168,7 +156,7 @@ def _maker(desk: Desk, feed: Feed) -> Callable[[], Maker]:
         case "book":
             return lambda: BookMaker(desk.data, feed, book)
         case _:
-            return lambda: RowMaker(ticker if feed.channel == "ticker" else trade)
+            return lambda: ticker if feed.channel == "ticker" else trade
 
 
 def _snapshot(desk: Desk, feed: Feed, maker: Maker) -> Sequence[Row]:
@@ -197,11 +185,11 @@ def _book_row(symbol: str, book: Book, bids: Side, asks: Side) -> Row:
 
 def _follow_instruments(desk: Desk, client: Client, request: Row, parameters: Row) -> None:
     wanted = request["method"] == "subscribe"
-    if desk.follows_pairs(client) == wanted:
+    if client.state.has_pairs == wanted:
         error = "Already subscribed" if wanted else "Subscription Not Found"
         _answer(desk, client, request, error=error)
         return
-    desk.follow_pairs(client, wanted=wanted)
+    client.state.has_pairs = wanted
     snapshot = wanted and parameters.get("snapshot", True) is True
     granted = {"channel": "instrument"} | ({"snapshot": snapshot} if wanted else {})
     _answer(desk, client, request, result=granted)
