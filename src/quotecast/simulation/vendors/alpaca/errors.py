@@ -30,3 +30,7 @@ MEANINGS: Final = {
 
 class BadQuery(Exception):
     """A query parameter that Alpaca rejects."""
+
+
+class RecentTape(Exception):
+    """A request for the last minutes of the consolidated tape, which the free plan does not have."""

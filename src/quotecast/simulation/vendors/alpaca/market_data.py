@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any, Final
 
 from quotecast.market.sessions import NEW_YORK
-from quotecast.simulation.vendors.alpaca.errors import NOT_FOUND, RECENT_SIP, BadQuery
+from quotecast.simulation.vendors.alpaca.errors import NOT_FOUND, BadQuery, RecentTape
 from quotecast.simulation.vendors.alpaca.market_source import MarketSource
 from quotecast.simulation.vendors.alpaca.pages import DEFAULT_ROWS, MOST_ROWS, page_of, page_of_stories
 from quotecast.simulation.vendors.alpaca.query import (
@@ -35,10 +35,6 @@ _EARLIEST: Final = datetime(1900, 1, 1, tzinfo=UTC)
 Query = Mapping[str, str]
 
 
-class RecentTape(Exception):
-    """A request for the last minutes of the consolidated tape, which the free plan does not have."""
-
-
 class MarketData:
     """Answers at one moment, under a plan."""
 
@@ -51,23 +47,21 @@ class MarketData:
     def routes(self) -> dict[str, Callable[[Query], Answer]]:
         """Returns the answers by path."""
         routes: dict[str, Callable[[Query], Answer]] = {
-            f"{_STOCKS}/snapshots": self._guard(self._snapshots),
+            f"{_STOCKS}/snapshots": self._snapshots,
             f"{_CRYPTO}/snapshots": partial(self._pairs, "snapshots", None),
             f"{_CRYPTO}/latest/orderbooks": self._books,
             "/v1beta1/news": self._news,
         }
         for what, part in _PARTS.items():
-            routes[f"{_STOCKS}/{what}"] = self._guard(partial(self._list, what))
-            routes[f"{_STOCKS}/{what}/latest"] = self._guard(partial(self._latest, what))
+            routes[f"{_STOCKS}/{what}"] = partial(self._list, what)
+            routes[f"{_STOCKS}/{what}/latest"] = partial(self._latest, what)
             routes[f"{_CRYPTO}/{what}"] = partial(self._list_of_pairs, what)
             routes[f"{_CRYPTO}/latest/{what}"] = partial(self._pairs, what, part)
         return routes
 
     def of_stock(self, symbol: str, what: str, query: Query) -> Answer:
         """Returns the snapshot, the newest row or the list of one stock."""
-        return self._guard(partial(self._of_stock, symbol, what))({**query, "symbols": symbol})
-
-    def _of_stock(self, symbol: str, what: str, query: Query) -> Answer:
+        query = {**query, "symbols": symbol}
         if what in _PARTS:
             rows, token = self._page(what, query)
             return Answer.of({what: rows.get(symbol), "symbol": symbol, "next_page_token": token})
@@ -78,17 +72,6 @@ class MarketData:
             return Answer.of({"symbol": symbol, **snapshot})
         kind = what.removesuffix("/latest")
         return Answer.of({kind.removesuffix("s"): snapshot[_PARTS[kind]], "symbol": symbol})
-
-    def _guard(self, route: Callable[[Query], Answer]) -> Callable[[Query], Answer]:
-        """Returns a route that answers with Alpaca's refusal of the recent tape."""
-
-        def answer(query: Query) -> Answer:
-            try:
-                return route(query)
-            except RecentTape:
-                return RECENT_SIP
-
-        return answer
 
     def _newest_feed(self, query: Query) -> str:
         feed = feed_of(query, "iex" if self._free else "sip")

@@ -5,8 +5,18 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Final
 
+from msgspec.structs import replace
+
 from quotecast.simulation.vendors.alpaca.broker import Broker
-from quotecast.simulation.vendors.alpaca.errors import FORBIDDEN, NOT_FOUND, TOO_MANY, UNAVAILABLE, BadQuery
+from quotecast.simulation.vendors.alpaca.errors import (
+    FORBIDDEN,
+    NOT_FOUND,
+    RECENT_SIP,
+    TOO_MANY,
+    UNAVAILABLE,
+    BadQuery,
+    RecentTape,
+)
 from quotecast.simulation.vendors.alpaca.market_data import MarketData
 from quotecast.simulation.vendors.alpaca.market_source import MarketSource
 from quotecast.simulation.vendors.alpaca.query import check_symbol
@@ -84,7 +94,7 @@ class AlpacaRest:
             "X-RateLimit-Remaining": str(left),
             "X-RateLimit-Reset": str(int(since) + _WINDOW_SECONDS),
         }
-        return Answer(answer.body, answer.status, answer.content_type, limits)
+        return replace(answer, headers=limits)
 
     def _answer(self, request: HttpRequest) -> Answer:
         key = request.headers.get(KEY)
@@ -95,6 +105,8 @@ class AlpacaRest:
         try:
             route = self._route_of(request.path)
             return route(request.query) if route else NOT_FOUND
+        except RecentTape:
+            return RECENT_SIP
         except BadQuery as error:
             return Answer.of({"message": str(error)}, 400)
 
