@@ -1,6 +1,6 @@
 """Alpaca's data from the simulated market. Past trades and quotes are those at the end of each second."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise, takewhile
 from typing import Final
@@ -41,6 +41,8 @@ _PIECE_DAYS: Final = 1500
 #: Days back in which the preceding trading day is looked for.
 _REACHES: Final = (1, 4, 12)
 _UTC: Final = ZoneInfo("UTC")
+#: Tapes of the exchanges; all others are on tape B.
+_TAPES: Final = {"NASDAQ": "C", "NYSE": "A"}
 
 
 class MarketSource:
@@ -95,11 +97,11 @@ class MarketSource:
 
     def trades(self, symbol: str, span: Span, feed: str) -> Iterator[Row]:
         """Yields the trades of a span."""
-        return map(self._trade_of(symbol), self._prices(symbol, span, feed))
+        return map(self.trade_row, self._prices(symbol, span, feed))
 
     def quotes(self, symbol: str, span: Span, feed: str) -> Iterator[Row]:
         """Yields the best bids and asks of a span."""
-        return map(self._quote_of(symbol), self._prices(symbol, span, feed))
+        return map(self.quote_row, self._prices(symbol, span, feed))
 
     def _prices(self, symbol: str, span: Span, feed: str) -> Iterator[Price]:
         """Yields the last price of each second that has one."""
@@ -135,10 +137,10 @@ class MarketSource:
         price = self.market.price(symbol, now)
         days = self._two_days(symbol, price.time)
         minutes = self._newest(symbol, MINUTE, price.time, timedelta())
-        trade = self._trade_of(symbol)(price)
+        trade = self.trade_row(price)
         return {
             "latestTrade": trade | {"t": rows.text(trade["t"], digits=9)},
-            "latestQuote": self._quote_of(symbol)(price),
+            "latestQuote": self.quote_row(price),
             "minuteBar": minutes[-1] if minutes else None,
             "dailyBar": days[-1] if days else None,
             "prevDailyBar": days[-2] if len(days) > 1 else None,
@@ -172,10 +174,8 @@ class MarketSource:
 
     def listed_assets(self) -> Sequence[Row]:
         """Returns the instruments that the broker offers."""
-        market, seed = self.market, self.market.seed
-        stocks = [rows.asset_of(stock, seed) for stock in market.stocks.values()]
-        pairs = [rows.pair_asset_of(pair, market.decimals(name), seed) for name, pair in market.pairs.items()]
-        return [row for row in (*stocks, *pairs) if self.is_listed(row["symbol"])]
+        names = (*self.market.stocks, *self.market.pairs)
+        return [rows.asset_row(self.market, name) for name in names if self.is_listed(name)]
 
     def sessions(self, first: date, last: date) -> Sequence[VenueDay]:
         """Returns the sessions of the stock exchange between two dates, both included."""
@@ -184,19 +184,19 @@ class MarketSource:
 
     def tape(self, symbol: str) -> str:
         """Returns the consolidated tape of a stock."""
-        return rows.tape_of(self.market.stocks[symbol])
+        return _TAPES.get(self.market.stocks[symbol].exchange, "B")
 
-    def _trade_of(self, symbol: str) -> Callable[[Price], Row]:
-        if symbol not in self.market.stocks:
-            return rows.pair_trade_of
-        tape = self.tape(symbol)
-        return lambda price: rows.trade_of(price, tape)
+    def trade_row(self, price: Price) -> Row:
+        """Returns the row of a trade."""
+        if price.symbol not in self.market.stocks:
+            return rows.pair_trade_of(price)
+        return rows.trade_of(price, self.tape(price.symbol))
 
-    def _quote_of(self, symbol: str) -> Callable[[Price], Row]:
-        if symbol not in self.market.stocks:
-            return rows.pair_quote_of
-        tape = self.tape(symbol)
-        return lambda price: rows.quote_of(price, tape)
+    def quote_row(self, price: Price) -> Row:
+        """Returns the row of the best bid and ask at a trade."""
+        if price.symbol not in self.market.stocks:
+            return rows.pair_quote_of(price)
+        return rows.quote_of(price, self.tape(price.symbol))
 
     def _now(self, feed: str) -> int:
         return self.clock.moment() - (DELAY_MS if feed == "delayed_sip" else 0)

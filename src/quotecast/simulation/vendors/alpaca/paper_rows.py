@@ -4,7 +4,7 @@ import uuid
 from decimal import Decimal
 from typing import Final
 
-from quotecast.simulation.vendors.alpaca.rows import asset_of, pair_asset_of, text
+from quotecast.simulation.vendors.alpaca.rows import asset_row, text
 from quotecast.simulation.vendors.http import Row
 from quotecast.simulation.vendors.market import Market, utc
 from quotecast.simulation.vendors.paper import Account, Order, money, plain
@@ -22,13 +22,6 @@ def order_id(order: Order) -> str:
 def holdings(account: Account) -> list[str]:
     """Returns what the account has besides dollars."""
     return [asset for asset in account.assets() if asset != "USD"]
-
-
-def asset_row(market: Market, symbol: str) -> Row:
-    """Returns the row of a stock or a pair in the list of assets."""
-    if symbol in market.stocks:
-        return asset_of(market.stocks[symbol], market.seed)
-    return pair_asset_of(market.pairs[symbol], market.decimals(symbol), market.seed)
 
 
 def order_row(market: Market, order: Order) -> Row:

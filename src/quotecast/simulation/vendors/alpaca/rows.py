@@ -1,17 +1,12 @@
 """Rows of Alpaca's answers and messages; a row's `t` is a moment, which JSON has as text."""
 
 from datetime import UTC, datetime
-from typing import Final
 from uuid import UUID
 
 from quotecast.market.news import Article
-from quotecast.market.reference import Pair, Stock
 from quotecast.simulation.market.noise import key_of
 from quotecast.simulation.vendors.http import Row
-from quotecast.simulation.vendors.market import Candle, Price, utc
-
-#: Tapes of the exchanges; all others are on tape B.
-_TAPES: Final = {"NASDAQ": "C", "NYSE": "A"}
+from quotecast.simulation.vendors.market import Candle, Market, Price, utc
 
 
 def number_of(value: float) -> float | str:
@@ -25,11 +20,6 @@ def text(moment: datetime, digits: int = 0) -> str:
     """Returns RFC 3339 in UTC, with that many digits of a second."""
     fraction = f".{moment.microsecond:06}{'789':<03}"[: digits + 1] if digits else ""
     return f"{moment.astimezone(UTC):%Y-%m-%dT%H:%M:%S}{fraction}Z"
-
-
-def tape_of(stock: Stock) -> str:
-    """Returns the consolidated tape of a stock."""
-    return _TAPES.get(stock.exchange, "B")
 
 
 def row_of(
@@ -123,18 +113,17 @@ def asset(ticker: str, name: str = "Example Inc. Common Stock", **changes: objec
     }  # fmt: skip
 
 
-def asset_of(stock: Stock, seed: int) -> Row:
-    """Returns a stock of the market."""
-    return asset(stock.ticker, stock.name, exchange=stock.exchange, id=_id(seed, stock.ticker))
-
-
-def pair_asset_of(pair: Pair, decimals: int, seed: int) -> Row:
-    """Returns a pair of the market."""
+def asset_row(market: Market, symbol: str) -> Row:
+    """Returns a stock or a pair of the market."""
+    number = str(UUID(bytes=key_of(market.seed, "alpaca", symbol), version=4))
+    if stock := market.stocks.get(symbol):
+        return asset(symbol, stock.name, exchange=stock.exchange, id=number)
+    pair, decimals = market.pairs[symbol], market.decimals(symbol)
     return asset(
-        pair.ticker,
+        symbol,
         f"{pair.name} / {pair.quote}",
         **{"class": "crypto"},
-        id=_id(seed, pair.ticker),
+        id=number,
         exchange="CRYPTO",
         marginable=False,
         shortable=False,
@@ -163,7 +152,3 @@ def story_of(article: Article) -> Row:
         "symbols": list(article.symbols),
         "source": "simulator",
     }
-
-
-def _id(seed: int, symbol: str) -> str:
-    return str(UUID(bytes=key_of(seed, "alpaca", symbol), version=4))

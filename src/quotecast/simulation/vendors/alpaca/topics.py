@@ -114,10 +114,7 @@ class Topics:
     def _row(self, kind: str, price: Price) -> Row:
         if kind == "o":
             return rows.book_of(price) | {"r": True}
-        if price.symbol not in self._market.stocks:
-            return rows.pair_trade_of(price) if kind == "t" else rows.pair_quote_of(price)
-        tape = self._source.tape(price.symbol)
-        return rows.trade_of(price, tape) if kind == "t" else rows.quote_of(price, tape)
+        return self._source.trade_row(price) if kind == "t" else self._source.quote_row(price)
 
     def due_messages(self, moment: int, topics: Collection[str]) -> Iterator[DueMessage]:
         """Yields the messages that have become due since the last call."""

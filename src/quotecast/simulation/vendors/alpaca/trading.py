@@ -14,12 +14,12 @@ import msgspec
 from quotecast.market.numbers import positive
 from quotecast.simulation.vendors.alpaca.paper_rows import (
     account_row,
-    asset_row,
     holdings,
     order_id,
     order_row,
     position_row,
 )
+from quotecast.simulation.vendors.alpaca.rows import asset_row
 from quotecast.simulation.vendors.clock import MarketClock
 from quotecast.simulation.vendors.http import Answer, HttpRequest
 from quotecast.simulation.vendors.market import Market
