@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, datetime, timedelta
+from functools import lru_cache
 from itertools import islice
 from typing import Final
 
@@ -10,9 +11,7 @@ from msgspec.structs import replace
 from quotecast.market.calendars import EXCHANGE, Calendar, VenueDay, is_open
 from quotecast.market.feeds import Feed
 from quotecast.market.sessions import NEW_YORK, Unscheduled
-from quotecast.simulation.market.hours import Hours
 from quotecast.simulation.market.scenarios.base import SpecialDay
-from quotecast.simulation.market.scenarios.schedule import Schedule
 from quotecast.simulation.market.venues import calendar_of
 
 _DAY: Final = timedelta(days=1)
@@ -43,38 +42,11 @@ class SpecialDays:
         return replace(day, close=close) if close > day.open else None
 
 
-class ScheduledDays:
-    """The stock exchange's calendar and hours, which follow a schedule."""
-
-    def __init__(self, schedule: Schedule, *, always_open: bool) -> None:
-        self._schedule = schedule
-        self._regular: Calendar = calendar_of(Feed.STOCKS, always_open=always_open)
-        self._special: list[SpecialDay] = []
-        self._planned: object = None
-        self._calendar: Calendar = self._regular
-        self._hours = Hours(self._regular, NEW_YORK)
-
-    @property
-    def calendar(self) -> Calendar:
-        """Returns the trading days."""
-        self._follow()
-        return self._calendar
-
-    @property
-    def hours(self) -> Hours:
-        """Returns the trading hours."""
-        self._follow()
-        return self._hours
-
-    def _follow(self) -> None:
-        if self._planned is self._schedule.planned:
-            return
-        self._planned = self._schedule.planned
-        special = list(self._schedule.special_days())
-        if special != self._special:
-            self._special = special
-            self._calendar = SpecialDays(self._regular, special) if special else self._regular
-            self._hours = Hours(self._calendar, NEW_YORK)
+@lru_cache(maxsize=32)
+def exchange_days(special: tuple[SpecialDay, ...], *, always_open: bool) -> Calendar:
+    """Returns the stock exchange's calendar with special days: one object for the same days."""
+    regular = calendar_of(Feed.STOCKS, always_open=always_open)
+    return SpecialDays(regular, special) if special else regular
 
 
 class SpecialExchange:

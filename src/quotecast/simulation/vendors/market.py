@@ -21,10 +21,11 @@ from quotecast.simulation.market.companies import companies_of
 from quotecast.simulation.market.cursor import Cursor, Extent, RestOfDayCursor, extent_between
 from quotecast.simulation.market.dividends import Dividend, dividends
 from quotecast.simulation.market.history import candles
+from quotecast.simulation.market.hours import Hours
 from quotecast.simulation.market.reports import FIRST_DAY
 from quotecast.simulation.market.scenarios.base import Split
 from quotecast.simulation.market.scenarios.schedule import Schedule
-from quotecast.simulation.market.special_days import ScheduledDays
+from quotecast.simulation.market.special_days import exchange_days
 from quotecast.simulation.market.tape import Tape, TapeSource
 from quotecast.simulation.market.trades import PAUSE
 from quotecast.simulation.market.venues import hours_of, pair_tapes, stock_tapes
@@ -89,7 +90,7 @@ class Market:
         self.pairs: Mapping[str, Pair] = {pair.ticker: pair for pair in _with_dollars(pairs())}
         #: The latest moment so far, in Unix milliseconds.
         self.present = 0
-        self._days = ScheduledDays(self.schedule, always_open=always_open)
+        self._always_open = always_open
         hours = hours_of(Feed.STOCKS, always_open=always_open)
         by_ticker = stock_tapes(stocks(), seed, hours, self.schedule)
         by_pair = pair_tapes(pairs(), seed, hours_of(Feed.CRYPTO, always_open=True), self.schedule)
@@ -102,7 +103,7 @@ class Market:
     @property
     def calendar(self) -> Calendar:
         """The trading days of the stock exchange, with the scenarios' special days."""
-        return self._days.calendar
+        return exchange_days(tuple(self.schedule.special_days()), always_open=self._always_open)
 
     def decimals(self, symbol: str) -> int:
         """Returns the number of decimals of an instrument's prices."""
@@ -180,7 +181,7 @@ class Market:
 
     def is_open(self, moment: int) -> bool:
         """Returns whether the stock exchange is open."""
-        return moment < self._days.hours.latest(moment).end
+        return moment < Hours(self.calendar, NEW_YORK).latest(moment).end
 
     def _reader(self, symbol: str) -> "_Reader":
         if symbol not in self._readers:
