@@ -21,20 +21,10 @@ from quotecast.simulation.vendors.finnhub.parameters import day_of, number_of, t
 from quotecast.simulation.vendors.finnhub.rows import NO_QUOTE
 from quotecast.simulation.vendors.http import Answer
 
-#: Parameters that each path of a company requires besides its symbol.
-NEEDED: Final[Mapping[str, Mapping[str, set[str]]]] = {
+#: Parameters that paths of a company require besides its symbol.
+_NEEDED: Final[Mapping[str, Mapping[str, set[str]]]] = {
     "/stock/metric": {"metric": {"all"}},
-    "/stock/earnings": {},
-    "/stock/recommendation": {},
-    "/stock/revenue-estimate": {},
-    "/stock/eps-estimate": {},
     "/stock/earnings-quality-score": {"freq": {"annual", "quarterly"}},
-    "/stock/profile2": {},
-    "/stock/peers": {},
-    "/stock/filings": {},
-    "/stock/split": {},
-    "/stock/dividend": {},
-    "/quote": {},
 }
 PREMIUM: Final = frozenset(
     {
@@ -47,7 +37,7 @@ PREMIUM: Final = frozenset(
         "/stock/dividend",
     }
 )
-#: Answers for an unknown symbol.
+#: Paths of a company, and their answers for an unknown symbol.
 NOTHING: Final[Mapping[str, Any]] = {
     "/stock/metric": {"metric": {}, "metricType": "all", "series": {}},
     "/stock/earnings": [],
@@ -97,10 +87,10 @@ class FinnhubRest:
 
     def answer(self, path: str, query: Query) -> Answer:
         """Returns the answer of a path without its prefix."""
-        if path not in self._paths and path not in NEEDED:
+        if path not in self._paths and path not in NOTHING:
             return NOT_FOUND
         try:
-            if path in NEEDED:
+            if path in NOTHING:
                 return Answer.of(self._company(path, query))
             if path in PREMIUM and not self.premium:
                 return NO_ACCESS
@@ -115,7 +105,7 @@ class FinnhubRest:
         if path == "/stock/profile2" and "symbol" not in query and {"isin", "cusip"} & query.keys():
             return NOTHING[path]
         symbol = text_of(query, "symbol")
-        if any(query.get(name) not in good for name, good in NEEDED[path].items()):
+        if any(query.get(name) not in good for name, good in _NEEDED.get(path, {}).items()):
             raise WrongParameters
         if _ABROAD.fullmatch(symbol) or (path in PREMIUM and not self.premium):
             raise NoAccess
