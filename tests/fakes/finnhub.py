@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from fakes.http import Answer, FakeHttp, Row
 from quotecast.simulation.vendors.clock import MarketClock
+from quotecast.simulation.vendors.finnhub.companies import Companies
 from quotecast.simulation.vendors.finnhub.errors import NO_ACCESS, TOO_MANY
 from quotecast.simulation.vendors.finnhub.server import VERSION, FinnhubServer
 from quotecast.simulation.vendors.market import Market
@@ -18,10 +19,11 @@ MARKET: Final = Market(0)
 CALLS_PER_MINUTE: Final = 60
 
 
-class GivenCompanies:
+class GivenCompanies(Companies):
     """The answer of each path by symbol, and the rows of a calendar."""
 
     def __init__(self) -> None:
+        super().__init__(MARKET, MarketClock())
         self.companies: dict[str, dict[str, Any]] = {}
         self.reports: Sequence[Row] = ()
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from functools import partial
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from quotecast.market.sessions import NEW_YORK
 from quotecast.simulation.market import ratios, records
@@ -28,18 +28,8 @@ _MOST_PEERS: Final = 10
 _MOST_DAYS: Final = 400
 
 
-class Companies(Protocol):
-    """What is known of companies."""
-
-    def answer(self, path: str, symbol: str) -> Any | None:
-        """Returns the answer of a path for a company; None for an unknown one."""
-
-    def events(self, first: date, last: date) -> Sequence[Row]:
-        """Returns the earnings reports from a day to another, both included."""
-
-
-class SimulatedCompanies:
-    """See Companies."""
+class Companies:
+    """What is known of the companies of a market."""
 
     def __init__(self, market: Market, clock: MarketClock) -> None:
         self._market = market
@@ -61,7 +51,7 @@ class SimulatedCompanies:
         }
 
     def answer(self, path: str, symbol: str) -> Any | None:
-        """See Companies; a quote is known of pairs, too."""
+        """Returns the answer of a path for a symbol, None for an unknown one; pairs have quotes alone."""
         moment = self._clock.moment()
         name = self._symbols.find(symbol, moment)
         if name is None:
@@ -72,7 +62,7 @@ class SimulatedCompanies:
         return self._records[path](company) if company else None
 
     def events(self, first: date, last: date) -> Sequence[Row]:
-        """See Companies."""
+        """Returns the earnings reports from a day to another, both included."""
         begin, end = max(first, FIRST_DAY), min(last, LAST_DAY)
         if begin > end or (end - begin).days > _MOST_DAYS:
             return []

@@ -11,7 +11,7 @@ from websockets.http11 import Response
 
 from quotecast.simulation.market.scenarios.base import Refusal
 from quotecast.simulation.vendors.clock import MarketClock
-from quotecast.simulation.vendors.finnhub.companies import Companies, SimulatedCompanies
+from quotecast.simulation.vendors.finnhub.companies import Companies
 from quotecast.simulation.vendors.finnhub.errors import (
     INVALID_MESSAGE,
     NO_KEY,
@@ -60,7 +60,7 @@ class FinnhubServer(VendorServer):
         super().__init__(market, clock, **options)
         self.limits = CallLimits(FREE_CALLS if free else PAID_CALLS)
         self.rest = FinnhubRest(
-            companies or SimulatedCompanies(market, clock), Exchange(market, clock), premium=not free
+            companies or Companies(market, clock), Exchange(market, clock), premium=not free
         )
         self._most_symbols = FREE_SYMBOLS if free else PAID_SYMBOLS
         self._symbols = Symbols(market)
