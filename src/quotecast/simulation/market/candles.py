@@ -109,7 +109,8 @@ def noise_length(candle: TickCandle, step: int) -> int:
 def subdivide(candle: TickCandle, step: int, data: bytes) -> Subdivision:
     """Returns the children of `step` milliseconds, shaped by random bytes."""
     count = _child_count(candle, step)
-    deviation = _step_deviation(candle, count)
+    # Of one step, for a walk that fills the range.
+    deviation = (candle.high - candle.low) / _RANGE / sqrt(count)
     walk = bridge(data[: 2 * count], candle.open, candle.close, deviation)
     points = [candle.open, *_reflect_all(candle, walk[:-1]), candle.close]
     ends = [(before, after) if before < after else (after, before) for before, after in pairwise(points)]
@@ -124,11 +125,6 @@ def subdivide(candle: TickCandle, step: int, data: bytes) -> Subdivision:
         # No array: volumes of coins may have more than 64 bits.
         (0, *_cumulative_volumes(candle.volume, data[4 * count :])),
     )
-
-
-def _step_deviation(candle: TickCandle, count: int) -> float:
-    """Returns the standard deviation of one of `count` steps, in ticks, for a walk that fills the range."""
-    return (candle.high - candle.low) / _RANGE / sqrt(count)
 
 
 def _reflect_all(candle: TickCandle, walk: list[float]) -> list[int]:

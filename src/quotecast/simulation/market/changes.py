@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from math import prod
+from operator import itemgetter
 from typing import Final
 
 from msgspec import Struct
@@ -83,7 +84,7 @@ class Changes:
 
 def _factor_of(ramp: Ramp, moment: int) -> float:
     points = ramp.points
-    index = bisect_right(points, moment, key=_time)
+    index = bisect_right(points, moment, key=itemgetter(0))
     if index == 0:
         return points[0][1]
     before, factor = points[index - 1]
@@ -91,10 +92,6 @@ def _factor_of(ramp: Ramp, moment: int) -> float:
         return factor
     after, target = points[index]
     return factor + (target - factor) * (moment - before) / (after - before)
-
-
-def _time(point: tuple[int, float]) -> int:
-    return point[0]
 
 
 def _slopes(ramps: Sequence[Ramp]) -> Iterator[tuple[int, int]]:

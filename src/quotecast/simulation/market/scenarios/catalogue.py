@@ -87,20 +87,20 @@ class Described(Struct):
 
 def listing() -> list[Described]:
     """Returns all scenarios by name."""
-    return [
-        Described(name, _meaning(kind), {each.name: each.default for each in _fields(kind)})
-        for name, kind in sorted(CATALOGUE.items())
-    ]
+    found = []
+    for name, kind in sorted(CATALOGUE.items()):
+        meaning = (kind.__doc__ or "").partition("\n")[0].rstrip(".")
+        found.append(Described(name, meaning, {each.name: each.default for each in _fields(kind)}))
+    return found
 
 
 def describe() -> list[str]:
     """Returns a line for each scenario: its name, meaning, and parameters with their defaults."""
-    return list(map(_line_of, listing()))
-
-
-def _line_of(described: Described) -> str:
-    shown = ", ".join(f"{name}={_shown(value)}" for name, value in described.parameters.items())
-    return f"{described.name}: {described.meaning}{f' ({shown})' if shown else ''}"
+    lines = []
+    for each in listing():
+        shown = ", ".join(f"{name}={_shown(value)}" for name, value in each.parameters.items())
+        lines.append(f"{each.name}: {each.meaning}{f' ({shown})' if shown else ''}")
+    return lines
 
 
 def _fields(kind: type[Scenario]) -> list[FieldInfo]:
@@ -142,10 +142,6 @@ def _instruments() -> frozenset[str]:
             *(each.symbol for each in doviz_instruments()),
         ]
     )
-
-
-def _meaning(kind: type[Scenario]) -> str:
-    return (kind.__doc__ or "").partition("\n")[0].rstrip(".")
 
 
 def _shown(value: object) -> str:

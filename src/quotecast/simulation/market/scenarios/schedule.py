@@ -1,6 +1,7 @@
 """The scenarios of a session and when each begins; several at once have their effects one after the other."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from math import prod
 from typing import Final
 from zlib import crc32
 
@@ -100,10 +101,7 @@ class Schedule:
 
     def rate(self, moment: int) -> float:
         """Returns the factor of the rate of messages."""
-        factor = 1.0
-        for planned in self._active(moment):
-            factor *= planned.scenario.rate(moment - planned.start)
-        return factor
+        return prod((each.scenario.rate(moment - each.start) for each in self._active(moment)), start=1.0)
 
     def is_silent(self, moment: int) -> bool:
         """Returns whether connections carry no messages."""

@@ -78,8 +78,8 @@ def pair_quote_of(price: Price) -> Row:
     }  # fmt: skip
 
 
-def book_of(price: Price, levels: int = 5) -> Row:
-    """Returns a pair's order book: levels one spread apart."""
+def book_of(price: Price) -> Row:
+    """Returns a pair's order book: five levels of each side, one spread apart."""
     step = price.ask - price.bid
     sides = {
         name: [
@@ -87,7 +87,7 @@ def book_of(price: Price, levels: int = 5) -> Row:
                 "p": number_of(round(best + sign * step * level, 8)),
                 "s": number_of(round(price.size * (level + 1), 8)),
             }
-            for level in range(levels)
+            for level in range(5)
         ]
         for name, best, sign in (("b", price.bid, -1), ("a", price.ask, 1))
     }

@@ -17,12 +17,6 @@ def ticker_event(row: Row) -> Row:
     return {"e": "24hrTicker", "E": row["closeTime"], **fields}
 
 
-def mini_event(row: Row) -> Row:
-    """Returns a row of the 24-hour statistics as a short event."""
-    fields = {NAMES[name]: row[name] for name in _MINI}
-    return {"e": "24hrMiniTicker", "E": row["closeTime"], "s": row["symbol"], **fields}
-
-
 def ticker(symbol: str, price: Price) -> Row:
     """Returns an event of `@ticker`."""
     return ticker_event(day_row(symbol, price))
@@ -30,7 +24,8 @@ def ticker(symbol: str, price: Price) -> Row:
 
 def mini_ticker(symbol: str, price: Price) -> Row:
     """Returns an event of `@miniTicker`."""
-    return mini_event(day_row(symbol, price))
+    row = day_row(symbol, price)
+    return {"e": "24hrMiniTicker", "E": price.time, "s": symbol, **{NAMES[name]: row[name] for name in _MINI}}
 
 
 def book_ticker(symbol: str, price: Price) -> Row:

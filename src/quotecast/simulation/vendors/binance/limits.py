@@ -17,8 +17,7 @@ _BAN: Final = 2 * MINUTE
 class Weights:
     """The weight that all clients have used in the current minute of the market's time."""
 
-    def __init__(self, moment: int, used: int = 0, limit: int = MAX_WEIGHT) -> None:
-        self.limit = limit
+    def __init__(self, moment: int, used: int = 0) -> None:
         self.used = used
         self._minute = moment // MINUTE
         self._refused = 0
@@ -29,7 +28,7 @@ class Weights:
         if moment // MINUTE != self._minute:
             self._minute, self.used = moment // MINUTE, 0
         self.used += weight
-        if self.used > self.limit or moment < self._banned_until:
+        if self.used > MAX_WEIGHT or moment < self._banned_until:
             return self.refuse(moment)
         self._refused = 0
         return None
@@ -41,7 +40,7 @@ class Weights:
             self._banned_until = moment + _BAN
         if moment < self._banned_until:
             return banned(_seconds(self._banned_until - moment), self._banned_until)
-        return weight_used(_seconds(MINUTE - moment % MINUTE), self.limit)
+        return weight_used(_seconds(MINUTE - moment % MINUTE), MAX_WEIGHT)
 
 
 def _seconds(milliseconds: int) -> int:

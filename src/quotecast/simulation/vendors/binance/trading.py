@@ -160,9 +160,8 @@ class Trading:
             for name in names
         ]
 
-    def _test(self, account: Account, given: Given) -> Row:
+    def _test(self, _account: Account, given: Given) -> Row:
         self._checked(given)
-        del account
         return {}
 
     def _place(self, account: Account, given: Given) -> Row:

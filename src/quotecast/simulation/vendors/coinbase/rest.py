@@ -25,6 +25,7 @@ from quotecast.simulation.vendors.coinbase.rows import (
 )
 from quotecast.simulation.vendors.coinbase.source import GRANULARITIES, MarketSource
 from quotecast.simulation.vendors.http import Answer, HttpRequest, Row
+from quotecast.simulation.vendors.market import Price
 
 MOST_CANDLES: Final = 300
 MOST_TRADES: Final = 1000
@@ -57,9 +58,9 @@ class CoinbaseRest:
             case ["currencies", code]:
                 return _one_of(self._source.currencies(), code)
             case ["products", "stats"]:
-                return Answer.of({product: self._stats_of(product) for product in self._trading()})
+                return Answer.of({each: all_stats_row(*self._figures(each)) for each in self._trading()})
             case ["products", "spark-lines"]:
-                return Answer.of({product: self._spark_line(product) for product in self._trading()})
+                return Answer.of({each: self._spark_line(each) for each in self._trading()})
             case ["products", product]:
                 return _one_of(self._source.products(), product)
             case ["products", product, part] if part in self._of_products:
@@ -93,14 +94,12 @@ class CoinbaseRest:
         return Answer.of(ticker_row(source.price(product), source.decimals(product)))
 
     def _stats(self, product: str, _query: Query) -> Answer:
-        source = self._source
-        price, decimals = source.price(product), source.decimals(product)
-        return Answer.of(stats_row(price, decimals, source.month_volume(product)))
+        return Answer.of(stats_row(*self._figures(product)))
 
-    def _stats_of(self, product: str) -> Row:
+    def _figures(self, product: str) -> tuple[Price, int, float]:
+        """Returns a product's price with its decimals, and the volume of 30 days."""
         source = self._source
-        price, decimals = source.price(product), source.decimals(product)
-        return all_stats_row(price, decimals, source.month_volume(product))
+        return source.price(product), source.decimals(product), source.month_volume(product)
 
     def _spark_line(self, product: str) -> list[tuple[float, ...]]:
         end = self._source.clock.moment() // 1000

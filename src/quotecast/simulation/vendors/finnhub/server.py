@@ -149,9 +149,9 @@ def _complain(client: Client, problem: str) -> None:
 class CallLimits:
     """Counts calls by their moments in Unix milliseconds."""
 
-    def __init__(self, per_minute: int, per_second: int = CALLS_PER_SECOND) -> None:
+    def __init__(self, per_minute: int) -> None:
         self.per_minute = per_minute
-        self.per_second = per_second
+        self.per_second = CALLS_PER_SECOND
         self._calls: deque[int] = deque()
 
     def admit(self, now: int) -> bool:

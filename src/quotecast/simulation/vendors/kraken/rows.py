@@ -80,7 +80,7 @@ def ohlc_row(candle: Candle, decimals: int) -> list[Any]:
     return [candle.start // 1000, *texts, text(candle.volume, LOT_DECIMALS), candle.trades]
 
 
-def rest_ticker(row: Row, decimals: int, trades: int = 1000) -> Row:
+def rest_ticker(row: Row, decimals: int) -> Row:
     """Returns the REST row of a row of the channel `ticker`."""
 
     def price(name: str) -> str:
@@ -97,7 +97,7 @@ def rest_ticker(row: Row, decimals: int, trades: int = 1000) -> Row:
         "c": [price("last"), text(row["bid_qty"] / _DEPTH, LOT_DECIMALS)],
         "v": [volume, volume],
         "p": [price("vwap")] * 2,
-        "t": [trades, trades],
+        "t": [1000, 1000],
         "l": [price("low")] * 2,
         "h": [price("high")] * 2,
         "o": text(float(row["last"]) - float(row["change"]), decimals),
