@@ -8,7 +8,8 @@ import httpx
 import pytest
 
 from quotecast.simulation.market.hours import milliseconds
-from quotecast.simulation.market.scenarios.base import Alteration, Listed, Refusal, Scenario, Split
+from quotecast.simulation.market.scenarios.base import Alteration, Listed, Scenario, Split
+from quotecast.simulation.market.scenarios.connections import Maintenance, RateLimited
 from quotecast.simulation.market.scenarios.schedule import Planned
 from quotecast.simulation.vendors.market import utc
 from support.servers.alpaca_simulated import KEYS, START, SimulatedAlpaca, simulated_alpaca
@@ -276,19 +277,9 @@ async def test_calls_of_a_minute_are_limited() -> None:
         assert (await client.get("/v2/clock")).status_code == 200
 
 
-class Refusing(Scenario, frozen=True):
-    """Refuses for ever."""
-
-    kind: Refusal
-
-    def refusal(self, elapsed: int) -> Refusal:
-        del elapsed
-        return self.kind
-
-
-@pytest.mark.parametrize(("kind", "status"), [("maintenance", 503), ("rate-limited", 429)])
-async def test_scenarios_refuse_as_alpaca(kind: Refusal, status: int) -> None:
-    async with simulated_alpaca([Planned(Refusing(kind=kind), START)]) as alpaca:
+@pytest.mark.parametrize(("scenario", "status"), [(Maintenance(), 503), (RateLimited(), 429)])
+async def test_scenarios_refuse_as_alpaca(scenario: Scenario, status: int) -> None:
+    async with simulated_alpaca([Planned(scenario, START)]) as alpaca:
         refused = await answer(alpaca, "/v2/clock")
         assert refused.status_code == status
         assert "message" in refused.json()

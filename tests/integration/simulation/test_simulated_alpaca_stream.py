@@ -9,8 +9,8 @@ import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from quotecast.simulation.market.hours import milliseconds
-from quotecast.simulation.market.scenarios.base import Alteration, Pause, Refusal, Scenario, Spoil
-from quotecast.simulation.market.scenarios.connections import Maintenance
+from quotecast.simulation.market.scenarios.base import Alteration, Pause, Scenario, Spoil
+from quotecast.simulation.market.scenarios.connections import Maintenance, RateLimited
 from quotecast.simulation.market.scenarios.schedule import Planned
 from quotecast.simulation.vendors.market import utc
 from support.servers.alpaca_simulated import KEYS, MSGPACK, START, SimulatedAlpaca, simulated_alpaca
@@ -274,8 +274,8 @@ async def test_maintenance_is_an_error_and_refuses_handshakes() -> None:
 class NotANumber(Scenario, frozen=True):
     """Spoils every price."""
 
-    def spoil(self, elapsed: int, number: int) -> Spoil:
-        del elapsed, number
+    def spoil(self, number: int) -> Spoil:
+        del number
         return "nan"
 
 
@@ -288,16 +288,8 @@ async def test_price_that_is_no_number_is_text(headers: dict[str, str]) -> None:
         assert (await client.next_of("t"))["p"] == "NaN"
 
 
-class Limited(Scenario, frozen=True):
-    """Refuses for ever."""
-
-    def refusal(self, elapsed: int) -> Refusal:
-        del elapsed
-        return "rate-limited"
-
-
 async def test_rate_limit_refuses_handshakes() -> None:
-    async with simulated_alpaca([Planned(Limited(), START)]) as alpaca:
+    async with simulated_alpaca([Planned(RateLimited(), START)]) as alpaca:
         with pytest.raises(InvalidStatus, match="429"):
             async with alpaca.client():
                 pass

@@ -6,7 +6,7 @@ milliseconds, and of the number of a message: the same seed, scenario and start 
 
 from collections.abc import Sequence
 from datetime import date
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta, Struct
 
@@ -78,6 +78,9 @@ class SpecialDay(Struct, frozen=True):
 class Scenario(Struct, frozen=True, kw_only=True, tag_field="name", forbid_unknown_fields=True):
     """An event of the market; `symbols` names the instruments that it concerns, all if it is empty."""
 
+    #: How requests are refused.
+    refusal: ClassVar[Refusal | None] = None
+
     symbols: tuple[str, ...] = ()
 
     @property
@@ -96,14 +99,14 @@ class Scenario(Struct, frozen=True, kw_only=True, tag_field="name", forbid_unkno
         del start
         return ()
 
-    def rate(self, elapsed: int) -> float:
+    @property
+    def rate(self) -> float:
         """Returns the factor of the rate of messages."""
-        del elapsed
         return 1.0
 
-    def is_silent(self, elapsed: int) -> bool:
+    @property
+    def is_silent(self) -> bool:
         """Returns whether connections live but carry no messages, not even heartbeats."""
-        del elapsed
         return False
 
     def drops(self, before: int, elapsed: int) -> bool:
@@ -116,14 +119,9 @@ class Scenario(Struct, frozen=True, kw_only=True, tag_field="name", forbid_unkno
         del elapsed, number
         return (0,)
 
-    def spoil(self, elapsed: int, number: int) -> Spoil | None:
+    def spoil(self, number: int) -> Spoil | None:
         """Returns what is wrong with a message's price or time."""
-        del elapsed, number
-        return None
-
-    def refusal(self, elapsed: int) -> Refusal | None:
-        """Returns how requests are refused."""
-        del elapsed
+        del number
         return None
 
 

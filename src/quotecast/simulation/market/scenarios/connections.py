@@ -1,6 +1,6 @@
 """Scenarios of the way to the client: breaks, silence, delays, repetition, maintenance and refusals."""
 
-from typing import Annotated, Final
+from typing import Annotated, ClassVar, Final
 
 from msgspec import Meta
 
@@ -25,9 +25,9 @@ class Frozen(Scenario, frozen=True, kw_only=True, tag="frozen"):
 
     seconds: Seconds = 60.0
 
-    def is_silent(self, elapsed: int) -> bool:
+    @property
+    def is_silent(self) -> bool:
         """See Scenario."""
-        del elapsed
         return not self.symbols
 
     def delays(self, elapsed: int, number: int) -> tuple[int, ...]:
@@ -96,20 +96,14 @@ class OutOfOrder(Scenario, frozen=True, kw_only=True, tag="out-of-order"):
 class Maintenance(Scenario, frozen=True, kw_only=True, tag="maintenance"):
     """The vendor refuses requests and new connections, in its own words, for two minutes."""
 
-    seconds: Seconds = 120.0
+    refusal: ClassVar[Refusal | None] = "maintenance"
 
-    def refusal(self, elapsed: int) -> Refusal | None:
-        """See Scenario."""
-        del elapsed
-        return "maintenance"
+    seconds: Seconds = 120.0
 
 
 class RateLimited(Scenario, frozen=True, kw_only=True, tag="rate-limited"):
     """The vendor refuses requests and new connections because there were too many, for a minute."""
 
-    seconds: Seconds = 60.0
+    refusal: ClassVar[Refusal | None] = "rate-limited"
 
-    def refusal(self, elapsed: int) -> Refusal | None:
-        """See Scenario."""
-        del elapsed
-        return "rate-limited"
+    seconds: Seconds = 60.0

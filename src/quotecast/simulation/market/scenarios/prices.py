@@ -89,9 +89,9 @@ class OpenBurst(Scenario, frozen=True, kw_only=True, tag="open-burst"):
     factor: Annotated[float, Meta(ge=0.01, le=1000)] = 20.0
     seconds: Seconds = 120.0
 
-    def rate(self, elapsed: int) -> float:
+    @property
+    def rate(self) -> float:
         """See Scenario."""
-        del elapsed
         return self.factor
 
 
@@ -109,9 +109,8 @@ class BadTick(Scenario, frozen=True, kw_only=True, tag="bad-tick"):
     kind: Spoil | None = None
     seconds: Seconds | None = None
 
-    def spoil(self, elapsed: int, number: int) -> Spoil | None:
+    def spoil(self, number: int) -> Spoil | None:
         """See Scenario."""
-        del elapsed
         turn, rest = divmod(draw(_BAD_TICK_KEY, number), self.every)
         if rest:
             return None

@@ -101,11 +101,11 @@ class Schedule:
 
     def rate(self, moment: int) -> float:
         """Returns the factor of the rate of messages."""
-        return prod((each.scenario.rate(moment - each.start) for each in self._active(moment)), start=1.0)
+        return prod((each.scenario.rate for each in self._active(moment)), start=1.0)
 
     def is_silent(self, moment: int) -> bool:
         """Returns whether connections carry no messages."""
-        return any(each.scenario.is_silent(moment - each.start) for each in self._active(moment))
+        return any(each.scenario.is_silent for each in self._active(moment))
 
     def drops(self, before: int, moment: int) -> bool:
         """Returns whether all connections break after `before`, up to a moment."""
@@ -126,16 +126,16 @@ class Schedule:
     def spoil(self, moment: int, symbol: str, number: int) -> Spoil | None:
         """Returns what is wrong with a message's price or time."""
         found = (
-            each.scenario.spoil(moment - each.start, number_of(symbol, number))
+            each.scenario.spoil(number_of(symbol, number))
             for each in self._active(moment)
             if each.concerns(symbol)
         )
-        return next((spoil for spoil in found if spoil), None)
+        return next(filter(None, found), None)
 
     def refusal(self, moment: int) -> Refusal | None:
         """Returns how requests are refused."""
-        found = (each.scenario.refusal(moment - each.start) for each in self._active(moment))
-        return next((refusal for refusal in found if refusal), None)
+        found = (each.scenario.refusal for each in self._active(moment))
+        return next(filter(None, found), None)
 
     def admit(self, moment: int) -> None:
         """Lets a request of the service pass. Raises UpstreamError, with `retry_after`, for a refused one."""
