@@ -18,7 +18,7 @@ from quotecast.market.reference import Pair, Stock, pairs, stocks
 from quotecast.market.sessions import NEW_YORK
 from quotecast.simulation.market.candles import TickCandle
 from quotecast.simulation.market.companies import companies_of
-from quotecast.simulation.market.cursor import Cursor, Extent, RestOfDayCursor, extent_between
+from quotecast.simulation.market.cursor import Cursor, RestOfDayCursor, extent_between
 from quotecast.simulation.market.dividends import Dividend, dividends
 from quotecast.simulation.market.history import candles
 from quotecast.simulation.market.hours import Hours
@@ -185,8 +185,7 @@ class Market:
 
     def _reader(self, symbol: str) -> "_Reader":
         if symbol not in self._readers:
-            kind = _StockReader if symbol in self.stocks else _PairReader
-            self._readers[symbol] = kind(symbol, self.tapes[symbol])
+            self._readers[symbol] = _Reader(symbol, self.tapes[symbol], is_pair=symbol in self.pairs)
         return self._readers[symbol]
 
     def _spoil(self, price: Price, moment: int) -> Price:
@@ -206,30 +205,35 @@ class Market:
 
 
 class _Reader:
-    """Reads one instrument's newest trade."""
+    """Reads one instrument's newest trade: with figures of the session, or of 24 hours for a pair."""
 
-    def __init__(self, symbol: str, tape: TapeSource) -> None:
-        self.symbol = symbol
-        self.scale = tape.listing.scale
-        self.unit = tape.listing.volume_scale
-        self.lot = _SHARES if self.unit == 1 else _COINS
-        self.cursor = Cursor(tape)
+    def __init__(self, symbol: str, tape: TapeSource, *, is_pair: bool) -> None:
+        self._symbol = symbol
+        self._scale = tape.listing.scale
+        self._unit = tape.listing.volume_scale
+        self._lot = _COINS if is_pair else _SHARES
+        self._cursor = Cursor(tape)
+        self._ago = RestOfDayCursor(tape) if is_pair else None
         #: The number of the trade that `next_price` returned last.
         self.returned = -1
 
     def price(self, moment: int) -> Price:
-        raise NotImplementedError
-
-    def _price(self, extent: Extent, opened: int, previous: int) -> Price:
-        cursor, scale = self.cursor, self.scale
-        high, low, volume = extent
+        cursor, ago, scale = self._cursor, self._ago, self._scale
+        cursor.seek(moment)
+        if ago is None:
+            high, low, volume = cursor.high, cursor.low, cursor.volume
+            opened, previous = cursor.open, cursor.previous_close
+        else:
+            ago.seek(moment - DAY)
+            high, low, volume = extent_between(ago, cursor, moment)
+            opened = previous = ago.price
         number = cursor.time // PAUSE
         return Price(
-            symbol=self.symbol,
+            symbol=self._symbol,
             time=cursor.time,
             number=number,
             price=cursor.price / scale,
-            size=_lots(number) * self.lot,
+            size=_lots(number) * self._lot,
             # A bid below the smallest price would be zero.
             bid=max(cursor.price - 1, 1) / scale,
             ask=(cursor.price + 1) / scale,
@@ -237,27 +241,8 @@ class _Reader:
             high=high / scale,
             low=low / scale,
             previous=previous / scale,
-            volume=volume / self.unit,
+            volume=volume / self._unit,
         )
-
-
-class _StockReader(_Reader):
-    def price(self, moment: int) -> Price:
-        cursor = self.cursor
-        cursor.seek(moment)
-        return self._price((cursor.high, cursor.low, cursor.volume), cursor.open, cursor.previous_close)
-
-
-class _PairReader(_Reader):
-    def __init__(self, symbol: str, tape: TapeSource) -> None:
-        super().__init__(symbol, tape)
-        self._ago = RestOfDayCursor(tape)
-
-    def price(self, moment: int) -> Price:
-        now, ago = self.cursor, self._ago
-        now.seek(moment)
-        ago.seek(moment - DAY)
-        return self._price(extent_between(ago, now, moment), ago.price, ago.price)
 
 
 def _lots(number: int) -> int:
