@@ -4,7 +4,6 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime
-from functools import partial
 from typing import TypeVar
 
 from quotecast.errors import SymbolNotFound
@@ -12,7 +11,6 @@ from quotecast.market.feeds import Feed
 from quotecast.market.financials import (
     Earnings,
     EarningsCalendar,
-    EarningsEvent,
     EarningsQuality,
     EpsEstimate,
     Estimates,
@@ -98,7 +96,7 @@ class SimulatorFinancials:
         reach = max(first, FIRST_DAY), min(last, LAST_DAY)
         if reach[0] > reach[1]:
             return EarningsCalendar([])
-        events = await asyncio.to_thread(self._events, companies, *reach)
+        events = await asyncio.to_thread(records.calendar, companies, *reach, self._now())
         return EarningsCalendar(events, *map(date.isoformat, reach))
 
     async def _compute_record(self, symbol: str, make_record: Callable[[Company, int], Record]) -> Record:
@@ -118,11 +116,6 @@ class SimulatorFinancials:
         if not year.days:
             raise SymbolNotFound
         return ratios.metrics(company, last, tape.listing.volatility, year)
-
-    def _events(self, companies: Sequence[Company], first: date, last: date) -> list[EarningsEvent]:
-        events_of = partial(records.events, first=first, last=last, moment=self._now())
-        events = [event for company in companies for event in events_of(company)]
-        return sorted(events, key=lambda event: (event.date, event.symbol))
 
     def _company(self, symbol: str) -> Company:
         company = self._companies.get(symbol)

@@ -1,7 +1,7 @@
 """Records of an invented company: reported earnings, estimates and analysts' recommendations."""
 
 from bisect import bisect
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import date, datetime
 from itertools import pairwise
 from math import comb, exp
@@ -65,6 +65,12 @@ def events(company: Company, first: date, last: date, moment: datetime) -> Itera
         day = report_day_of(company, ordinal)
         if first <= day <= last:
             yield _event(company, ordinal, day, reported=is_out(company, ordinal, moment))
+
+
+def calendar(companies: Iterable[Company], first: date, last: date, moment: datetime) -> list[EarningsEvent]:
+    """Returns the reports of companies on the days from `first` to `last`, by day and symbol."""
+    found = (event for company in companies for event in events(company, first, last, moment))
+    return sorted(found, key=lambda event: (event.date, event.symbol))
 
 
 def _earnings(company: Company, quarterly: Report) -> Earnings:

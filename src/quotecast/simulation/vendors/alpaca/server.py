@@ -147,7 +147,8 @@ class AlpacaServer(VendorServer):
 
     def reply(self, client: Client, *messages: Row) -> None:
         """Sends messages in one frame, at once."""
-        client.outbox.append(encode(messages, binary=client.state.binary))
+        binary = client.state.binary
+        client.outbox.append(Frame(pack(*messages, binary=binary), binary=binary).plain)
         client.flush()
 
     def complain(self, client: Client, code: int) -> None:
@@ -232,21 +233,18 @@ class AlpacaServer(VendorServer):
             return
         for story in reversed(self.source.stories()):
             if before < milliseconds(time_of(story["updated_at"])) <= moment:
-                frames = [encode((news_of(story, binary=binary),), binary=binary) for binary in (False, True)]
+                frames = [
+                    Frame(pack(news_of(story, binary=binary), binary=binary), binary=binary).plain
+                    for binary in (False, True)
+                ]
                 for client in readers:
                     if client.state.channels["news"] & {"*", *story["symbols"]}:
                         client.outbox.append(frames[client.state.binary])
 
 
-def pack(message: Row, *, binary: bool) -> bytes:
-    """Returns the payload of one message."""
-    return msgspec.msgpack.encode([message]) if binary else msgspec.json.encode([message])
-
-
-def encode(messages: tuple[Row, ...], *, binary: bool) -> bytes:
-    """Returns the frame of messages."""
-    payload = msgspec.msgpack.encode(messages) if binary else msgspec.json.encode(messages)
-    return Frame(payload, binary=binary).plain
+def pack(*messages: Row, binary: bool) -> bytes:
+    """Returns the payload of messages."""
+    return msgspec.msgpack.encode(messages) if binary else msgspec.json.encode(messages)
 
 
 def news_of(story: Row, *, binary: bool) -> Row:

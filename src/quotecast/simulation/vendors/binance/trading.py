@@ -166,11 +166,12 @@ class Trading:
 
     def _place(self, account: Account, given: Given) -> Row:
         symbol, side, quantity, limit = self._checked(given)
-        row = self._listed(symbol)
+        name = self._name_of(symbol)
+        base, _, quote = name.partition("/")
         order = self.accounts.place(
             account,
-            f"{row['baseAsset']}/{row['quoteAsset']}",
-            (row["baseAsset"], row["quoteAsset"]),
+            name,
+            (base, quote),
             "buy" if side == "BUY" else "sell",
             quantity,
             limit=limit,
@@ -188,7 +189,7 @@ class Trading:
         for name, value in (("symbol", symbol), ("side", side), ("type", kind)):
             if not value:
                 raise Problem.missing(name)
-        self._listed(symbol)
+        self._name_of(symbol)
         if side not in {"BUY", "SELL"}:
             raise Problem(-1117, "Invalid side.")
         if kind not in {"MARKET", "LIMIT"}:
@@ -209,11 +210,12 @@ class Trading:
             raise Problem(-1013, "Filter failure: NOTIONAL")
         return symbol, side, quantity, limit
 
-    def _listed(self, symbol: str) -> Row:
-        for row in self._source.listing(self._clock.moment()):
-            if row["symbol"] == symbol:
-                return row
-        raise Problem(-1121, "Invalid symbol.")
+    def _name_of(self, symbol: str) -> str:
+        """Returns the market's name of a listed symbol. Raises Problem."""
+        name = self._source.name_of(symbol)
+        if name is None or not self._source.is_listed(symbol, self._clock.moment()):
+            raise Problem(-1121, "Invalid symbol.")
+        return name
 
     def _order(self, account: Account, given: Given) -> Row:
         return self._row(given.get("symbol", ""), self._found(account, given, -2013, "Order does not exist."))

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, timedelta
-from functools import partial
 from typing import Any, Final
 
 from quotecast.market.sessions import NEW_YORK
@@ -66,10 +65,8 @@ class Companies:
         begin, end = max(first, FIRST_DAY), min(last, LAST_DAY)
         if begin > end or (end - begin).days > _MOST_DAYS:
             return []
-        of = partial(records.events, first=begin, last=end, moment=self._now())
-        found = [event for company in self._companies.values() for event in of(company)]
-        found.sort(key=lambda event: (event.date, event.symbol), reverse=True)
-        return [record_row(event) for event in found]
+        found = records.calendar(self._companies.values(), begin, end, self._now())
+        return [record_row(event) for event in reversed(found)]
 
     def _record(self, make: Callable[[Company, int], Any]) -> Callable[[Company], Row]:
         return lambda company: record_row(make(company, self._last(company)))

@@ -6,7 +6,7 @@ Source: Kraken documentation, "Spot WebSockets: Book Checksum".
 """
 
 from collections.abc import Iterable, Mapping
-from itertools import chain
+from itertools import chain, islice
 from typing import Final
 from zlib import crc32
 
@@ -38,10 +38,8 @@ class Book(Struct, frozen=True):
     def checksum(self) -> int:
         """Returns the CRC32 of the ten best asks and bids."""
         best = chain([*self.asks.items()][:_CHECKED], [*self.bids.items()][:_CHECKED])
-        return crc32("".join(self._digits(tick, quantity) for tick, quantity in best).encode())
-
-    def _digits(self, tick: int, quantity: float) -> str:
-        return f"{tick}{text(quantity, LOT_DECIMALS).replace('.', '').lstrip('0')}"
+        digits = (f"{tick}{text(size, LOT_DECIMALS).replace('.', '').lstrip('0')}" for tick, size in best)
+        return crc32("".join(digits).encode())
 
 
 def book_of(price: Price, decimals: int, depth: int) -> Book:
@@ -62,8 +60,7 @@ def changes(before: Side, after: Side) -> Side:
 
 
 def _side(best: int, others: Iterable[int], depth: int) -> Side:
-    levels = chain([best], (tick for tick, _ in zip(others, range(depth - 1), strict=False)))
-    return {tick: _quantity(tick) for tick in levels}
+    return {tick: _quantity(tick) for tick in chain([best], islice(others, depth - 1))}
 
 
 def _quantity(tick: int) -> float:
