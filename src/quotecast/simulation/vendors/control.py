@@ -8,7 +8,7 @@ from http import HTTPStatus
 from typing import Any, Final
 
 import msgspec
-from msgspec import UNSET, Struct
+from msgspec import Struct
 
 from quotecast.errors import Problem, ServerFailedError
 from quotecast.simulation.market.quoters import iso
@@ -26,6 +26,17 @@ MAX_REST_BYTES: Final = 1 << 20
 REQUEST_SECONDS: Final = 5.0
 MAX_REQUESTS: Final = 16
 
+#: Codes of refusals, and their statuses.
+_STATUSES: Final = {
+    "bad_request": HTTPStatus.BAD_REQUEST,
+    "not_authenticated": HTTPStatus.UNAUTHORIZED,
+    "not_found": HTTPStatus.NOT_FOUND,
+    "method_not_allowed": HTTPStatus.METHOD_NOT_ALLOWED,
+    "too_many_scenarios": HTTPStatus.CONFLICT,
+    "too_large": HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    "invalid": HTTPStatus.UNPROCESSABLE_ENTITY,
+    "headers_too_large": HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE,
+}
 _PHRASES: Final = {413: "Content Too Large", 422: "Unprocessable Content"}
 
 
@@ -41,9 +52,8 @@ class Request(Struct, frozen=True):
 class ControlError(Exception):
     """A request that the route refuses; `headers` name the remedy."""
 
-    def __init__(self, status: HTTPStatus, detail: str, code: str, **headers: str) -> None:
+    def __init__(self, code: str, detail: str, **headers: str) -> None:
         super().__init__(detail)
-        self.status = status
         self.code = code
         self.headers = headers
 
@@ -72,23 +82,21 @@ class Control:
         try:
             return _bytes_of(*self.answer(await self._read(reader)))
         except ControlError as error:
-            body = msgspec.json.encode(Problem(str(error), code=error.code or UNSET))
-            return _bytes_of(error.status, body, error.headers)
+            body = msgspec.json.encode(Problem(str(error), code=error.code))
+            return _bytes_of(_STATUSES[error.code], body, error.headers)
 
     async def _read(self, reader: asyncio.StreamReader) -> Request:
         """Returns a request whose token is right; the body is read after that only."""
         request = await read_head(reader)
         given = request.headers.get("authorization", "").encode("utf-8", "replace")
         if not hmac.compare_digest(given, self._expected):
-            raise ControlError(
-                HTTPStatus.UNAUTHORIZED, "Not authenticated", "not_authenticated", www_authenticate="Bearer"
-            )
+            raise ControlError("not_authenticated", "Not authenticated", www_authenticate="Bearer")
         return msgspec.structs.replace(request, body=await _read_body(reader, request.headers))
 
     def answer(self, request: Request) -> tuple[HTTPStatus, bytes]:
         """Returns the status and body of an authenticated request. Raises ControlError."""
         if request.path != PATH:
-            raise ControlError(HTTPStatus.NOT_FOUND, f"Only {PATH} is here", "not_found")
+            raise ControlError("not_found", f"Only {PATH} is here")
         match request.method:
             case "GET":
                 return HTTPStatus.OK, msgspec.json.encode(self._overview())
@@ -98,12 +106,7 @@ class Control:
                 self._server.end_scenarios()
                 return HTTPStatus.OK, msgspec.json.encode(self._overview())
             case _:
-                raise ControlError(
-                    HTTPStatus.METHOD_NOT_ALLOWED,
-                    "Method Not Allowed",
-                    "method_not_allowed",
-                    allow="GET, POST, DELETE",
-                )
+                raise ControlError("method_not_allowed", "Method Not Allowed", allow="GET, POST, DELETE")
 
     def _overview(self) -> dict[str, Any]:
         moment, planned = self._server.clock.moment(), self._server.market.schedule.planned
@@ -118,13 +121,11 @@ class Control:
         schedule, now = self._server.market.schedule, self._server.clock.moment()
         name, parameters = _scenario_in(body)
         if len(schedule.planned) >= MAX_PLANNED:
-            raise ControlError(
-                HTTPStatus.CONFLICT, f"At most {MAX_PLANNED} scenarios; DELETE ends all", "too_many_scenarios"
-            )
+            raise ControlError("too_many_scenarios", f"At most {MAX_PLANNED} scenarios; DELETE ends all")
         try:
             planned = made_of(name, parameters.pop("at", None), parameters, now)
         except ScenarioError as error:
-            raise _invalid(str(error)) from None
+            raise ControlError("invalid", str(error)) from None
         schedule.add(planned)
         return row_of(planned)
 
@@ -149,14 +150,12 @@ async def read_head(reader: asyncio.StreamReader) -> Request:
     try:
         head = await reader.readuntil(b"\r\n\r\n")
     except asyncio.LimitOverrunError:
-        raise ControlError(
-            HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "Headers are too large", "headers_too_large"
-        ) from None
+        raise ControlError("headers_too_large", "Headers are too large") from None
     first, *lines = head.decode("latin-1").split("\r\n")[:-2]
     words = first.split(" ")
     pairs = [line.partition(":") for line in lines]
     if len(words) != 3 or not words[2].startswith("HTTP/1.") or not all(pair[1] for pair in pairs):
-        raise _bad("No HTTP request")
+        raise ControlError("bad_request", "No HTTP request")
     headers = {name.lower(): value.strip() for name, _, value in pairs}
     return Request(words[0], words[1].partition("?")[0], headers)
 
@@ -164,11 +163,9 @@ async def read_head(reader: asyncio.StreamReader) -> Request:
 async def _read_body(reader: asyncio.StreamReader, headers: Mapping[str, str]) -> bytes:
     length = headers.get("content-length", "0")
     if "transfer-encoding" in headers or not (length.isascii() and length.isdigit()):
-        raise _bad("The body needs a Content-Length")
+        raise ControlError("bad_request", "The body needs a Content-Length")
     if len(length) > 9 or int(length) > MAX_BODY_BYTES:
-        raise ControlError(
-            HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"At most {MAX_BODY_BYTES} bytes", "too_large"
-        )
+        raise ControlError("too_large", f"At most {MAX_BODY_BYTES} bytes")
     return await reader.readexactly(int(length))
 
 
@@ -183,19 +180,11 @@ def _scenario_in(body: bytes) -> tuple[str, dict[str, Any]]:
     try:
         values = msgspec.json.decode(body)
     except (msgspec.DecodeError, RecursionError, ValueError):
-        raise _bad("The body is not JSON") from None
+        raise ControlError("bad_request", "The body is not JSON") from None
     name = values.pop("name", None) if isinstance(values, dict) else None
     if not isinstance(name, str):
-        raise _invalid('Give an object such as {"name": "open-burst", "factor": 5}')
+        raise ControlError("invalid", 'Give an object such as {"name": "open-burst", "factor": 5}')
     return name, values
-
-
-def _bad(detail: str) -> ControlError:
-    return ControlError(HTTPStatus.BAD_REQUEST, detail, "bad_request")
-
-
-def _invalid(detail: str) -> ControlError:
-    return ControlError(HTTPStatus.UNPROCESSABLE_ENTITY, detail, "invalid")
 
 
 def _bytes_of(status: HTTPStatus, body: bytes, headers: Mapping[str, str] = {}) -> bytes:
