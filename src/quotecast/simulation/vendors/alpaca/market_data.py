@@ -10,9 +10,9 @@ from quotecast.simulation.vendors.alpaca.errors import NOT_FOUND, BadQuery, Rece
 from quotecast.simulation.vendors.alpaca.market_source import MarketSource
 from quotecast.simulation.vendors.alpaca.pages import DEFAULT_ROWS, MOST_ROWS, page_of, page_of_stories
 from quotecast.simulation.vendors.alpaca.query import (
+    FEEDS,
     Span,
     choice_of,
-    feed_of,
     limit_of,
     moment_of,
     tickers_of,
@@ -74,7 +74,7 @@ class MarketData:
         return Answer.of({kind.removesuffix("s"): snapshot[_PARTS[kind]], "symbol": symbol})
 
     def _newest_feed(self, query: Query) -> str:
-        feed = feed_of(query, "iex" if self._free else "sip")
+        feed = choice_of(query, "feed", "iex" if self._free else "sip", FEEDS)
         if self._free and feed == "sip":
             raise RecentTape
         return feed
@@ -94,7 +94,7 @@ class MarketData:
 
     def _page(self, what: str, query: Query) -> tuple[dict[str, list[Row]], str | None]:
         """Returns a page of stocks. Raises RecentTape under the free plan."""
-        tickers, feed = tickers_of(query), feed_of(query, "sip")
+        tickers, feed = tickers_of(query), choice_of(query, "feed", "sip", FEEDS)
         rows_of = self._rows_of(what, query, feed)
         span = self._span(query)
         if self._free and feed == "sip" and span.end > self._now - FREE_DELAY:

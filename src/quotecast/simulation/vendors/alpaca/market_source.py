@@ -85,7 +85,8 @@ class MarketSource:
         adjusted: bool,
     ) -> list[Candle]:
         """Returns the candles between two starts of bars."""
-        interval = _LONGER.get(timeframe.unit) or _part_of(timeframe.count)
+        part = next(interval for minutes, interval in _PARTS if timeframe.count % minutes == 0)
+        interval = _LONGER.get(timeframe.unit, part)
         first, last = milliseconds(limits[0]), min(milliseconds(limits[1]) - 1, now)
         zone = self.zone(symbol)
         candles = self.market.bars(symbol, interval, first, last, adjusted=adjusted)
@@ -209,10 +210,6 @@ def _seconds(first: int, last: int, *, descending: bool) -> Iterator[int]:
         return
     yield from range(first - first % _SECOND_MS + _SECOND_MS - 1, last, _SECOND_MS)
     yield last
-
-
-def _part_of(minutes: int) -> Interval:
-    return next(interval for length, interval in _PARTS if minutes % length == 0)
 
 
 def _pieces(span: Span, timeframe: Timeframe, zone: ZoneInfo) -> Iterator[tuple[datetime, datetime]]:

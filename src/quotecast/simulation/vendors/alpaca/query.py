@@ -35,11 +35,6 @@ def check_symbol(symbol: str, *, pairs: bool = False) -> str:
     return symbol
 
 
-def feed_of(query: Mapping[str, str], default: str) -> str:
-    """Returns the feed of a request."""
-    return choice_of(query, "feed", default, FEEDS)
-
-
 def choice_of(query: Mapping[str, str], name: str, default: str, choices: tuple[str, ...]) -> str:
     """Returns a parameter that has a few values."""
     value = query.get(name, default)
