@@ -4,6 +4,7 @@ Minutes and hours count from midnight UTC, days of stocks from midnight in New Y
 """
 
 import re
+from collections.abc import Container
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Final, Literal
 from zoneinfo import ZoneInfo
@@ -14,18 +15,16 @@ from quotecast.simulation.vendors.alpaca.errors import BadQuery
 
 Unit = Literal["minute", "day", "week", "month"]
 
-_TEXT: Final = re.compile(r"(\d{0,2})(Min|min|T|Hour|hour|H|Day|D|Week|W|Month|M)")
-_UNITS: Final[dict[str, tuple[Unit, int, frozenset[int]]]] = {
-    "min": ("minute", 1, frozenset(range(1, 60))),
-    "t": ("minute", 1, frozenset(range(1, 60))),
-    "hour": ("minute", 60, frozenset(range(1, 24))),
-    "h": ("minute", 60, frozenset(range(1, 24))),
-    "day": ("day", 1, frozenset({1})),
-    "d": ("day", 1, frozenset({1})),
-    "week": ("week", 1, frozenset({1})),
-    "w": ("week", 1, frozenset({1})),
-    "month": ("month", 1, frozenset({1, 2, 3, 4, 6, 12})),
-    "m": ("month", 1, frozenset({1, 2, 3, 4, 6, 12})),
+_TEXT: Final = re.compile(
+    r"(\d{0,2})(?:(?P<minute>Min|min|T)|(?P<hour>Hour|hour|H)|(?P<day>Day|D)|(?P<week>Week|W)|(?P<month>Month|M))"
+)
+#: The unit of each spelling, its length in that unit, and the counts that Alpaca has.
+_UNITS: Final[dict[str | None, tuple[Unit, int, Container[int]]]] = {
+    "minute": ("minute", 1, range(1, 60)),
+    "hour": ("minute", 60, range(1, 24)),
+    "day": ("day", 1, {1}),
+    "week": ("week", 1, {1}),
+    "month": ("month", 1, {1, 2, 3, 4, 6, 12}),
 }
 
 
@@ -59,7 +58,7 @@ def timeframe_of(text: str) -> Timeframe:
     """Returns a timeframe from Alpaca's text. Raises BadQuery for any other."""
     found = _TEXT.fullmatch(text)
     if found:
-        unit, factor, allowed = _UNITS[found[2].lower()]
+        unit, factor, allowed = _UNITS[found.lastgroup]
         count = int(found[1] or 1)
         if count in allowed:
             return Timeframe(unit, count * factor)
