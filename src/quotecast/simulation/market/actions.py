@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, date, datetime
 
 from quotecast.market.actions import CorporateAction
-from quotecast.market.sessions import NEW_YORK
 from quotecast.simulation.market.companies import companies_of
 from quotecast.simulation.market.dividends import dividends
+from quotecast.simulation.market.hours import new_york_date
 from quotecast.simulation.market.quoters import NAME
 from quotecast.simulation.market.reports import FIRST_DAY, LAST_DAY
-from quotecast.simulation.market.scenarios.base import Split
 from quotecast.simulation.market.scenarios.schedule import Schedule
 
 
@@ -38,10 +37,8 @@ class SimulatorActions:
         return sorted(found, key=lambda each: (each.ex_day, each.id))
 
     def _splits(self, symbol: str, first: date, last: date) -> Iterator[CorporateAction]:
-        for each in self._schedule.alterations(symbol):
-            if not isinstance(each, Split):
-                continue
-            day = datetime.fromtimestamp(each.moment / 1000, UTC).astimezone(NEW_YORK).date()
+        for each in self._schedule.splits(symbol):
+            day = new_york_date(each.moment)
             if first <= day <= last:
                 old, new = old_and_new(each.ratio)
                 yield CorporateAction(

@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 from msgspec import Struct
 
 from quotecast.market.calendars import AroundTheClock, Calendar
+from quotecast.market.sessions import NEW_YORK
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND: Final = timedelta(milliseconds=1)
@@ -68,6 +69,11 @@ def milliseconds(moment: datetime) -> int:
 def local_ordinal(moment: int, zone: ZoneInfo) -> int:
     """Returns the local date of a moment in Unix milliseconds, as an ordinal."""
     return datetime.fromtimestamp(moment / 1000, zone).toordinal()
+
+
+def new_york_date(moment: int) -> date:
+    """Returns the date in New York at a moment in Unix milliseconds."""
+    return date.fromordinal(local_ordinal(moment, NEW_YORK))
 
 
 @lru_cache(maxsize=32_768)

@@ -5,8 +5,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from quotecast.market.sessions import NEW_YORK
-from quotecast.simulation.market.hours import local_ordinal
+from quotecast.simulation.market.hours import new_york_date
 from quotecast.simulation.market.tape import Tape
 
 DAY: Final = 86_400_000
@@ -84,4 +83,4 @@ def trading_year(tape: Tape, moment: int) -> TradingYear:
         )
         for window, candle in tape.days(moment - _READ_DAYS * DAY, moment)
     ]
-    return TradingYear(date.fromordinal(local_ordinal(moment, NEW_YORK)), days)
+    return TradingYear(new_york_date(moment), days)

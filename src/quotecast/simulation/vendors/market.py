@@ -2,7 +2,7 @@
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, date, datetime, time
+from datetime import UTC, date, datetime
 from functools import lru_cache
 from itertools import accumulate, groupby
 from operator import mul
@@ -21,9 +21,8 @@ from quotecast.simulation.market.companies import companies_of
 from quotecast.simulation.market.cursor import Cursor, RestOfDayCursor, extent_between
 from quotecast.simulation.market.dividends import Dividend, dividends
 from quotecast.simulation.market.history import candles
-from quotecast.simulation.market.hours import Hours
+from quotecast.simulation.market.hours import Hours, midnight_of, new_york_date
 from quotecast.simulation.market.reports import FIRST_DAY
-from quotecast.simulation.market.scenarios.base import Split
 from quotecast.simulation.market.scenarios.schedule import Schedule
 from quotecast.simulation.market.special_days import exchange_days
 from quotecast.simulation.market.tape import Tape, TapeSource
@@ -148,10 +147,6 @@ class Market:
         tape = source.at(max(self.present, end)) if adjusted else source.raw()
         return [_candle(tape, each) for each in candles(tape, interval, start, end)]
 
-    def splits(self, symbol: str) -> list[Split]:
-        """Returns a stock's splits and stock dividends."""
-        return [each for each in self.schedule.alterations(symbol) if isinstance(each, Split)]
-
     def dividends(self, symbol: str, first: date, last: date) -> list[Dividend]:
         """Returns a stock's dividends with ex-days from `first` to `last` that are declared now."""
         company = companies_of(self.seed).get(symbol)
@@ -159,8 +154,7 @@ class Market:
 
     def dividend_factor(self, symbol: str, day: date) -> float:
         """Returns the part of a price of a day that the dividends since then have left."""
-        today = utc(self.present).astimezone(NEW_YORK).date()
-        ex_days, left = self._paid(symbol, today)
+        ex_days, left = self._paid(symbol, new_york_date(self.present))
         return left[bisect_right(ex_days, day)]
 
     def _parts_left(self, symbol: str, today: date) -> tuple[Sequence[date], Sequence[float]]:
@@ -172,7 +166,7 @@ class Market:
 
     def _last_close(self, symbol: str, day: date) -> float:
         """Returns the last close before a day, in the shares of its own time."""
-        midnight = int(datetime.combine(day, time(), NEW_YORK).timestamp() * 1000)
+        midnight = midnight_of(day.toordinal(), NEW_YORK)
         return self.bars(symbol, "D", midnight - _SEARCHED, midnight - 1, adjusted=False)[-1].close
 
     def is_halted(self, symbol: str, moment: int) -> bool:

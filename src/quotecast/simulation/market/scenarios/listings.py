@@ -1,13 +1,11 @@
 """Scenarios of the list of stocks and of the exchange's days."""
 
 from collections.abc import Sequence
-from datetime import date
 from typing import Annotated
 
 from msgspec import Meta
 
-from quotecast.market.sessions import NEW_YORK
-from quotecast.simulation.market.hours import local_ordinal
+from quotecast.simulation.market.hours import new_york_date
 from quotecast.simulation.market.scenarios.base import Alteration, Listed, Scenario, SpecialDay
 
 
@@ -36,7 +34,7 @@ class Holiday(Scenario, frozen=True, kw_only=True, tag="holiday"):
 
     def special_days(self, start: int) -> Sequence[SpecialDay]:
         """See Scenario."""
-        return [SpecialDay(_new_york_date(start))]
+        return [SpecialDay(new_york_date(start))]
 
 
 class HalfDay(Scenario, frozen=True, kw_only=True, tag="half-day"):
@@ -47,9 +45,4 @@ class HalfDay(Scenario, frozen=True, kw_only=True, tag="half-day"):
     def special_days(self, start: int) -> Sequence[SpecialDay]:
         """See Scenario."""
         hours, minutes = self.close.split(":")
-        return [SpecialDay(_new_york_date(start), int(hours) * 60 + int(minutes))]
-
-
-def _new_york_date(moment: int) -> date:
-    """Returns the date in New York at a moment in Unix milliseconds."""
-    return date.fromordinal(local_ordinal(moment, NEW_YORK))
+        return [SpecialDay(new_york_date(start), int(hours) * 60 + int(minutes))]

@@ -15,6 +15,7 @@ from quotecast.simulation.market.scenarios.base import (
     Refusal,
     Scenario,
     SpecialDay,
+    Split,
     Spoil,
 )
 
@@ -78,6 +79,10 @@ class Schedule:
                 for each in planned.scenario.alterations(planned.start)
             ]
         return found
+
+    def splits(self, symbol: str) -> list[Split]:
+        """Returns the splits and stock dividends of one of the market's instruments."""
+        return [each for each in self.alterations(symbol) if isinstance(each, Split)]
 
     def is_listed(self, symbol: str, moment: int) -> bool:
         """Returns whether the market has one of its instruments at a moment."""

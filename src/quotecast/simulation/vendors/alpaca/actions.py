@@ -10,7 +10,7 @@ from itertools import chain
 from typing import Final
 
 from quotecast.market.renames import well_known_renames
-from quotecast.market.sessions import NEW_YORK
+from quotecast.simulation.market.hours import new_york_date
 from quotecast.simulation.vendors.alpaca.errors import BadQuery
 from quotecast.simulation.vendors.alpaca.query import limit_of, moment_of
 from quotecast.simulation.vendors.http import Answer, Row
@@ -81,8 +81,8 @@ def _renames(symbols: frozenset[str], first: date, last: date) -> Iterator[tuple
 
 
 def _splits(market: Market, symbol: str, first: date, last: date) -> Iterator[tuple[str, Row]]:
-    for each in market.splits(symbol):
-        day, ratio = utc(each.moment).astimezone(NEW_YORK).date(), each.ratio
+    for each in market.schedule.splits(symbol):
+        day, ratio = new_york_date(each.moment), each.ratio
         if not first <= day <= last:
             continue
         row = _row(symbol, day, day)

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from quotecast.market.bars import Interval
 from quotecast.market.calendars import VenueDay
 from quotecast.market.sessions import NEW_YORK
-from quotecast.simulation.market.hours import milliseconds
+from quotecast.simulation.market.hours import milliseconds, new_york_date
 from quotecast.simulation.market.news import SimulatorNews
 from quotecast.simulation.market.special_days import days_from
 from quotecast.simulation.vendors.alpaca import rows
@@ -122,8 +122,7 @@ class MarketSource:
             yield first, last
             return
         calendar = self.market.calendar
-        date_of_first = utc(first).astimezone(NEW_YORK).date()
-        for day in calendar.until(utc(last)) if descending else days_from(calendar, date_of_first):
+        for day in calendar.until(utc(last)) if descending else days_from(calendar, new_york_date(first)):
             opened, closed = milliseconds(day.open), milliseconds(day.close)
             if (closed <= first) if descending else (opened > last):
                 return

@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from typing import Any, Final
 
-from quotecast.market.sessions import NEW_YORK
 from quotecast.simulation.market import ratios, records
 from quotecast.simulation.market.companies import Company, companies_of
+from quotecast.simulation.market.hours import new_york_date
 from quotecast.simulation.market.reports import FIRST_DAY, LAST_DAY, last_reported_quarter
 from quotecast.simulation.market.trading import trading_year
 from quotecast.simulation.vendors.clock import MarketClock
@@ -81,7 +81,7 @@ class Companies:
         return [record_row(each) for each in records.earnings(company, self._last(company))]
 
     def _recommendations(self, company: Company) -> list[Row]:
-        today = self._now().astimezone(NEW_YORK).date()
+        today = new_york_date(self._clock.moment())
         return [record_row(each) for each in records.recommendations(company, today)]
 
     def _profile(self, company: Company) -> Row:
@@ -99,17 +99,17 @@ class Companies:
 
     def _filings(self, company: Company) -> list[Row]:
         """Returns the reports of two years, the newest first."""
-        today = self._now().astimezone(NEW_YORK).date()
+        today = new_york_date(self._clock.moment())
         found = records.events(company, today - timedelta(days=730), today, self._now())
         return [filing_row(event) for event in found][::-1]
 
     def _splits(self, company: Company) -> list[Row]:
         ticker = company.stock.ticker
-        return [split_row(ticker, each.moment, each.ratio) for each in self._market.splits(ticker)]
+        return [split_row(ticker, each.moment, each.ratio) for each in self._market.schedule.splits(ticker)]
 
     def _dividends(self, company: Company) -> list[Row]:
         """Returns all dividends until now; the server selects those of the request's days."""
-        ticker, today = company.stock.ticker, self._now().astimezone(NEW_YORK).date()
+        ticker, today = company.stock.ticker, new_york_date(self._clock.moment())
         return [dividend_row(ticker, each) for each in self._market.dividends(ticker, FIRST_DAY, today)]
 
     def _last(self, company: Company) -> int:

@@ -6,6 +6,7 @@ from typing import Final
 
 from quotecast.market.bars import Interval
 from quotecast.market.sessions import NEW_YORK
+from quotecast.simulation.market.hours import new_york_date
 from quotecast.simulation.market.news import SimulatorNews
 from quotecast.simulation.vendors.clock import MarketClock
 from quotecast.simulation.vendors.finnhub.errors import NoAccess, WrongParameters
@@ -19,7 +20,7 @@ from quotecast.simulation.vendors.finnhub.rows import (
 )
 from quotecast.simulation.vendors.finnhub.symbols import Symbols
 from quotecast.simulation.vendors.http import Row
-from quotecast.simulation.vendors.market import Market, utc
+from quotecast.simulation.vendors.market import Market
 
 _RESOLUTIONS: Final[Mapping[str, Interval]] = {
     "1": "1m",
@@ -96,7 +97,7 @@ class Exchange:
         _check_exchange(query)
         moment = self._clock.moment()
         is_open = self._market.is_open(moment)
-        today = utc(moment).astimezone(NEW_YORK).date()
+        today = new_york_date(moment)
         is_day = self._market.calendar.first_from(today).date == today
         return {
             "exchange": _EXCHANGE,
@@ -110,7 +111,7 @@ class Exchange:
     def holidays(self, query: Query) -> Row:
         """Returns the answer of `stock/market-holiday`: the coming year's, the latest first."""
         _check_exchange(query)
-        today = utc(self._clock.moment()).astimezone(NEW_YORK).date()
+        today = new_york_date(self._clock.moment())
         days = [today + timedelta(days=number) for number in reversed(range(366))]
         rows = [row for day in days if day.weekday() < 5 and (row := self._holiday(day))]
         return {"data": rows, "exchange": _EXCHANGE, "timezone": str(NEW_YORK)}

@@ -14,11 +14,11 @@ from msgspec import Struct
 from quotecast.market.financials import EarningsEvent
 from quotecast.market.news import Article
 from quotecast.market.reference import Pair, Stock
-from quotecast.market.sessions import NEW_YORK
 from quotecast.simulation.market.actions import old_and_new
 from quotecast.simulation.market.dividends import Dividend
+from quotecast.simulation.market.hours import new_york_date
 from quotecast.simulation.vendors.http import Row
-from quotecast.simulation.vendors.market import Candle, Price, utc
+from quotecast.simulation.vendors.market import Candle, Price
 
 #: Fields of our records that Finnhub's lack.
 _OURS: Final = ("currency", "homeSymbol", "abroad")
@@ -88,8 +88,7 @@ def filing_row(event: EarningsEvent) -> Row:
 def split_row(symbol: str, moment: int, ratio: float) -> Row:
     """Returns a split that begins at a moment in Unix milliseconds."""
     old, new = old_and_new(ratio)
-    day = utc(moment).astimezone(NEW_YORK).date()
-    return {"symbol": symbol, "date": f"{day}", "fromFactor": old, "toFactor": new}
+    return {"symbol": symbol, "date": f"{new_york_date(moment)}", "fromFactor": old, "toFactor": new}
 
 
 def dividend_row(symbol: str, dividend: Dividend) -> Row:
