@@ -16,18 +16,13 @@ from quotecast.simulation.vendors.alpaca.query import limit_of, moment_of
 from quotecast.simulation.vendors.http import Answer, Row
 from quotecast.simulation.vendors.market import Market, utc
 
-FORWARD: Final = "forward_splits"
-REVERSE: Final = "reverse_splits"
-STOCK: Final = "stock_dividends"
-CASH: Final = "cash_dividends"
-RENAMES: Final = "name_changes"
-#: The types that the market has.
+#: The types that the market has, and the lists of their rows.
 _TYPES: Final = {
-    "forward_split": FORWARD,
-    "reverse_split": REVERSE,
-    "stock_dividend": STOCK,
-    "cash_dividend": CASH,
-    "name_change": RENAMES,
+    "forward_split": "forward_splits",
+    "reverse_split": "reverse_splits",
+    "stock_dividend": "stock_dividends",
+    "cash_dividend": "cash_dividends",
+    "name_change": "name_changes",
 }
 _ABSENT: Final = frozenset(
     [
@@ -77,7 +72,7 @@ def _renames(symbols: frozenset[str], first: date, last: date) -> Iterator[tuple
         names = {"old_symbol": each.former, "new_symbol": each.symbol}
         if first <= each.day <= last and (not symbols or symbols & {*names.values()}):
             row = {"id": str(uuid.uuid5(_SPACE, f"{each.former} {each.day}")), "process_date": f"{each.day}"}
-            yield RENAMES, row | names | {"old_cusip": "", "new_cusip": ""}
+            yield "name_changes", row | names | {"old_cusip": "", "new_cusip": ""}
 
 
 def _splits(market: Market, symbol: str, first: date, last: date) -> Iterator[tuple[str, Row]]:
@@ -87,12 +82,12 @@ def _splits(market: Market, symbol: str, first: date, last: date) -> Iterator[tu
             continue
         row = _row(symbol, day, day)
         if each.is_stock_dividend:
-            yield STOCK, row | {"cusip": "", "rate": round(ratio - 1, 6)}
+            yield "stock_dividends", row | {"cusip": "", "rate": round(ratio - 1, 6)}
         elif ratio >= 1:
-            yield FORWARD, row | {"cusip": "", "new_rate": ratio, "old_rate": 1}
+            yield "forward_splits", row | {"cusip": "", "new_rate": ratio, "old_rate": 1}
         else:
             yield (
-                REVERSE,
+                "reverse_splits",
                 row | {"old_cusip": "", "new_cusip": "", "new_rate": 1, "old_rate": round(1 / ratio, 6)},
             )
 
@@ -100,7 +95,7 @@ def _splits(market: Market, symbol: str, first: date, last: date) -> Iterator[tu
 def _dividends(market: Market, symbol: str, first: date, last: date) -> Iterator[tuple[str, Row]]:
     for each in market.dividends(symbol, first, last):
         row = _row(symbol, each.ex_day, each.payable_day)
-        yield CASH, row | {"cusip": "", "rate": each.amount, "special": False, "foreign": False}
+        yield "cash_dividends", row | {"cusip": "", "rate": each.amount, "special": False, "foreign": False}
 
 
 def _row(symbol: str, ex_day: date, paid: date) -> Row:
