@@ -69,14 +69,6 @@ class StockQuoter:
         if state == self._last:
             return None
         self._last = state
-        return self._quote(cursor)
-
-    def minute(self) -> VenueBar:
-        """See Quoter."""
-        candle = self._cursor.minute()
-        return _venue_bar(self._stock.ticker, candle, self._scale, float(candle.volume))
-
-    def _quote(self, cursor: Cursor) -> StockQuote:
         stock, scale = self._stock, self._scale
         price, before = cursor.price, cursor.previous_close
         return StockQuote(
@@ -94,6 +86,11 @@ class StockQuoter:
             industry=stock.industry,
             timestamp=iso(cursor.time),
         )
+
+    def minute(self) -> VenueBar:
+        """See Quoter."""
+        candle = self._cursor.minute()
+        return _venue_bar(self._stock.ticker, candle, self._scale, float(candle.volume))
 
 
 class CryptoQuoter:
@@ -118,14 +115,7 @@ class CryptoQuoter:
         if state == self._last:
             return None
         self._last = state
-        return self._quote(*state)
-
-    def minute(self) -> VenueBar:
-        """See Quoter."""
-        candle = self._now.minute()
-        return _venue_bar(self._pair.ticker, candle, self._scale, candle.volume / self._volume_scale)
-
-    def _quote(self, price: int, before: int, high: int, low: int, volume: int) -> CryptoQuote:
+        price, before, high, low, volume = state
         pair, scale = self._pair, self._scale
         return CryptoQuote(
             provider=NAME,
@@ -142,8 +132,13 @@ class CryptoQuoter:
             high=high / scale,
             low=low / scale,
             volume=volume / self._volume_scale,
-            timestamp=iso(self._now.time),
+            timestamp=iso(now.time),
         )
+
+    def minute(self) -> VenueBar:
+        """See Quoter."""
+        candle = self._now.minute()
+        return _venue_bar(self._pair.ticker, candle, self._scale, candle.volume / self._volume_scale)
 
 
 class DovizQuoter:
@@ -171,15 +166,6 @@ class DovizQuoter:
         if state == self._last:
             return None
         self._last = state
-        return self._quote(cursor)
-
-    def minute(self) -> VenueBar:
-        """See Quoter."""
-        return _venue_bar(
-            self._instrument.symbol, self._cursor.minute(), self._scale, None, markup=self._markup
-        )
-
-    def _quote(self, cursor: Cursor) -> DovizQuote:
         instrument, scale, markup = self._instrument, self._scale, self._markup
         selling, before = round(cursor.price * markup), round(cursor.previous_close * markup)
         return DovizQuote(
@@ -200,6 +186,12 @@ class DovizQuoter:
             low=round(cursor.low * markup) / scale,
             previous_close=before / scale,
             timestamp=iso(cursor.time),
+        )
+
+    def minute(self) -> VenueBar:
+        """See Quoter."""
+        return _venue_bar(
+            self._instrument.symbol, self._cursor.minute(), self._scale, None, markup=self._markup
         )
 
 
