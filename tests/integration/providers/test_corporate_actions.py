@@ -99,7 +99,7 @@ async def test_alpaca_s_bad_rows_spoil_no_others() -> None:
         fake.answers[PATH] = answer(cash_dividends=[*bad, good, {**good, "symbol": "MSFT"}])
         upstream = alpaca(fake)
         assert [each.id for each in await upstream.actions("AAPL", FIRST, LAST)] == ["1"]
-        assert upstream.statistics() == {"malformed": 2, "unreadable": 3}
+        assert upstream._refused.by_reason() == {"malformed": 2, "unreadable": 3}
         for body in (answer(), answer(cash_dividends=None), Answer.of({})):
             fake.answers[PATH] = body
             assert [*await upstream.actions("AAPL", FIRST, LAST)] == []
@@ -127,7 +127,7 @@ async def test_alpaca_tells_the_renames_of_all_stocks() -> None:
     ]
     assert (asked["types"], asked["start"], asked["end"]) == ("name_change", "2016-11-19", "2026-11-20")
     assert "symbols" not in asked
-    assert upstream.statistics() == {"unreadable": 2}
+    assert upstream._refused.by_reason() == {"unreadable": 2}
 
 
 async def test_alpaca_s_pages_have_an_end() -> None:

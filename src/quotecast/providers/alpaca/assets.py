@@ -1,7 +1,7 @@
 """Alpaca's list of US stocks."""
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from msgspec import Raw
 
@@ -34,10 +34,6 @@ class AlpacaAssets:
         self._rest = AlpacaRest(trading_url, key, secret, admitted, clock)
         self._stocks = {stock.ticker: stock for stock in stocks}
         self._refused = RefusalCounter("alpaca")
-
-    def statistics(self) -> Mapping[str, int]:
-        """How many rows were refused since the start, by reason."""
-        return self._refused.by_reason()
 
     async def assets(self) -> Sequence[Asset]:
         """See AssetsProvider; raises UpstreamError for an empty list."""

@@ -133,10 +133,6 @@ class AlpacaActions:
         self._clock = clock
         self._refused = RefusalCounter(NAME)
 
-    def statistics(self) -> Mapping[str, int]:
-        """Returns how many rows it refused since the start, by reason."""
-        return self._refused.by_reason()
-
     async def actions(self, symbol: str, first: date, last: date) -> Sequence[CorporateAction]:
         """See ActionsProvider."""
         found, is_whole = await self._read({"symbols": symbol, "types": _TYPES, "sort": "asc"}, first, last)

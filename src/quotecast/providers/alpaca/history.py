@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -62,10 +62,6 @@ class AlpacaHistory:
         self._plan_feed = plan_feed
         self._clock = clock
         self._refused = RefusalCounter("alpaca")
-
-    def statistics(self) -> Mapping[str, int]:
-        """Returns how many rows it refused since the start, by reason."""
-        return self._refused.by_reason()
 
     async def bars(self, symbol: str, interval: Interval, start: datetime, end: datetime) -> Sequence[Bar]:
         """See HistoryProvider."""

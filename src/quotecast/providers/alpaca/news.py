@@ -1,7 +1,7 @@
 """Market news from Alpaca."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from quotecast.market.news import Article
@@ -41,10 +41,6 @@ class AlpacaNews:
         self._clock = clock
         self._refused = RefusalCounter("alpaca")
         self._articles: dict[str, Article] = {}
-
-    def statistics(self) -> Mapping[str, int]:
-        """How many articles were refused since the start, by reason."""
-        return self._refused.by_reason()
 
     async def news(self) -> Sequence[Article]:
         """See NewsProvider; texts may hold HTML."""

@@ -1,7 +1,7 @@
 """Bars of Binance spot's pairs."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -42,10 +42,6 @@ class BinanceHistory:
         self._rest = BinanceRest(url, admitted, clock)
         self._clock = clock
         self._refused = RefusalCounter(self.name)
-
-    def statistics(self) -> Mapping[str, int]:
-        """Returns how many rows it refused since the start, by reason."""
-        return self._refused.by_reason()
 
     async def bars(self, symbol: str, interval: Interval, start: datetime, end: datetime) -> Sequence[Bar]:
         """See HistoryProvider; without bars older than the limit."""

@@ -1,6 +1,6 @@
 """Bars of Coinbase Exchange, by REST."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from math import ceil
 from typing import Final
@@ -47,10 +47,6 @@ class CoinbaseHistory:
         self._url = url
         self._pace = pace or Pace()
         self._refused = RefusalCounter(self.name)
-
-    def statistics(self) -> Mapping[str, int]:
-        """Returns how many rows it refused since the start, by reason."""
-        return self._refused.by_reason()
 
     async def bars(self, symbol: str, interval: Interval, start: datetime, end: datetime) -> Sequence[Bar]:
         """See HistoryProvider; without bars older than the limit."""

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import date
 from typing import Final, Protocol, TypeVar
 
@@ -54,10 +54,6 @@ class FinnhubFinancials:
         self._rest = rest
         self._profiles = Profiles(lambda symbol: self._rest.get("/stock/profile2", {"symbol": symbol}), clock)
         self._refused = RefusalCounter(self.name)
-
-    def statistics(self) -> Mapping[str, int]:
-        """Returns how many fields and rows it refused since the start, by reason."""
-        return self._refused.by_reason()
 
     async def has(self, symbol: str) -> bool:
         """See FinancialsProvider; an exchange of which the plan has no prices may have it."""

@@ -88,10 +88,6 @@ class KrakenHistory:
         self._calm_from = clock()
         self._refused = RefusalCounter(self.name)
 
-    def statistics(self) -> Mapping[str, int]:
-        """Returns how many rows it refused since the start, by reason."""
-        return self._refused.by_reason()
-
     async def bars(self, symbol: str, interval: Interval, start: datetime, end: datetime) -> Sequence[Bar]:
         """See HistoryProvider; without bars older than the limit."""
         pair = canonical_symbol(Feed.CRYPTO, symbol)

@@ -265,7 +265,7 @@ async def test_open_above_the_high_is_an_ordinary_bar(fake: FakeAlpaca) -> None:
     upstream = history(fake, plan_feed="sip")
     bars = await upstream.bars("AAAA", "D", NOW - timedelta(days=3), NOW)
     assert bars == [Bar("2026-11-18T05:00:00Z", 25.05, 25.05, 25.04, 25.04, 105.0)]
-    assert upstream.statistics() == {}
+    assert upstream._refused.by_reason() == {}
 
 
 async def test_implausible_rows_do_not_affect_the_others(fake: FakeAlpaca) -> None:
@@ -294,4 +294,4 @@ async def test_implausible_rows_do_not_affect_the_others(fake: FakeAlpaca) -> No
         "2026-11-19T15:01:00Z": (10.0, 12.0, 9.0, 12.0, 100.0),
         "2026-11-19T15:05:00Z": (10.0, 13.0, 9.0, 13.0, 100.0),
     }
-    assert upstream.statistics() == {"malformed": 3, "unreadable": 3, "misplaced": 2, "absurd": 1}
+    assert upstream._refused.by_reason() == {"malformed": 3, "unreadable": 3, "misplaced": 2, "absurd": 1}

@@ -70,7 +70,7 @@ async def test_malformed_stories_do_not_affect_the_others(fake: FakeAlpaca) -> N
     fake.answers["/v1beta1/news"] = Answer.of({"news": rows, "next_page_token": None})
     upstream = Upstreams(fake).news
     assert [article.id for article in await upstream.news()] == ["1"]
-    assert upstream.statistics() == {"malformed": 3, "unreadable": 1}
+    assert upstream._refused.by_reason() == {"malformed": 3, "unreadable": 1}
 
 
 @pytest.mark.parametrize("body", [{"news": None}, {"news": []}, {}])
@@ -103,7 +103,7 @@ async def test_assets_are_the_active_stocks_by_ticker(fake: FakeAlpaca) -> None:
         ),
         Asset(ticker="ZZZ", name="Last Corp.", exchange="NYSE"),
     ]
-    assert upstream.statistics() == {"malformed": 1, "unreadable": 1}
+    assert upstream._refused.by_reason() == {"malformed": 1, "unreadable": 1}
     assert fake.requests[0].query == {"status": "active", "asset_class": "us_equity"}
 
 

@@ -194,7 +194,7 @@ async def test_bad_rows_never_spoil_the_others(fake: FakeBinance) -> None:
     bars = history(fake)
     found = await bars.bars("BTC/USDT", "1m", NOW - timedelta(minutes=8), NOW)
     assert [bar.time[11:16] for bar in found] == ["19:55", "19:57", "19:59", "20:02"]
-    assert bars.statistics() == {"unreadable": 2, "absurd": 1, "malformed": 1, "misplaced": 2}
+    assert bars._refused.by_reason() == {"unreadable": 2, "absurd": 1, "malformed": 1, "misplaced": 2}
 
 
 @pytest.mark.parametrize("at", [0, 2**62, -5])

@@ -112,7 +112,7 @@ async def test_calendar_is_of_the_days_asked_for(fake: FakeFinnhub) -> None:
     assert fake.requests[0].query == {"from": "2026-11-16", "to": "2026-11-20"}
     fake.fail(Answer.of({"earningsCalendar": rows}), "/calendar/earnings")
     assert await upstream.earnings_calendar(FIRST, LAST) == told
-    assert upstream.statistics() == {"out_of_range": 2}
+    assert upstream._refused.by_reason() == {"out_of_range": 2}
 
 
 @pytest.mark.parametrize("answer", [{"earningsCalendar": []}, {"earningsCalendar": None}, {}], ids=str)
@@ -163,7 +163,7 @@ async def test_row_that_is_none_costs_itself(fake: FakeFinnhub) -> None:
     upstream = provider(fake)
     told = await upstream.earnings("AAPL")
     assert [(each.period, each.actual) for each in told] == [(QUARTERS[0], None), (QUARTERS[1], 1.5)]
-    assert upstream.statistics() == {"malformed": 2, "unreadable_field": 1}
+    assert upstream._refused.by_reason() == {"malformed": 2, "unreadable_field": 1}
 
 
 async def test_overlong_list_is_cut(fake: FakeFinnhub) -> None:

@@ -47,7 +47,7 @@ async def test_minutes_without_a_trade_have_no_bar(fake: FakeKraken) -> None:
     history = KrakenHistory(fake.url)
     minutes = await history.bars("BTC/USD", "1m", NOW - timedelta(minutes=10), NOW)
     assert [bar.time[14:16] for bar in minutes] == ["33", "36", "37"]
-    assert history.statistics() == {}
+    assert history._refused.by_reason() == {}
 
 
 @pytest.mark.parametrize("interval", INTERVALS)
@@ -160,7 +160,7 @@ async def test_bad_rows_are_left_out(fake: FakeKraken) -> None:
     history = KrakenHistory(fake.url)
     bars = await history.bars("BTC/USD", "1h", NOW - timedelta(hours=10), NOW)
     assert [bar.time[11:13] for bar in bars] == ["08", "11", "12"]
-    assert history.statistics() == {"malformed": 1, "unreadable": 2}
+    assert history._refused.by_reason() == {"malformed": 1, "unreadable": 2}
 
 
 async def test_nothing_told_is_no_bar(fake: FakeKraken) -> None:
