@@ -1,6 +1,6 @@
 """Factories of Alpaca's snapshots and messages, and of boards that have read them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -10,6 +10,7 @@ import msgspec
 from quotecast.market.quotes import StockQuote
 from quotecast.market.reference import Stock
 from quotecast.market.sessions import Unscheduled, trading_days_between
+from quotecast.providers.alpaca import wire
 from quotecast.providers.alpaca.board import Board
 from quotecast.providers.alpaca.daily_history import DailyHistory
 from quotecast.providers.alpaca.day_bar import DayBar
@@ -79,11 +80,23 @@ def flat_day(day: date, close: float, volume: int = 812_345) -> DayBar:
     return DayBar(day, price, price, price, price, Decimal(volume), None, None)
 
 
+def read_messages(board: Board, messages: Iterable[bytes], received: float) -> list[StockQuote]:
+    """Returns the quotes changed by stream frames and snapshot responses received at one Unix time."""
+    changed: dict[str, StockQuote] = {}
+    for raw in messages:
+        if raw.startswith(b"{"):
+            quotes = board.take_snapshots(msgspec.json.decode(raw, type=dict[str, msgspec.Raw]), received)
+        else:
+            quotes = board.take_messages(wire.market_data(board.decode(raw)), received)
+        changed |= {quote.key: quote for quote in quotes}
+    return list(changed.values())
+
+
 def quote_after(*messages: bytes, received: float = NOON) -> StockQuote:
     """Returns the quote of AAPL after the messages."""
     board = Board([AAPL])
     board.take_daily_history({"AAPL": history_at(received)}, received)
-    board.read_messages(messages, received)
+    read_messages(board, messages, received)
     [quote] = board.quotes()
     return quote
 
@@ -91,7 +104,7 @@ def quote_after(*messages: bytes, received: float = NOON) -> StockQuote:
 def board_with(row: Any = SNAPSHOT, received: float = NOON) -> Board:
     board = Board([AAPL, BRK])
     board.take_daily_history({"AAPL": history_at(received)}, received)
-    board.read_messages([answer(row)], received)
+    read_messages(board, [answer(row)], received)
     return board
 
 

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from quotecast.market.calendars import EXCHANGE
 from quotecast.market.numbers import MAX_SKEW, Number, positive
 from quotecast.market.own_bars import VenueBar
-from quotecast.market.quotes import Quote, StockQuote
+from quotecast.market.quotes import StockQuote
 from quotecast.market.reference import Stock
 from quotecast.market.sessions import NEW_YORK, Unscheduled
 from quotecast.providers.alpaca import wire
@@ -90,17 +90,6 @@ class Board:
     def quotes(self) -> list[StockQuote]:
         """Returns the latest quote of every stock that has one."""
         return list(self._sent.values())
-
-    def read_messages(self, messages: Iterable[bytes], received: float) -> list[Quote]:
-        """Returns the quotes changed by stream frames and snapshot responses received at one Unix time."""
-        changed: dict[str, Quote] = {}
-        for raw in messages:
-            if raw.lstrip().startswith(b"{"):
-                quotes = self.take_snapshots(self._rows(raw), received)
-            else:
-                quotes = self.take_messages(wire.market_data(self.decode(raw)), received)
-            changed |= {quote.key: quote for quote in quotes}
-        return list(changed.values())
 
     def decode(self, raw: bytes) -> list[wire.Message]:
         """Returns a frame's decoded messages of the types in use; counts a malformed frame or message."""
@@ -189,13 +178,6 @@ class Board:
             return False
         is_read_again = to_utc(received) < session.day.open + REFRESH_END
         return is_read_again and self._split_by.setdefault(ticker, history) is history
-
-    def _rows(self, raw: bytes) -> Mapping[str, Raw]:
-        try:
-            return wire.decode_snapshots(raw)
-        except ValueError:
-            self._refused.count("malformed")
-            return {}
 
     def _message(self, raw: Raw) -> wire.Message | None:
         try:

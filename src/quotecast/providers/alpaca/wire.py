@@ -184,7 +184,6 @@ Message = MarketData | Success | StreamError | Subscription
 
 _MESSAGE_TYPES: Final = frozenset({"t", "b", "success", "error", "subscription"})
 _frame: Final = msgspec.json.Decoder(list[Raw])
-_rows: Final = msgspec.json.Decoder(dict[str, Raw])
 _message: Final[msgspec.json.Decoder[Message]] = msgspec.json.Decoder(Message)
 _message_type: Final = msgspec.json.Decoder(_MessageType)
 _snapshot: Final[msgspec.json.Decoder[StockSnapshot | None]] = msgspec.json.Decoder(StockSnapshot | None)
@@ -193,11 +192,6 @@ _snapshot: Final[msgspec.json.Decoder[StockSnapshot | None]] = msgspec.json.Deco
 def decode_frame(raw: bytes) -> list[Raw]:
     """Returns the messages of a stream frame, still encoded. Raises ValueError unless it is a JSON array."""
     return _decode(_frame, raw)
-
-
-def decode_snapshots(raw: bytes) -> dict[str, Raw]:
-    """Returns a response's snapshots by ticker, still encoded. Raises ValueError for anything else."""
-    return _decode(_rows, raw)
 
 
 def decode_message(raw: Raw) -> Message | None:

@@ -21,6 +21,7 @@ from support.made.alpaca import (
     frame,
     history_at,
     only_quote,
+    read_messages,
     snapshot,
 )
 
@@ -28,7 +29,7 @@ from support.made.alpaca import (
 def test_trade_moves_price_and_change_alone() -> None:
     board = board_with()
     before = only_quote(board)
-    [quote] = board.read_messages([frame(trade("AAPL", 231.63, "2026-11-19T16:59:59.5Z"))], NOON)
+    [quote] = read_messages(board, [frame(trade("AAPL", 231.63, "2026-11-19T16:59:59.5Z"))], NOON)
     assert quote == msgspec.structs.replace(
         before, price=231.63, change=2.53, change_percent=1.1043, timestamp="2026-11-19T16:59:59.500000Z"
     )
@@ -39,7 +40,7 @@ def test_trade_that_sets_no_last_price_moves_nothing(condition: str) -> None:
     """Odd lots, average prices and late reports do not update the last price."""
     board = board_with()
     assert (
-        board.read_messages([frame(trade("AAPL", 240, "2026-11-19T17:00:00Z", "@", condition))], NOON) == []
+        read_messages(board, [frame(trade("AAPL", 240, "2026-11-19T17:00:00Z", "@", condition))], NOON) == []
     )
     assert board.statistics() == {}
 
@@ -48,7 +49,7 @@ def test_trade_that_sets_no_last_price_moves_nothing(condition: str) -> None:
 def test_condition_b_means_something_else_on_each_tape(tape: str, *, moved: bool) -> None:
     """Condition B is an average price on tapes A and B, and a bunched trade on tape C."""
     board = board_with()
-    quotes = board.read_messages([frame(trade("AAPL", 240, "2026-11-19T17:00:00Z", "B", z=tape))], NOON)
+    quotes = read_messages(board, [frame(trade("AAPL", 240, "2026-11-19T17:00:00Z", "B", z=tape))], NOON)
     assert bool(quotes) == moved
 
 
@@ -56,7 +57,7 @@ def test_trade_after_hours_moves_the_price() -> None:
     row = snapshot(latestTrade={"t": "2026-11-19T20:59:59Z"})
     evening = at("2026-11-19T17:00:00-05:00")
     board = board_with(row, evening)
-    [quote] = board.read_messages([frame(trade("AAPL", 235, "2026-11-19T21:59:00Z", "@", "T"))], evening)
+    [quote] = read_messages(board, [frame(trade("AAPL", 235, "2026-11-19T21:59:00Z", "@", "T"))], evening)
     assert (quote.price, only_quote(board).previous_close) == (235.0, 229.1)
 
 
@@ -81,7 +82,7 @@ def test_invalid_message_is_counted_and_does_not_affect_the_others(bad: Any, rea
     """An invalid message does not affect the valid ones in its frame."""
     board = board_with()
     good = trade("AAPL", 231.5, "2026-11-19T16:59:59Z")
-    board.read_messages([frame({"T": "?", "x": {}}, bad, good)], NOON)
+    read_messages(board, [frame({"T": "?", "x": {}}, bad, good)], NOON)
     assert only_quote(board).price == 231.5
     assert board.statistics() == {reason: 1}
 
@@ -89,29 +90,29 @@ def test_invalid_message_is_counted_and_does_not_affect_the_others(bad: Any, rea
 def test_trade_in_the_future_is_as_of_now() -> None:
     """A trade from the future gets the current time and keeps its price."""
     board = board_with()
-    board.read_messages([frame(trade("AAPL", 232, "2027-01-01T00:00:00Z"))], NOON)
+    read_messages(board, [frame(trade("AAPL", 232, "2027-01-01T00:00:00Z"))], NOON)
     assert (only_quote(board).price, only_quote(board).timestamp) == (232.0, "2026-11-19T17:00:00Z")
 
 
 @pytest.mark.parametrize(
-    "raw", [b"", b"{", b"[", b"7", b"[NaN]", b'[{"T":"t","S":"AAPL","p":NaN}]', b"[" * 100_000, b"\xff"]
+    "raw", [b"", b"[", b"7", b"[NaN]", b'[{"T":"t","S":"AAPL","p":NaN}]', b"[" * 100_000, b"\xff"]
 )
 def test_malformed_frame_is_counted(raw: bytes) -> None:
     board = board_with()
-    assert board.read_messages([raw], NOON) == []
+    assert read_messages(board, [raw], NOON) == []
     assert board.statistics() == {"malformed": 1}
 
 
 def test_other_stocks_are_ignored() -> None:
     """The board ignores stocks outside its table."""
     board = board_with()
-    assert board.read_messages([frame(bar("ZZZZ", "2026-11-19T17:00:00Z", (1, 2, 1, 2), 5))], NOON) == []
-    assert board.read_messages([answer(SNAPSHOT, "ZZZZ")], NOON) == []
+    assert read_messages(board, [frame(bar("ZZZZ", "2026-11-19T17:00:00Z", (1, 2, 1, 2), 5))], NOON) == []
+    assert read_messages(board, [answer(SNAPSHOT, "ZZZZ")], NOON) == []
 
 
 def test_stock_without_a_snapshot_has_no_quote() -> None:
     """A quote is complete or absent."""
-    assert board_with().read_messages([frame(trade("BRK.B", 480, "2026-11-19T17:00:00Z"))], NOON) == []
+    assert read_messages(board_with(), [frame(trade("BRK.B", 480, "2026-11-19T17:00:00Z"))], NOON) == []
 
 
 @pytest.mark.parametrize("bad", [0, -1, 9_999_999, "NaN", "x", 1e308])
@@ -128,36 +129,36 @@ def test_last_good_value_remains(bad: Any, part: str, name: str, field: str) -> 
     """The board counts an invalid field, keeps its last good value and updates the other fields."""
     board = board_with()
     before = only_quote(board)
-    board.read_messages([answer(snapshot(**{part: {name: bad}}))], NOON + 15)
+    read_messages(board, [answer(snapshot(**{part: {name: bad}}))], NOON + 15)
     assert getattr(only_quote(board), field) == getattr(before, field)
     assert sum(board.statistics().values()) == 1
-    board.read_messages([answer(snapshot(latestTrade={"p": 231.45}, dailyBar={"v": 812400}))], NOON + 30)
+    read_messages(board, [answer(snapshot(latestTrade={"p": 231.45}, dailyBar={"v": 812400}))], NOON + 30)
     assert (only_quote(board).price, only_quote(board).volume) == (231.45, "812400")
 
 
 def test_missing_part_keeps_what_was_known() -> None:
     board = board_with()
     before = only_quote(board)
-    board.read_messages([answer(snapshot(dailyBar=None, prevDailyBar=None, minuteBar=None))], NOON + 15)
+    read_messages(board, [answer(snapshot(dailyBar=None, prevDailyBar=None, minuteBar=None))], NOON + 15)
     assert only_quote(board) == before
 
 
 def test_malformed_row_does_not_affect_the_others() -> None:
     board = Board([AAPL, BRK])
     raw = msgspec.json.encode({"BRK.B": {"latestTrade": 7}, "AAPL": SNAPSHOT, "ZZZQ": None})
-    assert [quote.key for quote in board.read_messages([raw], NOON)] == ["AAPL"]
+    assert [quote.key for quote in read_messages(board, [raw], NOON)] == ["AAPL"]
     assert board.statistics() == {"malformed": 1}
 
 
 def test_null_row_is_an_unknown_stock() -> None:
     board = Board([AAPL])
-    assert board.read_messages([answer(None)], NOON) == []
+    assert read_messages(board, [answer(None)], NOON) == []
     assert board.statistics() == {}
 
 
 def test_day_in_the_future_is_refused() -> None:
     board = board_with()
-    board.read_messages([answer(snapshot(dailyBar={"t": "2026-11-20T05:00:00Z", "o": 230}))], NOON + 15)
+    read_messages(board, [answer(snapshot(dailyBar={"t": "2026-11-20T05:00:00Z", "o": 230}))], NOON + 15)
     assert only_quote(board).open == 229.0
     assert board.statistics() == {"unreadable": 1}
 
@@ -169,7 +170,7 @@ def test_new_day_replaces_the_old_one_wholly() -> None:
     trade_of_friday = {"t": "2026-11-20T15:00:00Z", "p": 230}
     now = at("2026-11-20T10:00:01-05:00")
     board.take_daily_history({"AAPL": history_at(now)}, now)
-    board.read_messages([answer(snapshot(dailyBar=friday, latestTrade=trade_of_friday))], now)
+    read_messages(board, [answer(snapshot(dailyBar=friday, latestTrade=trade_of_friday))], now)
     quote = only_quote(board)
     assert (quote.open, quote.high, quote.previous_close, quote.volume) == (230.0, None, 229.1, "5")
 
@@ -182,14 +183,14 @@ def test_previous_close_is_not_the_snapshots_previous_bar() -> None:
 
 def test_only_changed_quotes_are_returned() -> None:
     board = board_with()
-    assert board.read_messages([answer(SNAPSHOT)], NOON + 15) == []
+    assert read_messages(board, [answer(SNAPSHOT)], NOON + 15) == []
 
 
 def test_forgotten_stock_comes_back_with_a_snapshot() -> None:
     board = board_with()
     board.keep_only(["BRK.B"])
     assert board.quotes() == []
-    assert len(board.read_messages([answer(snapshot(latestTrade={"p": 9}))], NOON)) == 1
+    assert len(read_messages(board, [answer(snapshot(latestTrade={"p": 9}))], NOON)) == 1
 
 
 values = st.one_of(
@@ -215,7 +216,7 @@ def test_any_input_yields_plausible_quotes(raw: list[bytes]) -> None:
     """For any input, prices are positive, finite and within a factor of ten, and volumes are digits."""
     board = board_with()
     for message in raw:
-        board.read_messages([message], NOON)
+        read_messages(board, [message], NOON)
     quote = only_quote(board)
     for price in (quote.open, quote.high, quote.low, quote.previous_close):
         assert (
@@ -275,9 +276,9 @@ def test_a_new_level_is_believed_when_trades_of_a_new_session_repeat_it() -> Non
     """As after a split of 20:1 while the daily bars cannot be read."""
     board = board_of_the_night()
     for seconds, price in ((1, 11.5), (2, 11.6), (2, 11.6)):
-        board.read_messages([trade_at(seconds, price)], PRE_OPEN + seconds)
+        read_messages(board, [trade_at(seconds, price)], PRE_OPEN + seconds)
         assert only_quote(board).price == 231.4
-    board.read_messages([trade_at(3, 11.55)], PRE_OPEN + 3)
+    read_messages(board, [trade_at(3, 11.55)], PRE_OPEN + 3)
     quote = only_quote(board)
     assert (quote.price, quote.change, quote.previous_close) == (11.55, None, None)
     assert board.statistics() == {"absurd": 3}
@@ -287,18 +288,18 @@ def test_slips_of_two_sessions_do_not_add_up() -> None:
     board = board_of_the_night()
     day = 86_400
     for seconds in (1, 2):
-        board.read_messages([trade_at(seconds, 11.5)], PRE_OPEN + seconds)
+        read_messages(board, [trade_at(seconds, 11.5)], PRE_OPEN + seconds)
     evening = snapshot(latestTrade={"t": "2026-11-18T20:00:00Z"}, dailyBar=None, minuteBar=None)
-    board.read_messages([answer(evening)], PRE_OPEN + day - 15)
-    board.read_messages([trade_at(day + 1, 11.5)], PRE_OPEN + day + 1)
+    read_messages(board, [answer(evening)], PRE_OPEN + day - 15)
+    read_messages(board, [trade_at(day + 1, 11.5)], PRE_OPEN + day + 1)
     assert board.statistics() == {"absurd": 3}
 
 
 def test_within_a_session_repeated_slips_stay_absurd() -> None:
     board = board_of_the_night()
-    board.read_messages([trade_at(1, 230.0)], PRE_OPEN + 1)
+    read_messages(board, [trade_at(1, 230.0)], PRE_OPEN + 1)
     for seconds in range(2, 8):
-        board.read_messages([trade_at(seconds, 11.5)], PRE_OPEN + seconds)
+        read_messages(board, [trade_at(seconds, 11.5)], PRE_OPEN + seconds)
     assert only_quote(board).price == 230.0
 
 
@@ -307,7 +308,7 @@ def test_a_change_like_a_split_waits_for_the_bars_to_be_read_again(price: float,
     """The bars of that morning may not know the split yet."""
     board = board_of_the_night()
     board.take_daily_history({"AAPL": history_at(PRE_OPEN)}, PRE_OPEN)
-    board.read_messages([trade_at(1, price)], PRE_OPEN + 1)
+    read_messages(board, [trade_at(1, price)], PRE_OPEN + 1)
     quote = only_quote(board)
     assert (quote.price, quote.change is None, quote.previous_close is None) == (price, is_split, is_split)
     [again] = board.take_daily_history({"AAPL": history_at(PRE_OPEN)}, PRE_OPEN + 900) or [quote]
@@ -317,5 +318,5 @@ def test_a_change_like_a_split_waits_for_the_bars_to_be_read_again(price: float,
 def test_long_after_the_opening_a_halved_price_is_a_change() -> None:
     """No reading of the bars follows on that day."""
     board = board_with(snapshot(), NOON)
-    board.read_messages([frame(trade("AAPL", 115.0, "2026-11-19T17:00:30Z"))], NOON + 31)
+    read_messages(board, [frame(trade("AAPL", 115.0, "2026-11-19T17:00:30Z"))], NOON + 31)
     assert only_quote(board).change == pytest.approx(115.0 - 229.1)

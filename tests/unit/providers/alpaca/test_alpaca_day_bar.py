@@ -10,7 +10,17 @@ from hypothesis import strategies as st
 from fakes.alpaca_stream import bar, trade
 from quotecast.providers.alpaca.board import SETTLING_SECONDS
 from quotecast.providers.alpaca.day_bar import DayBar, MinuteBar
-from support.made.alpaca import NOON, SNAPSHOT, answer, at, board_with, frame, only_quote, quote_after
+from support.made.alpaca import (
+    NOON,
+    SNAPSHOT,
+    answer,
+    at,
+    board_with,
+    frame,
+    only_quote,
+    quote_after,
+    read_messages,
+)
 
 
 def minute(start: str, prices: Sequence[float], volume: int) -> bytes:
@@ -68,17 +78,17 @@ def test_answer_older_than_the_stream_changes_nothing_back() -> None:
     """A lagging snapshot reverts neither the price nor the daily bar."""
     board = board_with()
     moved = [minute("2026-11-19T17:00:00Z", (231, 233, 228, 232.5), 100)]
-    board.read_messages([*moved, frame(trade("AAPL", 232.7, "2026-11-19T17:01:01Z"))], LATER)
+    read_messages(board, [*moved, frame(trade("AAPL", 232.7, "2026-11-19T17:01:01Z"))], LATER)
     before = only_quote(board)
-    assert board.read_messages([answer(SNAPSHOT)], LATER + 1) == []
+    assert read_messages(board, [answer(SNAPSHOT)], LATER + 1) == []
     assert only_quote(board) == before
 
 
 def test_answer_long_after_the_stream_corrects_it() -> None:
     """A snapshot requested after the settling time removes a canceled trade."""
     board = board_with()
-    board.read_messages([frame(trade("AAPL", 250, "2026-11-19T16:59:59.9Z"))], NOON)
-    [quote] = board.read_messages([answer(SNAPSHOT)], NOON + SETTLING_SECONDS)
+    read_messages(board, [frame(trade("AAPL", 250, "2026-11-19T16:59:59.9Z"))], NOON)
+    [quote] = read_messages(board, [answer(SNAPSHOT)], NOON + SETTLING_SECONDS)
     assert quote.price == 231.4
 
 

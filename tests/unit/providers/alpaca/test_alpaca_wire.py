@@ -27,6 +27,7 @@ from support.made.alpaca import (
     history_at,
     only_quote,
     quote_after,
+    read_messages,
     snapshot,
 )
 
@@ -52,7 +53,7 @@ def test_snapshot_becomes_a_whole_quote() -> None:
 
 def test_unknown_sector_is_other() -> None:
     board = Board([BRK])
-    board.read_messages([answer(SNAPSHOT, "BRK.B")], NOON)
+    read_messages(board, [answer(SNAPSHOT, "BRK.B")], NOON)
     assert (only_quote(board).sector, only_quote(board).industry) == ("Other", "Other")
 
 
@@ -86,7 +87,7 @@ def test_canceled_trade_is_not_the_price() -> None:
 def test_without_a_close_before_there_is_no_change() -> None:
     """An unknown change is null, not zero."""
     board = Board([AAPL])
-    board.read_messages([answer(SNAPSHOT)], NOON)
+    read_messages(board, [answer(SNAPSHOT)], NOON)
     quote = only_quote(board)
     assert (quote.previous_close, quote.change, quote.change_percent) == (None, None, None)
 
@@ -205,7 +206,7 @@ def test_the_close_before_a_pre_market_trade_is_that_of_the_day_before_it() -> N
     board, morning = Board([AAPL]), at("2026-11-20T04:30:00-05:00")
     bars = [flat_day(date(2026, 11, day), 200.0 + day) for day in (16, 17, 18)]
     board.take_daily_history({"AAPL": DailyHistory(date(2026, 11, 20), bars)}, morning)
-    board.read_messages([answer(snapshot(**YESTERDAYS, **TRADED_EARLY, minuteBar=None))], morning)
+    read_messages(board, [answer(snapshot(**YESTERDAYS, **TRADED_EARLY, minuteBar=None))], morning)
     extended = only_quote(board).extended
     assert extended
     assert (extended.session, extended.close) == ("pre", 218.0)
@@ -216,7 +217,7 @@ def test_last_trade_of_the_evening_stays_after_the_next_opening() -> None:
     board, opened = Board([AAPL]), at("2026-11-20T09:31:00-05:00")
     bars = [flat_day(date(2026, 11, day), 200.0 + day) for day in (18, 19)]
     board.take_daily_history({"AAPL": DailyHistory(date(2026, 11, 20), bars)}, opened)
-    board.read_messages([answer(snapshot(**CLOSED, **TRADED_LATE, minuteBar=None))], opened)
+    read_messages(board, [answer(snapshot(**CLOSED, **TRADED_LATE, minuteBar=None))], opened)
     extended = only_quote(board).extended
     assert extended
     assert (extended.session, extended.close, extended.price) == ("post", 219.0, 235.0)
@@ -227,7 +228,7 @@ def test_free_plan_has_no_change_after_the_close_until_it_has_the_close() -> Non
     board = Board([AAPL], consolidated=False)
     evening = at("2026-11-19T17:31:00-05:00")
     board.take_daily_history({"AAPL": history_at(evening)}, evening)
-    board.read_messages([answer(snapshot(**CLOSED, **TRADED_LATE))], evening)
+    read_messages(board, [answer(snapshot(**CLOSED, **TRADED_LATE))], evening)
     assert only_quote(board).extended is UNSET
 
 
@@ -235,7 +236,7 @@ def test_opening_that_did_not_take_place_begins_no_day() -> None:
     board = Board([AAPL])
     board.take_unscheduled(closed_day(), NOON)
     board.take_daily_history({"AAPL": history_at(NOON)}, NOON)
-    board.read_messages([answer(snapshot(**YESTERDAYS, **TRADED_YESTERDAY))], NOON)
+    read_messages(board, [answer(snapshot(**YESTERDAYS, **TRADED_YESTERDAY))], NOON)
     assert only_quote(board).previous_close == 220.0
 
 
@@ -253,6 +254,5 @@ def test_invalid_symbol_is_found_in_the_refusal(text: str, symbol: str | None) -
 
 @given(st.binary(max_size=200))
 def test_bytes_raise_nothing_but_value_errors(raw: bytes) -> None:
-    for read in (wire.decode_frame, wire.decode_snapshots):
-        with contextlib.suppress(ValueError):
-            read(raw)
+    with contextlib.suppress(ValueError):
+        wire.decode_frame(raw)
