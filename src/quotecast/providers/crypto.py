@@ -1,9 +1,9 @@
 """The shared way of crypto venues from tickers to quotes, and from candles to bars."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
-from typing import ClassVar, Final, TypeVar
+from typing import ClassVar, Final
 
 import structlog
 from msgspec import Struct
@@ -15,9 +15,6 @@ from quotecast.market.reference import asset_name
 from quotecast.providers.transport.recording import Instrument
 from quotecast.providers.validation.candles import CandleRow, minute_of_venue, to_bar
 from quotecast.providers.validation.pairs import Pairs
-
-R = TypeVar("R")
-T = TypeVar("T")
 
 #: What stands between the assets of a pair, in one spelling or another.
 _SEPARATORS: Final = str.maketrans("", "", "/-_ ")
@@ -153,16 +150,6 @@ class PairTickers:
         """Returns pairs, by the venue's symbols for them, as a recording lists them."""
         divided = [(symbol, *pair.split("/")) for symbol, pair in pairs.items()]
         return [Instrument(symbol, base, quote, self._name(base)) for symbol, base, quote in divided]
-
-    def _decode_each(self, raws: Iterable[R], decode: Callable[[R], T]) -> Iterator[T]:
-        """Yields each decoded item; counts those for which `decode` raises ValueError."""
-        for raw in raws:
-            try:
-                message = decode(raw)
-            except (ValueError, RecursionError):
-                self._pairs.refused.count("malformed")
-            else:
-                yield message
 
     def _check(self, ticker: Figures, pair: str | None, received: float, order: float) -> CryptoQuote | None:
         """Returns the believable quote of a ticker; None for one that a check refuses.

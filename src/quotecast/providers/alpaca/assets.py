@@ -1,7 +1,8 @@
 """Alpaca's list of US stocks."""
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
+from operator import attrgetter
 
 from msgspec import Raw
 
@@ -12,7 +13,7 @@ from quotecast.providers.alpaca.rest import AlpacaRest
 from quotecast.providers.alpaca.rest_wire import AssetRow
 from quotecast.providers.base import Admission, unlimited
 from quotecast.providers.refusals import RefusalCounter
-from quotecast.providers.validation.rows import decode_rows
+from quotecast.providers.validation.rows import decode_rows, readable
 
 
 class AlpacaAssets:
@@ -38,24 +39,13 @@ class AlpacaAssets:
     async def assets(self) -> Sequence[Asset]:
         """See AssetsProvider; raises UpstreamError for an empty list."""
         params = {"status": "active", "asset_class": "us_equity"}
-        rows = decode_rows(
-            await self._rest.get_once("/v2/assets", list[Raw], params), AssetRow, self._refused
-        )
-        by_ticker = self._assets(row for row in rows if row.is_listed)
+        answer = await self._rest.get_once("/v2/assets", list[Raw], params)
+        rows = decode_rows(answer, AssetRow, self._refused)
+        by_ticker: dict[str, Asset] = {}
+        for asset in readable((row.to_asset(self._stocks) for row in rows if row.is_listed), self._refused):
+            # A ticker appears twice while it passes from one company to another.
+            known = by_ticker.get(asset.ticker, asset)
+            by_ticker[asset.ticker] = max(known, asset, key=attrgetter("tradable"))
         if not by_ticker:
             raise UpstreamError("Alpaca lists no stocks")
         return [by_ticker[ticker] for ticker in sorted(by_ticker)]
-
-    def _assets(self, rows: Iterable[AssetRow]) -> dict[str, Asset]:
-        by_ticker: dict[str, Asset] = {}
-        for row in rows:
-            if asset := row.to_asset(self._stocks):
-                # A ticker appears twice while it passes from one company to another.
-                by_ticker[asset.ticker] = max(by_ticker.get(asset.ticker, asset), asset, key=_is_tradable)
-            else:
-                self._refused.count("unreadable")
-        return by_ticker
-
-
-def _is_tradable(asset: Asset) -> bool:
-    return asset.tradable

@@ -29,6 +29,7 @@ from quotecast.providers.alpaca.stock_state import (
 from quotecast.providers.refusals import RefusalCounter
 from quotecast.providers.validation.candles import minute_of_venue, to_bar
 from quotecast.providers.validation.judgement import ABSURD_FACTOR, Judge, is_near
+from quotecast.providers.validation.rows import decode_each
 
 #: Seconds before a request within which its response may still lack streamed trades.
 SETTLING_SECONDS: Final = 5.0
@@ -93,12 +94,9 @@ class Board:
 
     def decode(self, raw: bytes) -> list[wire.Message]:
         """Returns a frame's decoded messages of the types in use; counts a malformed frame or message."""
-        try:
-            frame = wire.decode_frame(raw)
-        except ValueError:
-            self._refused.count("malformed")
-            return []
-        return [message for message in map(self._message, frame) if message]
+        frames = decode_each([raw], wire.decode_frame, self._refused)
+        rows = (row for frame in frames for row in frame)
+        return [message for message in decode_each(rows, wire.decode_message, self._refused) if message]
 
     def take_messages(self, messages: Iterable[wire.MarketData], received: float) -> list[StockQuote]:
         """Returns the quotes changed by trades and minute bars."""
@@ -149,8 +147,9 @@ class Board:
         """
         settled = (received if asked_at is None else asked_at) - SETTLING_SECONDS
         for ticker in rows.keys() & self._stocks.keys():
-            if snapshot := self._snapshot(rows[ticker]):
-                self._take_snapshot(ticker, snapshot, received, settled)
+            for snapshot in decode_each([rows[ticker]], wire.decode_snapshot, self._refused):
+                if snapshot:
+                    self._take_snapshot(ticker, snapshot, received, settled)
         return self._update_quotes((ticker for ticker in rows if ticker in self._states), received)
 
     def _update_quotes(self, tickers: Iterable[str], received: float) -> list[StockQuote]:
@@ -178,20 +177,6 @@ class Board:
             return False
         is_read_again = to_utc(received) < session.day.open + REFRESH_END
         return is_read_again and self._split_by.setdefault(ticker, history) is history
-
-    def _message(self, raw: Raw) -> wire.Message | None:
-        try:
-            return wire.decode_message(raw)
-        except ValueError:
-            self._refused.count("malformed")
-            return None
-
-    def _snapshot(self, raw: Raw) -> wire.StockSnapshot | None:
-        try:
-            return wire.decode_snapshot(raw)
-        except ValueError:
-            self._refused.count("malformed")
-            return None
 
     def _take_trade(self, trade: wire.Trade, received: float) -> None:
         state, last = self._states[trade.symbol], trade.to_last_price()

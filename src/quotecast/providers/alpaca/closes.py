@@ -11,7 +11,6 @@ from typing import Final, Literal
 
 import httpx
 import structlog
-from msgspec import Raw
 
 from quotecast.backoff import Backoff
 from quotecast.errors import UpstreamError, UpstreamRefused
@@ -28,7 +27,7 @@ from quotecast.providers.alpaca.stock_state import to_utc
 from quotecast.providers.refusals import RefusalCounter
 from quotecast.providers.validation.candles import to_bar
 from quotecast.providers.validation.judgement import judge_closes
-from quotecast.providers.validation.rows import decode_rows
+from quotecast.providers.validation.rows import decode_rows, readable
 
 BATCH: Final = 100
 #: Range of days requested; a stock halted for longer has no previous close.
@@ -168,7 +167,8 @@ class PreviousCloses:
         for _ in range(MAX_PAGES):
             page = await self._rest.get(client, "/v2/stocks/bars", BarPage, query)
             for ticker in tickers:
-                days[ticker] += _days_of(page.rows_of(ticker), self.refused)
+                rows = decode_rows(page.rows_of(ticker), wire.AlpacaBar, self.refused)
+                days[ticker] += readable(map(_day, rows), self.refused)
             if not page.next_page_token:
                 return days
             query["page_token"] = page.next_page_token
@@ -181,13 +181,6 @@ def _due_at(day: TradingDay, now: datetime, *, free: bool) -> datetime:
     refresh = day.pre_open + elapsed // REFRESH_INTERVAL * REFRESH_INTERVAL
     settling = [day.close + SETTLED_AFTER, day.post_close + SETTLED_AFTER] if free else []
     return max(moment for moment in (refresh, *settling) if moment <= now)
-
-
-def _days_of(rows: Iterable[Raw], refused: RefusalCounter) -> list[DayBar]:
-    """Returns the readable rows as daily bars; counts the others."""
-    days = [_day(row) for row in decode_rows(rows, wire.AlpacaBar, refused)]
-    refused.count("unreadable", days.count(None))
-    return [day for day in days if day]
 
 
 def _day(row: wire.AlpacaBar) -> DayBar | None:

@@ -21,7 +21,7 @@ from quotecast.market.sessions import NEW_YORK
 from quotecast.providers.alpaca.rest import AlpacaRest
 from quotecast.providers.base import Admission, unlimited
 from quotecast.providers.refusals import RefusalCounter
-from quotecast.providers.validation.rows import decode_rows
+from quotecast.providers.validation.rows import decode_rows, readable
 
 NAME: Final = "alpaca"
 PATH: Final = "/v1/corporate-actions"
@@ -173,12 +173,8 @@ class AlpacaActions:
         for kind, rows in (page.corporate_actions or {}).items():
             if kind not in _TERMS:
                 continue
-            for row in decode_rows(rows or (), Row, self._refused):
-                action = row.to_action(kind)
-                if action is None:
-                    self._refused.count("unreadable")
-                else:
-                    yield action
+            decoded = decode_rows(rows or (), Row, self._refused)
+            yield from readable((row.to_action(kind) for row in decoded), self._refused)
 
 
 def _ticker(text: str | None) -> str | None:

@@ -9,7 +9,7 @@ from quotecast.providers.alpaca.rest import AlpacaRest
 from quotecast.providers.alpaca.rest_wire import NewsPage, Story
 from quotecast.providers.base import Admission, unlimited
 from quotecast.providers.refusals import RefusalCounter
-from quotecast.providers.validation.rows import decode_rows
+from quotecast.providers.validation.rows import decode_rows, readable
 
 #: Articles per page, pages per poll, and articles in memory, at most.
 PER_PAGE: Final = 50
@@ -68,7 +68,5 @@ class AlpacaNews:
         return new
 
     def _decode_articles(self, page: NewsPage) -> list[Article]:
-        stories = list(decode_rows(page.news or (), Story, self._refused))
-        articles = [article for story in stories if (article := story.to_article(self._clock()))]
-        self._refused.count("unreadable", len(stories) - len(articles))
-        return articles
+        stories = decode_rows(page.news or (), Story, self._refused)
+        return readable((story.to_article(self._clock()) for story in stories), self._refused)

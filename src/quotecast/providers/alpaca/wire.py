@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Final, TypeVar
+from typing import Final
 
 import msgspec
 from msgspec import Raw, Struct, field
@@ -30,8 +30,6 @@ TAPES_WITH_AVERAGE_B: Final = frozenset("AB")
 
 #: Converts a raw price; None for a missing or implausible one.
 PriceReader = Callable[[Number], Decimal | None]
-
-_T = TypeVar("_T")
 
 _INVALID_SYMBOL: Final = re.compile(r"invalid symbols?: *([^\s\"',]+)")
 
@@ -183,15 +181,14 @@ MarketData = Trade | AlpacaBar
 Message = MarketData | Success | StreamError | Subscription
 
 _MESSAGE_TYPES: Final = frozenset({"t", "b", "success", "error", "subscription"})
-_frame: Final = msgspec.json.Decoder(list[Raw])
 _message: Final[msgspec.json.Decoder[Message]] = msgspec.json.Decoder(Message)
 _message_type: Final = msgspec.json.Decoder(_MessageType)
 _snapshot: Final[msgspec.json.Decoder[StockSnapshot | None]] = msgspec.json.Decoder(StockSnapshot | None)
 
-
-def decode_frame(raw: bytes) -> list[Raw]:
-    """Returns the messages of a stream frame, still encoded. Raises ValueError unless it is a JSON array."""
-    return _decode(_frame, raw)
+#: Decode the messages of a stream frame, still encoded, and a snapshot, None for a stock unknown to Alpaca.
+#: Both raise ValueError or RecursionError for malformed input.
+decode_frame: Final = msgspec.json.Decoder(list[Raw]).decode
+decode_snapshot: Final = _snapshot.decode
 
 
 def decode_message(raw: Raw) -> Message | None:
@@ -212,11 +209,6 @@ def market_data(messages: Iterable[Message]) -> list[MarketData]:
     return [message for message in messages if isinstance(message, Trade | AlpacaBar)]
 
 
-def decode_snapshot(raw: Raw) -> StockSnapshot | None:
-    """Returns a decoded snapshot; None for a stock unknown to Alpaca. Raises ValueError when malformed."""
-    return _snapshot.decode(raw)
-
-
 def encode_subscribe(symbols: Sequence[str]) -> bytes:
     """Returns the JSON request for the trades of `symbols` and the minute bars of all stocks."""
     return msgspec.json.encode(AlpacaSubscribe(symbols))
@@ -231,10 +223,3 @@ def invalid_symbol(excerpt: str) -> str | None:
 def _last_price(price: Number, time: datetime | None) -> LastPrice | None:
     read = positive(price)
     return None if read is None or time is None else LastPrice(read, time)
-
-
-def _decode(decoder: msgspec.json.Decoder[_T], raw: bytes) -> _T:
-    try:
-        return decoder.decode(raw)
-    except RecursionError as error:
-        raise ValueError("nested too deeply") from error

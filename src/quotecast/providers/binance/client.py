@@ -187,7 +187,7 @@ async def _ask(connection: ClientConnection, request: bytes) -> None:
 def _answers(frame: bytes) -> bool:
     try:
         message = messages.decode(frame)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     check_ending(message)
     return isinstance(message, messages.Acknowledged)

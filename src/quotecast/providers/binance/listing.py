@@ -23,7 +23,7 @@ def tradable_pairs(rows: Iterable[Raw]) -> dict[str, str]:
     """Returns the pairs that trade, by symbol: `BTCUSDT` is `BTC/USDT`; skips unreadable rows."""
     found: dict[str, str] = {}
     for raw in rows:
-        with suppress(ValueError):
+        with suppress(ValueError, RecursionError):
             row = wire.symbol(raw)
             if row.tradable and row.pair:
                 found[row.symbol] = row.pair
@@ -57,7 +57,7 @@ def best_known(listing: Mapping[str, str], rows: Iterable[Raw]) -> dict[str, str
 def _turnover(rows: Iterable[Raw]) -> dict[str, Decimal]:
     found: dict[str, Decimal] = {}
     for raw in rows:
-        with suppress(ValueError):
+        with suppress(ValueError, RecursionError):
             row = wire.row(raw)
             found[row.symbol] = number(row.quote_volume) or Decimal()
     return found

@@ -60,20 +60,8 @@ _kline: Final = msgspec.json.Decoder(KlineEvent)
 def decode(raw: bytes) -> Message | None:
     """Returns one message; None for one without use here, such as a `trade`.
 
-    Raises ValueError for malformed JSON, or a message without the fields of its type.
+    Raises ValueError or RecursionError for malformed JSON, and for a message without the fields of its type.
     """
-    try:
-        return _decode(raw)
-    except RecursionError as error:
-        raise ValueError("nested too deeply") from error
-
-
-def subscribe(streams: Sequence[str], number: int) -> bytes:
-    """Returns the request for streams, as JSON; the answer has the same number."""
-    return msgspec.json.encode({"method": "SUBSCRIBE", "params": streams, "id": number})
-
-
-def _decode(raw: bytes) -> Message | None:
     frame = _frame.decode(raw)
     if frame.error is not None:
         return BinanceFailure(frame.error.code, frame.error.msg)
@@ -88,3 +76,8 @@ def _decode(raw: bytes) -> Message | None:
         case "serverShutdown":
             return Shutdown()
     return Acknowledged() if bytes(frame.id) and not body else None
+
+
+def subscribe(streams: Sequence[str], number: int) -> bytes:
+    """Returns the request for streams, as JSON; the answer has the same number."""
+    return msgspec.json.encode({"method": "SUBSCRIBE", "params": streams, "id": number})

@@ -14,6 +14,7 @@ from quotecast.providers.binance.venues import GLOBAL, BinanceVenue
 from quotecast.providers.crypto import PairTickers
 from quotecast.providers.transport.recording import Instrument
 from quotecast.providers.validation.pairs import newest
+from quotecast.providers.validation.rows import decode_each
 
 #: Seconds before a pair that stopped trading goes: the time that its last statistics cover.
 DAY_SECONDS: Final = 86_400.0
@@ -61,10 +62,11 @@ class BinanceTickers(PairTickers):
 
     def take(self, rows: Iterable[Raw], received: float) -> list[CryptoQuote]:
         """Returns the quotes of rows of the 24-hour statistics that arrived at that Unix time."""
-        return newest(self._quote(statistics, received) for statistics in self._decode_each(rows, wire.row))
+        read = decode_each(rows, wire.row, self._pairs.refused)
+        return newest(self._quote(statistics, received) for statistics in read)
 
     def _events(self, raws: Iterable[bytes]) -> Iterator[wire.PairStatistics]:
-        for message in self._decode_each(raws, messages.decode):
+        for message in decode_each(raws, messages.decode, self._pairs.refused):
             if isinstance(message, wire.PairStatistics):
                 yield message
             elif isinstance(message, KlineEvent):

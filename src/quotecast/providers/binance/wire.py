@@ -110,14 +110,10 @@ _EVENT: Final = {
     "event_time": "E",
 }
 
-_symbol: Final = msgspec.json.Decoder(Symbol)
 _object: Final = msgspec.json.Decoder(dict[str, Any])
 _problem: Final = msgspec.json.Decoder(_Problem)
-
-
-def symbol(raw: bytes | Raw) -> Symbol:
-    """Returns a symbol of the listing. Raises ValueError for a malformed row."""
-    return _symbol.decode(raw)
+#: Decodes a symbol of the listing.
+symbol: Final = msgspec.json.Decoder(Symbol).decode
 
 
 def row(raw: bytes | Raw) -> PairStatistics:
@@ -139,8 +135,5 @@ def unknown_symbol(body: str) -> bool:
 
 
 def _statistics(raw: bytes | Raw, keys: Mapping[str, str]) -> PairStatistics:
-    try:
-        fields = _object.decode(raw)
-    except RecursionError as error:
-        raise ValueError("nested too deeply") from error
+    fields = _object.decode(raw)
     return msgspec.convert({name: fields[key] for name, key in keys.items() if key in fields}, PairStatistics)

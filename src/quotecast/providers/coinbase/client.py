@@ -135,7 +135,7 @@ async def _until_answer(connection: ClientConnection) -> list[bytes]:
     messages: list[bytes] = []
     while True:
         messages.append(await connection.recv(decode=False))
-        with suppress(ValueError):
+        with suppress(ValueError, RecursionError):
             answer = wire.decode(messages[-1])
             if isinstance(answer, wire.CoinbaseFailure):
                 raise error_of(answer)

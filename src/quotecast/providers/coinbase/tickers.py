@@ -15,6 +15,7 @@ from quotecast.providers.coinbase import wire
 from quotecast.providers.coinbase.wire import CoinbaseMatch
 from quotecast.providers.crypto import PairTickers
 from quotecast.providers.validation.pairs import newest
+from quotecast.providers.validation.rows import decode_each
 
 
 class CoinbaseTickers(PairTickers):
@@ -46,7 +47,7 @@ class CoinbaseTickers(PairTickers):
         return quotes
 
     def _tickers(self, messages: Iterable[bytes]) -> Iterator[wire.CoinbaseTicker]:
-        for message in self._decode_each(messages, wire.decode):
+        for message in decode_each(messages, wire.decode, self._pairs.refused):
             if isinstance(message, wire.CoinbaseFailure):
                 raise error_of(message)
             if isinstance(message, wire.CoinbaseTicker):

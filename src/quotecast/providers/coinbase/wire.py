@@ -139,15 +139,8 @@ _kind: Final = msgspec.json.Decoder(_TypedMessage)
 def decode(raw: bytes | str) -> Message | None:
     """Returns one message; None for a type without use here, such as `last_match`.
 
-    Raises ValueError for malformed JSON, or a message without the fields of its type.
+    Raises ValueError or RecursionError for malformed JSON, and for a message without the fields of its type.
     """
-    try:
-        return _decode(raw)
-    except RecursionError as error:
-        raise ValueError("nested too deeply") from error
-
-
-def _decode(raw: bytes | str) -> Message | None:
     try:
         return _message.decode(raw)
     except msgspec.ValidationError:

@@ -12,7 +12,7 @@ from quotecast.market.financials import EarningsCalendar, EarningsEvent
 from quotecast.market.numbers import Number, positive
 from quotecast.providers.finnhub.wire import EventRow
 from quotecast.providers.refusals import RefusalCounter
-from quotecast.providers.validation.rows import decode_rows
+from quotecast.providers.validation.rows import decode_rows, readable
 
 Answer = dict[str, Raw] | list[Raw] | None
 
@@ -103,15 +103,9 @@ def _events(
     listed: Iterable[EventRow], first: date, last: date, refused: RefusalCounter
 ) -> list[EarningsEvent]:
     """Returns the reports by date; counts rows of other days as `out_of_range`."""
-    found = []
-    for row in listed:
-        event = row.to_record(refused)
-        if event is None:
-            refused.count("unreadable")
-        elif not first <= row.date <= last:
-            refused.count("out_of_range")
-        else:
-            found.append(event)
+    events = readable((row.to_record(refused) for row in listed), refused)
+    found = [event for event in events if first.isoformat() <= event.date <= last.isoformat()]
+    refused.count("out_of_range", len(events) - len(found))
     return sorted(found, key=lambda event: (event.date, event.symbol))
 
 

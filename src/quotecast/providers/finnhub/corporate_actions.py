@@ -4,7 +4,7 @@ Source of the format: Finnhub's OpenAPI document, `/stock/split` and `/stock/div
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Final
 
@@ -17,6 +17,7 @@ from quotecast.market.numbers import Number, positive, to_float
 from quotecast.providers.finnhub import answers
 from quotecast.providers.finnhub.rest import FinnhubRest
 from quotecast.providers.refusals import RefusalCounter
+from quotecast.providers.validation.rows import readable
 
 NAME: Final = "finnhub"
 #: The rows have a field `date`, which hides the type.
@@ -108,18 +109,11 @@ class FinnhubActions:
             except NotOffered as error:
                 refusals.append(error)
             else:
-                found += self._actions(answers.rows(answer, kind, self._refused), symbol)
+                rows = answers.rows(answer, kind, self._refused)
+                found += readable((row.to_action(symbol) for row in rows), self._refused)
         if len(refusals) == len(_PATHS):
             raise refusals[0]
         return _numbered(sorted(found, key=lambda each: (each.ex_day, each.id, each.amount or 0)))
-
-    def _actions(self, rows: Sequence[SplitRow | DividendRow], symbol: str) -> Iterator[CorporateAction]:
-        for row in rows:
-            action = row.to_action(symbol)
-            if action is None:
-                self._refused.count("unreadable")
-            else:
-                yield action
 
 
 def _numbered(actions: Sequence[CorporateAction]) -> list[CorporateAction]:

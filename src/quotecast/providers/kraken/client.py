@@ -105,7 +105,7 @@ def _answer(raw: bytes) -> tuple[set[str], set[str]]:
     """
     try:
         message = wire.decode(raw)
-    except ValueError:
+    except (ValueError, RecursionError):
         return set(), set()
     check_status(message)
     if message.method != "subscribe":

@@ -12,6 +12,7 @@ from quotecast.market.quotes import CryptoQuote
 from quotecast.providers.crypto import PairTickers
 from quotecast.providers.kraken import wire
 from quotecast.providers.validation.pairs import newest
+from quotecast.providers.validation.rows import decode_each
 
 
 class KrakenTickers(PairTickers):
@@ -28,15 +29,15 @@ class KrakenTickers(PairTickers):
         return newest(self._quote(ticker, received) for ticker in self._tickers(messages))
 
     def _tickers(self, messages: Iterable[bytes]) -> Iterator[wire.KrakenTicker]:
-        for message in self._decode_each(messages, wire.decode):
+        for message in decode_each(messages, wire.decode, self._pairs.refused):
             check_status(message)
             if message.channel == "ticker":
-                yield from self._decode_each(message.data, wire.ticker)
+                yield from decode_each(message.data, wire.ticker, self._pairs.refused)
             elif message.channel == "ohlc":
                 self._take_candles(message.data)
 
     def _take_candles(self, rows: Iterable[Raw]) -> None:
-        for candle in self._decode_each(rows, wire.candle):
+        for candle in decode_each(rows, wire.candle, self._pairs.refused):
             if pair := canonical_symbol(Feed.CRYPTO, candle.symbol):
                 # No candle is said to be the last of its minute.
                 self._keep_bar(pair, candle, instant(candle.interval_begin), final=False)

@@ -77,63 +77,23 @@ class KrakenStreamedCandle(Struct, frozen=True):
     volume: Number = None
 
 
-class _Tickers(Struct, frozen=True):
-    symbol: Sequence[str]
-    channel: str = "ticker"
-    #: With every trade, as on the other venues: the best bid and ask alone change ten times as often.
-    event_trigger: str = "trades"
-    snapshot: bool = True
-
-
-class _Candles(Struct, frozen=True):
-    symbol: Sequence[str]
-    channel: str = "ohlc"
-    #: In minutes.
-    interval: int = 1
-    #: Without the hours before.
-    snapshot: bool = False
-
-
-class _SubscribeRequest(Struct, frozen=True):
-    params: _Tickers | _Candles
-    req_id: int
-    method: str = "subscribe"
-
-
-_message: Final = msgspec.json.Decoder(Message)
-_status: Final = msgspec.json.Decoder(Status)
-_ticker: Final = msgspec.json.Decoder(KrakenTicker)
-_candle: Final = msgspec.json.Decoder(KrakenStreamedCandle)
+#: Decode a message, and rows of its channel; all raise ValueError or RecursionError for malformed input.
+decode: Final = msgspec.json.Decoder(Message).decode
+status: Final = msgspec.json.Decoder(Status).decode
+ticker: Final = msgspec.json.Decoder(KrakenTicker).decode
+candle: Final = msgspec.json.Decoder(KrakenStreamedCandle).decode
 
 
 def subscribe(symbols: Sequence[str], number: int) -> bytes:
     """Returns the request for tickers, as JSON; each symbol has its own answer."""
-    return msgspec.json.encode(_SubscribeRequest(_Tickers(symbols), number))
+    # With every trade, as on the other venues: the best bid and ask alone change ten times as often.
+    return _subscribe(number, symbol=symbols, channel="ticker", event_trigger="trades", snapshot=True)
 
 
 def subscribe_candles(symbols: Sequence[str], number: int) -> bytes:
-    """Returns the request for minutes, as JSON; each symbol has its own answer."""
-    return msgspec.json.encode(_SubscribeRequest(_Candles(symbols), number))
+    """Returns the request for minutes, without the hours before, as JSON; each symbol has its own answer."""
+    return _subscribe(number, symbol=symbols, channel="ohlc", interval=1, snapshot=False)
 
 
-def decode(raw: bytes) -> Message:
-    """Returns one message. Raises ValueError for a malformed one."""
-    try:
-        return _message.decode(raw)
-    except RecursionError as error:
-        raise ValueError("nested too deeply") from error
-
-
-def ticker(row: Raw) -> KrakenTicker:
-    """Returns a row of the channel `ticker`. Raises ValueError for a malformed row."""
-    return _ticker.decode(row)
-
-
-def candle(row: Raw) -> KrakenStreamedCandle:
-    """Returns a row of the channel `ohlc`. Raises ValueError for a malformed row."""
-    return _candle.decode(row)
-
-
-def status(row: Raw) -> Status:
-    """Returns a row of the channel `status`. Raises ValueError for a malformed row."""
-    return _status.decode(row)
+def _subscribe(number: int, **params: Sequence[str] | str | int) -> bytes:
+    return msgspec.json.encode({"params": params, "req_id": number, "method": "subscribe"})

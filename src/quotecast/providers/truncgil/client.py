@@ -17,6 +17,7 @@ from quotecast.market.numbers import Number, instant, positive, signed_decimal
 from quotecast.providers.refusals import RefusalCounter
 from quotecast.providers.transport.fetch import get_bytes, open_client
 from quotecast.providers.turkey.dealing import DealerRate, RatesAnswer, instruments
+from quotecast.providers.validation.rows import decode_each
 
 #: Our symbols of Truncgil's codes since version 4, where the two differ; version 3 has our symbols.
 CODES: Final = {
@@ -116,6 +117,9 @@ class TruncgilRow(Struct, frozen=True, rename="pascal"):
     change: Number = None
 
 
+_row: Final = msgspec.json.Decoder(TruncgilRow)
+
+
 class _Nested(Struct, frozen=True, rename="pascal"):
     rates: Mapping[str, Raw]
 
@@ -135,15 +139,11 @@ def read_answer(body: bytes, refused: RefusalCounter, *, turkish: bool = False) 
         symbol = symbol_of(key)
         if symbol is None:
             continue
-        try:
-            row = msgspec.json.decode(raw, type=TruncgilRow)
-        except (ValueError, RecursionError):
-            refused.count("malformed")
-            continue
-        if rate := _rate(symbol, row, turkish=turkish):
-            found.append(rate)
-        elif row.type != "CryptoCurrency":
-            refused.count("unreadable")
+        for row in decode_each([raw], _row.decode, refused):
+            if rate := _rate(symbol, row, turkish=turkish):
+                found.append(rate)
+            elif row.type != "CryptoCurrency":
+                refused.count("unreadable")
     if not found:
         raise ValueError("no rates")
     return RatesAnswer(found, _answer_time(body), whole)

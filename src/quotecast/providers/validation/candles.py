@@ -1,6 +1,6 @@
 """From rows of an upstream to believable bars."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import datetime
 from itertools import compress
 from typing import Protocol
@@ -10,6 +10,7 @@ from quotecast.market.numbers import Number, number, positive
 from quotecast.market.own_bars import OwnBar, VenueBar
 from quotecast.providers.refusals import RefusalCounter
 from quotecast.providers.validation.judgement import ABSURD_FACTOR, is_near, judge_closes
+from quotecast.providers.validation.rows import readable
 
 
 class CandleRow(Protocol):
@@ -73,14 +74,8 @@ def believable_bars(bars: Iterable[Bar | None], refused: RefusalCounter) -> list
     and lows, which go that far in a crash. The result has no bars of volume 0, and does not count them: they
     repeat the close before where nothing traded.
     """
-    made = list(bars)
-    by_time = {bar.time: bar for bar in made if bar}
-    refused.count("unreadable", made.count(None))
+    by_time = {bar.time: bar for bar in readable(bars, refused)}
     ascending = [by_time[time] for time in sorted(by_time) if by_time[time].volume]
-    valid = list(compress(ascending, _verdicts(ascending)))
+    valid = list(compress(ascending, judge_closes([bar.close for bar in ascending])))
     refused.count("absurd", len(ascending) - len(valid))
     return valid
-
-
-def _verdicts(ascending: Sequence[Bar]) -> list[bool]:
-    return judge_closes([bar.close for bar in ascending])
