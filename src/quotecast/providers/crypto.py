@@ -170,7 +170,7 @@ class PairTickers:
         price = self._pairs.price_of(pair)
         if price is None:
             return
-        bar = to_bar(candle, opened) if opened is not None else None
+        bar = to_bar(candle, opened)
         if bar is None or opened is None:
             self._pairs.refused.count("unreadable")
         elif (minute := minute_of_venue(pair, bar, opened, near=price, final=final)) is None:

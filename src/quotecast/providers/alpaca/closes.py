@@ -185,7 +185,7 @@ def _due_at(day: TradingDay, now: datetime, *, free: bool) -> datetime:
 
 def _day(row: wire.AlpacaBar) -> DayBar | None:
     start = instant(row.time)
-    bar = to_bar(row, start) if start else None
+    bar = to_bar(row, start)
     if start is None or bar is None:
         return None
     first, high, low, close, volume = (

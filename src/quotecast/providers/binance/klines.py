@@ -38,8 +38,7 @@ class Kline(Struct, frozen=True, array_like=True):
 
     def to_bar(self) -> Bar | None:
         """Returns the bar; None for a row with an impossible time or invalid prices."""
-        moment = from_milliseconds(self.open_time)
-        return None if moment is None else to_bar(self, moment)
+        return to_bar(self, from_milliseconds(self.open_time))
 
 
 class StreamedKline(Struct, frozen=True):

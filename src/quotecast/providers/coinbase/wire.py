@@ -54,8 +54,7 @@ class CoinbaseCandle(Struct, frozen=True, array_like=True):
 
     def to_bar(self) -> Bar | None:
         """Returns the bar; None for a row with an impossible time or invalid prices."""
-        moment = from_milliseconds(self.time * 1000)
-        return None if moment is None else to_bar(self, moment)
+        return to_bar(self, from_milliseconds(self.time * 1000))
 
 
 class Channel(Struct, frozen=True):

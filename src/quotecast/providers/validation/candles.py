@@ -42,15 +42,16 @@ class CandleRow(Protocol):
         ...
 
 
-def to_bar(candle: CandleRow, opened: datetime) -> Bar | None:
+def to_bar(candle: CandleRow, opened: datetime | None) -> Bar | None:
     """Returns the bar, its high and low widened by open and close; None for an invalid row.
 
-    Alpaca's open and close count trades that its high and low leave out. A row is invalid when a price
-    is zero or missing, the low is above the high, open or close is far beyond both, or the volume is missing.
+    Alpaca's open and close count trades that its high and low leave out. A row is invalid when its time, a
+    price or the volume is missing, a price is zero, the low is above the high, or open or close is far beyond
+    both.
     """
     first, high, low, close = map(positive, (candle.open, candle.high, candle.low, candle.close))
     volume = number(candle.volume)
-    if first is None or high is None or low is None or close is None or volume is None:
+    if opened is None or first is None or high is None or low is None or close is None or volume is None:
         return None
     highest, lowest = max(first, high, close), min(first, low, close)
     if low > high or highest > high * ABSURD_FACTOR or lowest < low / ABSURD_FACTOR:
