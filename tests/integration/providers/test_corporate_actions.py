@@ -12,6 +12,7 @@ from quotecast.errors import NotOffered, UpstreamError
 from quotecast.market.actions import CorporateAction
 from quotecast.market.renames import Rename
 from quotecast.providers.alpaca.corporate_actions import PATH, AlpacaActions
+from quotecast.providers.alpaca.rest import AlpacaRest
 from quotecast.providers.finnhub.corporate_actions import FinnhubActions
 from quotecast.providers.finnhub.rest import FinnhubRest
 from quotecast.simulation.market.actions import SimulatorActions
@@ -26,7 +27,7 @@ _DAYS = {"record_date": "2026-06-01", "payable_date": "2026-06-15", "process_dat
 
 
 def alpaca(fake: FakeAlpaca) -> AlpacaActions:
-    return AlpacaActions(fake.url, "key", "secret")
+    return AlpacaActions(AlpacaRest(fake.url, *fake.keys))
 
 
 def answer(token: str | None = None, **rows: Any) -> Answer:
@@ -116,9 +117,8 @@ async def test_alpaca_tells_the_renames_of_all_stocks() -> None:
     async with local_rest() as fake:
         fake.answers[PATH] = answer(name_changes=changes)
         # Friday evening in New York, Saturday in UTC.
-        upstream = AlpacaActions(
-            fake.url, "key", "secret", clock=datetime(2026, 11, 21, 2, tzinfo=UTC).timestamp
-        )
+        clock = datetime(2026, 11, 21, 2, tzinfo=UTC).timestamp
+        upstream = AlpacaActions(AlpacaRest(fake.url, *fake.keys, clock=clock))
         found = await upstream.renames()
         asked = fake.requests[0].query
     assert found == [

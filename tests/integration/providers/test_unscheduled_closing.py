@@ -21,6 +21,7 @@ from quotecast.market.sessions import NEW_YORK, TradingDay
 from quotecast.providers.alpaca.client import AlpacaProvider
 from quotecast.providers.alpaca.history import AlpacaHistory
 from quotecast.providers.alpaca.offer import AlpacaClock
+from quotecast.providers.alpaca.rest import AlpacaRest
 from quotecast.providers.base import Admission, QuoteProvider, unlimited
 from quotecast.stream.hubs import market_of
 from support.made.alpaca_rest import APPLE, NOW
@@ -62,11 +63,9 @@ class World:
             history={
                 Feed.STOCKS: {
                     "alpaca": AlpacaHistory(
-                        rest.url,
-                        *rest.keys,
+                        AlpacaRest(rest.url, *rest.keys, clock=rest.clock),
                         plan_feed="sip",
                         calendar=lambda: exchange_of(self.mirrors[Feed.STOCKS].info),
-                        clock=rest.clock,
                     )
                 }
             },
@@ -74,15 +73,14 @@ class World:
 
     def new_provider(self, admitted: Admission = unlimited) -> AlpacaProvider:
         """Returns the provider of a new process, with the fake's clock."""
+        rest = AlpacaRest(self.rest.url, *self.rest.keys, admitted=admitted, clock=self.rest.clock)
+        trading = AlpacaRest(self.rest.url, *self.rest.keys, clock=self.rest.clock)
         return AlpacaProvider(
-            self.rest.url,
+            rest,
             self.stream.websocket_url,
-            *self.rest.keys,
             stocks=[APPLE],
             plan_feed="sip",
-            admitted=admitted,
-            exchange_clock=AlpacaClock(self.rest.url, *self.rest.keys, clock=self.rest.clock).market_clock,
-            clock=self.rest.clock,
+            exchange_clock=AlpacaClock(trading).market_clock,
         )
 
     async def get(self, path: str) -> Any:

@@ -13,6 +13,7 @@ from quotecast.market.bars import Bar, bar_time
 from quotecast.market.own_bars import OwnBar
 from quotecast.providers.alpaca.client import AlpacaProvider
 from quotecast.providers.alpaca.history import AlpacaHistory
+from quotecast.providers.alpaca.rest import AlpacaRest
 from quotecast.providers.base import HistoryProvider, QuoteProvider
 from quotecast.providers.binance.client import BinanceProvider
 from quotecast.providers.binance.history import BinanceHistory
@@ -45,18 +46,9 @@ class Venue(NamedTuple):
 @asynccontextmanager
 async def alpaca(market: Market, clock: ManualClock) -> AsyncIterator[Venue]:
     async with AlpacaServer(market, clock, rate=100.0) as server:
-        quotes = AlpacaProvider(
-            server.url,
-            server.websocket_url,
-            "key",
-            "secret",
-            stocks=[market.stocks["AAPL"]],
-            plan_feed="sip",
-            clock=lambda: clock.moment() / 1000,
-        )
-        history = AlpacaHistory(
-            server.url, "key", "secret", plan_feed="sip", clock=lambda: clock.moment() / 1000
-        )
+        rest = AlpacaRest(server.url, "key", "secret", clock=lambda: clock.moment() / 1000)
+        quotes = AlpacaProvider(rest, server.websocket_url, stocks=[market.stocks["AAPL"]], plan_feed="sip")
+        history = AlpacaHistory(rest, plan_feed="sip")
         yield Venue(server, quotes, history, "AAPL")
 
 

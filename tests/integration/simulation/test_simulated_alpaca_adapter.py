@@ -14,6 +14,7 @@ from quotecast.providers.alpaca.client import AlpacaProvider
 from quotecast.providers.alpaca.history import AlpacaHistory
 from quotecast.providers.alpaca.news import AlpacaNews
 from quotecast.providers.alpaca.offer import AlpacaClock
+from quotecast.providers.alpaca.rest import AlpacaRest
 from quotecast.simulation.market.hours import milliseconds
 from quotecast.simulation.vendors.market import utc
 from support.servers.alpaca_simulated import START, SimulatedAlpaca, simulated_alpaca
@@ -29,19 +30,20 @@ async def alpaca() -> AsyncIterator[SimulatedAlpaca]:
         yield alpaca
 
 
+def rest_of(alpaca: SimulatedAlpaca) -> AlpacaRest:
+    return AlpacaRest(alpaca.server.url, "key", "secret", clock=lambda: alpaca.clock.moment() / 1000)
+
+
 async def test_quotes_are_those_of_the_market(alpaca: SimulatedAlpaca) -> None:
     """All stocks come by snapshot, and the stream's trades move the largest; nothing is refused."""
     server, market = alpaca.server, alpaca.market
     stocks = [*market.stocks.values()]
     adapter = AlpacaProvider(
-        server.url,
+        rest_of(alpaca),
         server.websocket_url,
-        "key",
-        "secret",
         stocks=stocks,
         plan_feed="sip",
         streamed=["AAPL"],
-        clock=lambda: alpaca.clock.moment() / 1000,
     )
     async with aclosing(adapter.updates()) as updates:
         first = {quote.key: quote for quote in (await anext(updates)).quotes}
@@ -62,9 +64,7 @@ async def test_quotes_are_those_of_the_market(alpaca: SimulatedAlpaca) -> None:
 @pytest.mark.parametrize("plan_feed", ["iex", "sip"])
 async def test_history_is_that_of_the_market(alpaca: SimulatedAlpaca, plan_feed: DataFeed) -> None:
     now, start = utc(NOW), utc(NOW) - timedelta(days=2)
-    history = AlpacaHistory(
-        alpaca.server.url, "key", "secret", plan_feed=plan_feed, clock=lambda: alpaca.clock.moment() / 1000
-    )
+    history = AlpacaHistory(rest_of(alpaca), plan_feed=plan_feed)
     bars = await history.bars("AAPL", "1m", start, now)
     expected = alpaca.market.bars("AAPL", "1m", milliseconds(start), NOW - 1)
     wanted = [
@@ -76,11 +76,9 @@ async def test_history_is_that_of_the_market(alpaca: SimulatedAlpaca, plan_feed:
 
 
 async def test_news_assets_and_clock_are_read(alpaca: SimulatedAlpaca) -> None:
-    url, clock = alpaca.server.url, lambda: alpaca.clock.moment() / 1000
-    articles = await AlpacaNews(url, "key", "secret", clock=clock).news()
-    assets = await AlpacaAssets(
-        url, "key", "secret", clock=clock, stocks=[*alpaca.market.stocks.values()]
-    ).assets()
+    rest = rest_of(alpaca)
+    articles = await AlpacaNews(rest).news()
+    assets = await AlpacaAssets(rest, [*alpaca.market.stocks.values()]).assets()
     assert len(articles) == 500
     assert {asset.ticker for asset in assets} == set(alpaca.market.stocks)
-    assert (await AlpacaClock(url, "key", "secret", clock=clock).market_clock()).is_open
+    assert (await AlpacaClock(rest).market_clock()).is_open

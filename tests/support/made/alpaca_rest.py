@@ -17,6 +17,7 @@ from quotecast.providers.alpaca.assets import AlpacaAssets
 from quotecast.providers.alpaca.history import AlpacaHistory
 from quotecast.providers.alpaca.news import AlpacaNews
 from quotecast.providers.alpaca.offer import AlpacaClock
+from quotecast.providers.alpaca.rest import AlpacaRest
 
 APPLE: Final = Stock("AAPL", "Apple", "NASDAQ", "Information Technology", "Hardware", 1, 1.0)
 
@@ -45,12 +46,13 @@ class Upstreams:
     """All REST adapters of one fake."""
 
     def __init__(self, fake: FakeAlpaca, **options: Any) -> None:
-        url = options.pop("url", fake.url)
-        given: dict[str, Any] = {"clock": fake.clock} | options
-        self.history = AlpacaHistory(url, *fake.keys, plan_feed="iex", **given)
-        self.news = AlpacaNews(url, *fake.keys, **given)
-        self.assets = AlpacaAssets(url, *fake.keys, stocks=[APPLE], **given)
-        self.clock = AlpacaClock(url, *fake.keys, **given)
+        given: dict[str, Any] = {"url": fake.url, "clock": fake.clock} | options
+        key, secret = fake.keys
+        rest = AlpacaRest(key=key, secret=secret, **given)
+        self.history = AlpacaHistory(rest, plan_feed="iex")
+        self.news = AlpacaNews(rest)
+        self.assets = AlpacaAssets(rest, [APPLE])
+        self.clock = AlpacaClock(rest)
 
     def ask(self, what: str) -> Awaitable[Any]:
         match what:

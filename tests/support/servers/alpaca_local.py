@@ -16,7 +16,8 @@ from quotecast.errors import UpstreamError
 from quotecast.market.reference import Stock
 from quotecast.market.sessions import NEW_YORK, trading_days_between
 from quotecast.providers.alpaca.client import AlpacaProvider
-from quotecast.providers.base import Update
+from quotecast.providers.alpaca.rest import AlpacaRest
+from quotecast.providers.base import Update, unlimited
 from quotecast.simulation.vendors.alpaca.query import Span
 from quotecast.simulation.vendors.alpaca.rest import PAID_CALLS
 from quotecast.simulation.vendors.alpaca.timeframes import Timeframe
@@ -128,9 +129,10 @@ class LocalAlpaca:
         await (self.polls if seconds in self.poll_seconds else self.tries).sleep(seconds)
 
     def provider(self, stocks: Sequence[Stock] = STOCKS, **more: Any) -> AlpacaProvider:
-        key, secret = more.pop("keys", ("key", "secret"))
-        options = {"clock": lambda: self.now, "sleep": self.sleep, "chance": lambda: 1.0} | more
-        return AlpacaProvider(self.rest.url, self.stream.websocket_url, key, secret, stocks=stocks, **options)
+        keys, admitted = more.pop("keys", ("key", "secret")), more.pop("admitted", unlimited)
+        rest = AlpacaRest(self.rest.url, *keys, admitted=admitted, clock=lambda: self.now)
+        options = {"sleep": self.sleep, "chance": lambda: 1.0} | more
+        return AlpacaProvider(rest, self.stream.websocket_url, stocks=stocks, **options)
 
 
 @asynccontextmanager

@@ -1,7 +1,6 @@
 """Alpaca's list of US stocks."""
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from operator import attrgetter
 
 from msgspec import Raw
@@ -11,7 +10,6 @@ from quotecast.market.assets import Asset
 from quotecast.market.reference import Stock
 from quotecast.providers.alpaca.rest import AlpacaRest
 from quotecast.providers.alpaca.rest_wire import AssetRow
-from quotecast.providers.base import Admission, unlimited
 from quotecast.providers.refusals import RefusalCounter
 from quotecast.providers.validation.rows import decode_rows, readable
 
@@ -22,17 +20,8 @@ class AlpacaAssets:
     name = "alpaca"
     every_seconds = 86_400.0
 
-    def __init__(
-        self,
-        trading_url: str,
-        key: str,
-        secret: str,
-        *,
-        stocks: Sequence[Stock],
-        admitted: Admission = unlimited,
-        clock: Callable[[], float] = time.time,
-    ) -> None:
-        self._rest = AlpacaRest(trading_url, key, secret, admitted, clock)
+    def __init__(self, rest: AlpacaRest, stocks: Sequence[Stock]) -> None:
+        self._rest = rest
         self._stocks = {stock.ticker: stock for stock in stocks}
         self._refused = RefusalCounter("alpaca")
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import random
-import time
 from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
@@ -26,8 +25,7 @@ from quotecast.providers.alpaca.snapshots import SnapshotRows, Snapshots
 from quotecast.providers.alpaca.stock_state import latest_session, to_utc
 from quotecast.providers.alpaca.stream import Stream
 from quotecast.providers.alpaca.unscheduled import unscheduled_day
-from quotecast.providers.base import Admission, Update, unlimited
-from quotecast.providers.transport.fetch import open_client
+from quotecast.providers.base import Update
 
 #: Symbols whose trades the free plan streams.
 MAX_STREAMED: Final = 30
@@ -48,9 +46,8 @@ class AlpacaProvider:
     `streamed`, it takes the 30 companies of the largest market capitalisation. When the stream fails, polling
     continues.
 
-    `plan_feed` is the plan's data feed: `sip` is the consolidated tape, `iex` the IEX exchange alone. The
-    provider awaits `admitted` before each REST call. `exchange_clock` reports halts, closures and sessions
-    that differ from the calendar.
+    `plan_feed` is the plan's data feed: `sip` is the consolidated tape, `iex` the IEX exchange alone.
+    `exchange_clock` reports halts, closures and sessions that differ from the calendar.
     """
 
     name = "alpaca"
@@ -61,38 +58,30 @@ class AlpacaProvider:
 
     def __init__(
         self,
-        url: str,
+        rest: AlpacaRest,
         websocket_url: str,
-        key: str,
-        secret: str,
         *,
         stocks: Sequence[Stock],
         plan_feed: Literal["iex", "sip"] = "iex",
         streamed: Sequence[str] = (),
-        admitted: Admission = unlimited,
         exchange_clock: Callable[[], Awaitable[MarketClock]] | None = None,
-        clock: Callable[[], float] = time.time,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         chance: Callable[[], float] = random.random,
     ) -> None:
-        self._url = url
-        self._headers = {"APCA-API-KEY-ID": key, "APCA-API-SECRET-KEY": secret}
+        self._rest = rest
         self._tickers = [stock.ticker for stock in stocks]
         self._plan_feed = plan_feed
-        self._admitted = admitted
         self._exchange_clock = exchange_clock
-        self._clock = clock
+        self._clock = rest.clock
         self._sleep = sleep
         self._board = Board(stocks, consolidated=plan_feed == "sip")
-        self._closes = PreviousCloses(
-            AlpacaRest(url, key, secret, admitted, clock), plan_feed, clock=clock, chance=chance
-        )
+        self._closes = PreviousCloses(rest, plan_feed, chance=chance)
         self._stream = Stream(
             f"{websocket_url}/v2/{plan_feed}",
-            self._headers,
+            rest.headers,
             (list(streamed) or _largest_companies(stocks))[:MAX_STREAMED],
             self._board.decode,
-            clock=clock,
+            clock=rest.clock,
             sleep=sleep,
             chance=chance,
             unscheduled=lambda: self._board.unscheduled,
@@ -114,7 +103,7 @@ class AlpacaProvider:
     async def updates(self) -> AsyncGenerator[Update, None]:
         """Yields updates until REST fails while the stream is down; see QuoteProvider."""
         async with (
-            open_client(self._url, self._headers) as client,
+            self._rest.open() as client,
             aclosing(merge_streams(self._poll_updates(client), self._stream_updates())) as updates,
         ):
             async for update in updates:
@@ -132,7 +121,7 @@ class AlpacaProvider:
 
         The first update whose batches all succeed is complete. Every other one holds the changed quotes.
         """
-        snapshots = Snapshots(client, self._plan_feed, self._admitted)
+        snapshots = Snapshots(client, self._plan_feed, self._rest.admitted)
         is_complete_sent = False
         while True:
             poll_start = self._clock()

@@ -2,7 +2,6 @@
 
 import asyncio
 import random
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -59,14 +58,11 @@ class PreviousCloses:
         self,
         rest: AlpacaRest,
         plan_feed: Literal["iex", "sip"],
-        *,
-        clock: Callable[[], float] = time.time,
         chance: Callable[[], float] = random.random,
     ) -> None:
         self.refused = RefusalCounter("alpaca")
         self._rest = rest
         self._free = plan_feed == "iex"
-        self._clock = clock
         self._backoff = Backoff(chance=chance)
         self._retry_at = float("-inf")
         self._due_at: datetime | None = None
@@ -78,7 +74,7 @@ class PreviousCloses:
         The result is empty while all are fresh, during the backoff after a failure, and for 15 minutes after
         histories from IEX.
         """
-        now = self._clock()
+        now = self._rest.clock()
         due_at = _due_at(day, to_utc(now), free=self._free)
         if due_at != self._due_at:
             self._due_at, self._answered, self._retry_at = due_at, set(), float("-inf")

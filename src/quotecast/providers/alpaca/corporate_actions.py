@@ -4,7 +4,6 @@ Source of the format: Alpaca's OpenAPI document of market data, `GET /v1/corpora
 unknown fields. Types that are left out change no price of a stock, or ask the holder for a decision.
 """
 
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from typing import Any, Final
@@ -19,7 +18,6 @@ from quotecast.market.numbers import Number, positive, to_float
 from quotecast.market.renames import Rename
 from quotecast.market.sessions import NEW_YORK
 from quotecast.providers.alpaca.rest import AlpacaRest
-from quotecast.providers.base import Admission, unlimited
 from quotecast.providers.refusals import RefusalCounter
 from quotecast.providers.validation.rows import decode_rows, readable
 
@@ -115,22 +113,13 @@ class Page(Struct, frozen=True):
 
 
 class AlpacaActions:
-    """Corporate actions of US stocks; `url` is the market data host."""
+    """Corporate actions of US stocks."""
 
     name = NAME
     every_seconds = 3600.0
 
-    def __init__(
-        self,
-        url: str,
-        key: str,
-        secret: str,
-        *,
-        admitted: Admission = unlimited,
-        clock: Callable[[], float] = time.time,
-    ) -> None:
-        self._rest = AlpacaRest(url, key, secret, admitted, clock)
-        self._clock = clock
+    def __init__(self, rest: AlpacaRest) -> None:
+        self._rest = rest
         self._refused = RefusalCounter(NAME)
 
     async def actions(self, symbol: str, first: date, last: date) -> Sequence[CorporateAction]:
@@ -142,7 +131,7 @@ class AlpacaActions:
 
     async def renames(self) -> Sequence[Rename]:
         """See RenamesProvider; raises UpstreamError for an empty list."""
-        today = datetime.fromtimestamp(self._clock(), NEW_YORK).date()
+        today = datetime.fromtimestamp(self._rest.clock(), NEW_YORK).date()
         # The newest first: of more than all pages hold, the oldest are left out.
         params = {"types": "name_change", "sort": "desc"}
         found, _ = await self._read(params, today - RENAMES_SINCE, today)

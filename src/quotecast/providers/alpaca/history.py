@@ -1,7 +1,6 @@
 """Bars of US stocks from Alpaca's REST history."""
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -19,7 +18,6 @@ from quotecast.providers.alpaca import bar_rows, wire
 from quotecast.providers.alpaca.bar_requests import BarRequest, DataFeed, delayed_range, full_range
 from quotecast.providers.alpaca.rest import PLAN_REFUSAL, AlpacaRest
 from quotecast.providers.alpaca.rest_wire import BarPage
-from quotecast.providers.base import Admission, unlimited
 from quotecast.providers.refusals import RefusalCounter
 
 ROWS_PER_PAGE: Final = 10_000
@@ -47,20 +45,11 @@ class AlpacaHistory:
     name = "alpaca"
 
     def __init__(
-        self,
-        url: str,
-        key: str,
-        secret: str,
-        *,
-        plan_feed: DataFeed,
-        admitted: Admission = unlimited,
-        calendar: Callable[[], Exchange] = lambda: EXCHANGE,
-        clock: Callable[[], float] = time.time,
+        self, rest: AlpacaRest, *, plan_feed: DataFeed, calendar: Callable[[], Exchange] = lambda: EXCHANGE
     ) -> None:
         self._calendar = calendar
-        self._rest = AlpacaRest(url, key, secret, admitted, clock)
+        self._rest = rest
         self._plan_feed = plan_feed
-        self._clock = clock
         self._refused = RefusalCounter("alpaca")
 
     async def bars(self, symbol: str, interval: Interval, start: datetime, end: datetime) -> Sequence[Bar]:
@@ -79,7 +68,7 @@ class AlpacaHistory:
         ticker = canonical_symbol(Feed.STOCKS, symbol)
         if ticker is None:
             raise SymbolNotFound
-        now = datetime.fromtimestamp(self._clock(), UTC)
+        now = datetime.fromtimestamp(self._rest.clock(), UTC)
         end = min(end, now + _TICK)
         first = opening_of_bar(NEW_YORK_DAYS, interval, start) or start
         if first >= end:
@@ -117,7 +106,7 @@ class AlpacaHistory:
         calendar: Exchange,
     ) -> bar_rows.RowsByRequest:
         """Returns consolidated-tape rows as far as the plan includes them, or else the IEX exchange's."""
-        settled = datetime.fromtimestamp(self._clock(), UTC) - SETTLED_AFTER
+        settled = datetime.fromtimestamp(self._rest.clock(), UTC) - SETTLED_AFTER
         if self._plan_feed == "iex":
             parts = delayed_range(calendar, interval, first, end, settled)
         else:

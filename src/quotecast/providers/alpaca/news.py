@@ -1,13 +1,11 @@
 """Market news from Alpaca."""
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from quotecast.market.news import Article
 from quotecast.providers.alpaca.rest import AlpacaRest
 from quotecast.providers.alpaca.rest_wire import NewsPage, Story
-from quotecast.providers.base import Admission, unlimited
 from quotecast.providers.refusals import RefusalCounter
 from quotecast.providers.validation.rows import decode_rows, readable
 
@@ -20,7 +18,7 @@ _PARAMETERS: Final = {"limit": str(PER_PAGE), "sort": "desc", "include_content":
 
 
 class AlpacaNews:
-    """The newest articles on any subject; `url` is the market data host.
+    """The newest articles on any subject.
 
     The first poll reads MAX_ARTICLES articles page by page. Later polls read only new pages.
     """
@@ -28,17 +26,8 @@ class AlpacaNews:
     name = "alpaca"
     every_seconds = 60.0
 
-    def __init__(
-        self,
-        url: str,
-        key: str,
-        secret: str,
-        *,
-        admitted: Admission = unlimited,
-        clock: Callable[[], float] = time.time,
-    ) -> None:
-        self._rest = AlpacaRest(url, key, secret, admitted, clock)
-        self._clock = clock
+    def __init__(self, rest: AlpacaRest) -> None:
+        self._rest = rest
         self._refused = RefusalCounter("alpaca")
         self._articles: dict[str, Article] = {}
 
@@ -69,4 +58,4 @@ class AlpacaNews:
 
     def _decode_articles(self, page: NewsPage) -> list[Article]:
         stories = decode_rows(page.news or (), Story, self._refused)
-        return readable((story.to_article(self._clock()) for story in stories), self._refused)
+        return readable((story.to_article(self._rest.clock()) for story in stories), self._refused)

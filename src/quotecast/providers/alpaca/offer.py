@@ -1,7 +1,5 @@
 """Alpaca's offer: quotes, bars, news, assets and corporate actions of US stocks."""
 
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
@@ -17,7 +15,6 @@ from quotecast.providers.alpaca.news import AlpacaNews
 from quotecast.providers.alpaca.rest import AlpacaRest
 from quotecast.providers.alpaca.rest_wire import MarketClock
 from quotecast.providers.alpaca.universe import load_stocks
-from quotecast.providers.base import Admission, unlimited
 from quotecast.providers.offer import VARIABLE, Budgets, ExchangeNow, HttpUrl, Offer, Terms, WebSocketUrl
 
 #: Seconds for which a response of the clock is reused.
@@ -59,57 +56,40 @@ class AlpacaSettings(Struct, frozen=True, kw_only=True):
 
 
 def _quotes(settings: AlpacaSettings, budgets: Budgets) -> AlpacaProvider:
-    clock = AlpacaClock(
-        settings.trading_url, settings.key, settings.secret, admitted=_trading_calls(settings, budgets)
-    )
     return AlpacaProvider(
-        settings.url,
+        _market_data(settings, budgets),
         settings.websocket_url,
-        settings.key,
-        settings.secret,
         stocks=_stocks(settings),
         plan_feed=settings.plan,
         streamed=settings.streamed,
-        admitted=_data_calls(settings, budgets),
-        exchange_clock=clock.market_clock,
+        exchange_clock=AlpacaClock(_trading(settings, budgets)).market_clock,
     )
 
 
 def _history(settings: AlpacaSettings, budgets: Budgets, exchange: ExchangeNow) -> AlpacaHistory:
-    return AlpacaHistory(
-        settings.url,
-        settings.key,
-        settings.secret,
-        plan_feed=settings.plan,
-        admitted=_data_calls(settings, budgets),
-        calendar=exchange,
-    )
+    return AlpacaHistory(_market_data(settings, budgets), plan_feed=settings.plan, calendar=exchange)
 
 
 def _news(settings: AlpacaSettings, budgets: Budgets) -> AlpacaNews:
-    return AlpacaNews(settings.url, settings.key, settings.secret, admitted=_data_calls(settings, budgets))
+    return AlpacaNews(_market_data(settings, budgets))
 
 
 def _actions(settings: AlpacaSettings, budgets: Budgets) -> AlpacaActions:
-    return AlpacaActions(settings.url, settings.key, settings.secret, admitted=_data_calls(settings, budgets))
+    return AlpacaActions(_market_data(settings, budgets))
 
 
 def _assets(settings: AlpacaSettings, budgets: Budgets) -> AlpacaAssets:
-    return AlpacaAssets(
-        settings.trading_url,
-        settings.key,
-        settings.secret,
-        stocks=_stocks(settings),
-        admitted=_trading_calls(settings, budgets),
-    )
+    return AlpacaAssets(_trading(settings, budgets), _stocks(settings))
 
 
-def _data_calls(settings: AlpacaSettings, budgets: Budgets) -> Admission:
-    return budgets("alpaca", settings.calls)
+def _market_data(settings: AlpacaSettings, budgets: Budgets) -> AlpacaRest:
+    admitted = budgets("alpaca", settings.calls)
+    return AlpacaRest(settings.url, settings.key, settings.secret, admitted=admitted)
 
 
-def _trading_calls(_settings: AlpacaSettings, budgets: Budgets) -> Admission:
-    return budgets("alpaca trading", _TRADING_CALLS)
+def _trading(settings: AlpacaSettings, budgets: Budgets) -> AlpacaRest:
+    admitted = budgets("alpaca trading", _TRADING_CALLS)
+    return AlpacaRest(settings.trading_url, settings.key, settings.secret, admitted=admitted)
 
 
 def _stocks(settings: AlpacaSettings) -> list[reference.Stock]:
@@ -139,25 +119,16 @@ OFFER: Final = Offer(
 
 
 class AlpacaClock:
-    """Alpaca's market clock; `clock` returns our Unix time."""
+    """Alpaca's market clock."""
 
-    def __init__(
-        self,
-        trading_url: str,
-        key: str,
-        secret: str,
-        *,
-        admitted: Admission = unlimited,
-        clock: Callable[[], float] = time.time,
-    ) -> None:
-        self._rest = AlpacaRest(trading_url, key, secret, admitted, clock)
-        self._clock = clock
+    def __init__(self, rest: AlpacaRest) -> None:
+        self._rest = rest
         self._cached: MarketClock | None = None
         self._cached_at = 0.0
 
     async def market_clock(self) -> MarketClock:
         """Returns the exchange's clock, requested at most once a minute. Raises UpstreamError."""
-        now = self._clock()
+        now = self._rest.clock()
         if self._cached is None or not 0 <= now - self._cached_at < CACHE_SECONDS:
             self._cached = await self._rest.get_once("/v2/clock", MarketClock)
             self._cached_at = now

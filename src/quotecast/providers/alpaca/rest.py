@@ -1,12 +1,13 @@
 """REST client for Alpaca's market data and trading hosts, within the plan's rate limit."""
 
+import time
 from collections.abc import Callable, Mapping
 from typing import Final, TypeVar
 
 import httpx
 
 from quotecast.errors import UpstreamError, UpstreamRefused
-from quotecast.providers.base import Admission
+from quotecast.providers.base import Admission, unlimited
 from quotecast.providers.transport.fetch import get_json, open_client
 
 KEYS_REFUSED: Final = frozenset({httpx.codes.UNAUTHORIZED, httpx.codes.FORBIDDEN})
@@ -19,21 +20,30 @@ T = TypeVar("T")
 
 
 class AlpacaRest:
-    """A REST host at `url`; awaits `admitted` before each call, and `clock` returns Unix time."""
+    """A REST host at `url`; awaits `admitted` before each call, and `clock` returns Unix time.
+
+    Its adapters share the keys in `headers`, the budget and the clock.
+    """
 
     def __init__(
-        self, url: str, key: str, secret: str, admitted: Admission, clock: Callable[[], float]
+        self,
+        url: str,
+        key: str,
+        secret: str,
+        *,
+        admitted: Admission = unlimited,
+        clock: Callable[[], float] = time.time,
     ) -> None:
+        self.headers = {"APCA-API-KEY-ID": key, "APCA-API-SECRET-KEY": secret}
+        self.admitted = admitted
+        self.clock = clock
         self._url = url
-        self._headers = {"APCA-API-KEY-ID": key, "APCA-API-SECRET-KEY": secret}
-        self._admitted = admitted
-        self._clock = clock
         #: Unix time at which the rate-limit window of the latest response ends; 0 without one.
         self._window_ends = 0.0
 
     def open(self) -> httpx.AsyncClient:
         """Returns an HTTP client for calls of `get`; the caller closes it."""
-        client = open_client(self._url, self._headers)
+        client = open_client(self._url, self.headers)
         client.event_hooks = {"response": [self._store_window_end]}
         return client
 
@@ -49,7 +59,7 @@ class AlpacaRest:
         Raises UpstreamRefused when Alpaca rejects the call for the plan, a parameter or the rate limit, and
         UpstreamError when it rejects the keys.
         """
-        await self._admitted()
+        await self.admitted()
         try:
             return await get_json(client, path, kind, params=params)
         except UpstreamRefused as error:
@@ -70,7 +80,7 @@ class AlpacaRest:
 
     def _with_retry_after(self, error: UpstreamRefused) -> UpstreamRefused:
         """Returns the error with the rest of the rate-limit window, in seconds, as its `retry_after`."""
-        wait = self._window_ends - self._clock()
+        wait = self._window_ends - self.clock()
         return UpstreamRefused(
             str(error),
             upstream_status=error.upstream_status,

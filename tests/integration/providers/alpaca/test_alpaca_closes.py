@@ -12,7 +12,6 @@ from fakes.http import HANGING, Answer, HttpRequest
 from quotecast.providers.alpaca.closes import PreviousCloses
 from quotecast.providers.alpaca.rest import AlpacaRest
 from quotecast.providers.alpaca.stock_state import latest_session
-from quotecast.providers.base import unlimited
 from support.made.alpaca_rest import NOW, new_york
 
 TODAY = latest_session(NOW).day
@@ -35,7 +34,7 @@ async def fake() -> AsyncIterator[FakeAlpaca]:
 
 
 def closes(fake: FakeAlpaca) -> PreviousCloses:
-    return PreviousCloses(AlpacaRest(fake.url, *fake.keys, unlimited, fake.clock), "iex", clock=fake.clock)
+    return PreviousCloses(AlpacaRest(fake.url, *fake.keys, clock=fake.clock), "iex")
 
 
 async def test_free_plan_has_the_closes_of_the_consolidated_tape(fake: FakeAlpaca) -> None:
@@ -96,11 +95,8 @@ async def test_day_is_added_when_it_has_settled(fake: FakeAlpaca) -> None:
     moments = [new_york(text) for text in ("19 15:59", "19 16:15", "19 16:16", "19 16:20", "19 20:16")]
     passing = iter(moments)
     fake.clock = moments[-1].timestamp
-    asker = PreviousCloses(
-        AlpacaRest(fake.url, *fake.keys, unlimited, fake.clock),
-        "iex",
-        clock=lambda: next(passing).timestamp(),
-    )
+    rest = AlpacaRest(fake.url, *fake.keys, clock=lambda: next(passing).timestamp())
+    asker = PreviousCloses(rest, "iex")
     found = [await asker.refresh(["AAPL"], TODAY) for _ in moments]
     days = [[day.date.day for day in histories["AAPL"].days] if histories else None for histories in found]
     assert days == [[16, 17, 18], None, [16, 17, 18, 19], None, [16, 17, 18, 19]]
@@ -144,11 +140,8 @@ async def test_consolidated_tape_is_asked_for_again_15_minutes_after_a_refusal(
     moments = [start, start + timedelta(minutes=9), start + timedelta(minutes=15)]
     passing = iter(moments)
     fake.clock = moments[-1].timestamp
-    asker = PreviousCloses(
-        AlpacaRest(fake.url, *fake.keys, unlimited, fake.clock),
-        "iex",
-        clock=lambda: next(passing).timestamp(),
-    )
+    rest = AlpacaRest(fake.url, *fake.keys, clock=lambda: next(passing).timestamp())
+    asker = PreviousCloses(rest, "iex")
     found = [await asker.refresh(["AAPL"], TODAY) for _ in moments]
     previous = [histories["AAPL"].close_before(TODAY.date) if histories else None for histories in found]
     assert previous == [Decimal("112.5"), None, Decimal(113)]
@@ -167,11 +160,8 @@ async def test_failing_batch_does_not_affect_the_other_batches(
         bad if request.query["symbols"] == "AAPL" else serve(request)
     )
     passing = iter([NOW, NOW + timedelta(minutes=1)])
-    asker = PreviousCloses(
-        AlpacaRest(fake.url, *fake.keys, unlimited, fake.clock),
-        "iex",
-        clock=lambda: next(passing).timestamp(),
-    )
+    rest = AlpacaRest(fake.url, *fake.keys, clock=lambda: next(passing).timestamp())
+    asker = PreviousCloses(rest, "iex")
     assert (await asker.refresh(fake.trades, TODAY)).keys() == {"MSFT", "NVDA"}
     request = len(fake.requests)
     assert await asker.refresh(fake.trades, TODAY) == {}

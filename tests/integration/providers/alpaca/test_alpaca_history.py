@@ -1,6 +1,6 @@
 """Bars of US stocks from a local Alpaca."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final
 
@@ -15,6 +15,7 @@ from quotecast.market.calendars import EXCHANGE, NEW_YORK_DAYS, Exchange
 from quotecast.providers.alpaca import history as history_module
 from quotecast.providers.alpaca.bar_requests import DataFeed
 from quotecast.providers.alpaca.history import MAX_PAGES, AlpacaHistory
+from quotecast.providers.alpaca.rest import AlpacaRest
 from support.made.alpaca_rest import NOW, day_trades, new_york
 
 BARS: Final = "/v2/stocks/bars"
@@ -30,9 +31,10 @@ async def fake() -> AsyncIterator[FakeAlpaca]:
         yield fake
 
 
-def history(fake: FakeAlpaca, **other: Any) -> AlpacaHistory:
-    options: dict[str, Any] = {"plan_feed": "iex", "clock": fake.clock} | other
-    return AlpacaHistory(fake.url, "key", "secret", **options)
+def history(
+    fake: FakeAlpaca, plan_feed: DataFeed = "iex", clock: Callable[[], float] | None = None
+) -> AlpacaHistory:
+    return AlpacaHistory(AlpacaRest(fake.url, *fake.keys, clock=clock or fake.clock), plan_feed=plan_feed)
 
 
 def figures_by_time(bars: Sequence[Bar]) -> dict[str, Figures]:
@@ -212,7 +214,7 @@ async def test_slow_pages_have_a_deadline_together(fake: FakeAlpaca, monkeypatch
 
 
 @pytest.mark.parametrize("plan_feed", ["iex", "sip"])
-async def test_plan_without_the_consolidated_tape_has_iex(fake: FakeAlpaca, plan_feed: str) -> None:
+async def test_plan_without_the_consolidated_tape_has_iex(fake: FakeAlpaca, plan_feed: DataFeed) -> None:
     """When Alpaca rejects consolidated-tape requests, all bars come from the IEX exchange."""
     trades = session_trades([*day_trades(date(2026, 11, 10), NOW, 100)])
     fake.trades = {"AAPL": trades}

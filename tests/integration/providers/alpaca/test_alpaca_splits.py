@@ -15,6 +15,7 @@ from quotecast.market.quotes import StockQuote
 from quotecast.market.reference import Stock
 from quotecast.providers.alpaca.client import AlpacaProvider
 from quotecast.providers.alpaca.history import AlpacaHistory
+from quotecast.providers.alpaca.rest import AlpacaRest
 from quotecast.providers.base import Update
 from support.servers.alpaca_local import Naps
 
@@ -45,12 +46,10 @@ class Morning:
         self.rest.free = plan == "iex"
         self.stream.feeds.add(plan)
         return AlpacaProvider(
-            self.rest.url,
+            AlpacaRest(self.rest.url, *self.rest.keys, clock=lambda: self.now),
             self.stream.websocket_url,
-            *self.rest.keys,
             stocks=[Stock(self.split.ticker, "Example", "NASDAQ", "", "", 1, 1.0)],
             plan_feed=plan,
-            clock=lambda: self.now,
             sleep=self.polls.sleep,
         )
 
@@ -215,7 +214,7 @@ async def test_quotes_and_daily_bars_agree(
         async with aclosing(morning.provider(plan).updates()) as updates:
             await anext(updates)
             quote = await morning.poll_at(moment, updates)
-        history = AlpacaHistory(rest.url, *rest.keys, plan_feed=plan, clock=rest.clock)
+        history = AlpacaHistory(AlpacaRest(rest.url, *rest.keys, clock=rest.clock), plan_feed=plan)
         before, today = await history.bars("AAPL", "D", moment - timedelta(days=3, hours=12), moment)
     assert quote
     assert quote.previous_close == before.close
