@@ -8,7 +8,7 @@ import pytest
 
 from quotecast.market.bars import Interval
 from quotecast.providers.binance import wire
-from quotecast.providers.binance.klines import Kline
+from quotecast.providers.binance.history import Kline
 from quotecast.simulation.market.scenarios.base import Listed, Pause, Scenario
 from quotecast.simulation.market.scenarios.connections import Maintenance, RateLimited
 from quotecast.simulation.market.scenarios.schedule import Planned

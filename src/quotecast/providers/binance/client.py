@@ -13,11 +13,10 @@ from websockets.asyncio.client import ClientConnection
 from quotecast.errors import UpstreamError
 from quotecast.market.feeds import Feed
 from quotecast.providers.base import Admission, Update, unlimited
-from quotecast.providers.binance import messages, wire
+from quotecast.providers.binance import wire
 from quotecast.providers.binance.listing import best_known, pick_wanted, symbol_of, tradable_pairs
 from quotecast.providers.binance.rest import BinanceRest, location_errors
 from quotecast.providers.binance.tickers import BinanceTickers, check_ending
-from quotecast.providers.binance.venues import BinanceVenue, venue_of
 from quotecast.providers.crypto import log_unfollowed
 from quotecast.providers.transport.recording import record_listing
 from quotecast.providers.transport.sockets import dial, receive, receive_or_ping, socket_errors
@@ -57,13 +56,13 @@ class BinanceProvider:
         websocket_url: str,
         pairs: Sequence[str] = (),
         *,
-        venue: BinanceVenue | None = None,
+        venue: wire.BinanceVenue | None = None,
         admitted: Admission = unlimited,
         clock: Callable[[], float] = time.time,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self.silence_seconds = 10.0
-        self._venue = venue or venue_of(url)
+        self._venue = venue or wire.venue_of(url)
         self.name = self._venue.name
         self._rest = BinanceRest(url, admitted, clock)
         self._websocket_url = websocket_url
@@ -170,7 +169,7 @@ class BinanceProvider:
             if number > 1:
                 await self._sleep(SUBSCRIBE_PAUSE_SECONDS)
             part = streams[start : start + STREAMS_PER_SUBSCRIBE]
-            await _ask(connection, messages.subscribe(part, number))
+            await _ask(connection, wire.subscribe(part, number))
 
 
 async def _ask(connection: ClientConnection, request: bytes) -> None:
@@ -186,11 +185,11 @@ async def _ask(connection: ClientConnection, request: bytes) -> None:
 
 def _answers(frame: bytes) -> bool:
     try:
-        message = messages.decode(frame)
+        message = wire.decode(frame)
     except (ValueError, RecursionError):
         return False
     check_ending(message)
-    return isinstance(message, messages.Acknowledged)
+    return isinstance(message, wire.Acknowledged)
 
 
 def _log_unless_asked_to_wait(error: UpstreamError) -> None:

@@ -1,25 +1,27 @@
-"""Bars of Binance spot's pairs."""
+"""Bars of Binance spot's pairs.
+
+Source of the format: Binance spot API documentation, "REST API: kline data".
+"""
 
 import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from msgspec import Raw
+from msgspec import Raw, Struct
 
 from quotecast.errors import SymbolNotFound, UpstreamError, UpstreamRefused
 from quotecast.market.bars import LENGTHS, Bar, Interval, opening_of_bar
 from quotecast.market.calendars import UTC_DAYS
 from quotecast.market.feeds import Feed
 from quotecast.market.instruments import canonical_symbol
+from quotecast.market.numbers import Number, from_milliseconds
 from quotecast.providers.base import Admission, unlimited
 from quotecast.providers.binance import wire
-from quotecast.providers.binance.klines import INTERVALS, Kline
 from quotecast.providers.binance.listing import symbol_of
 from quotecast.providers.binance.rest import BinanceRest
-from quotecast.providers.binance.venues import venue_of
 from quotecast.providers.refusals import RefusalCounter
-from quotecast.providers.validation.candles import believable_bars
+from quotecast.providers.validation.candles import believable_bars, to_bar
 from quotecast.providers.validation.rows import decode_rows
 
 ROWS_PER_CALL: Final = 1000
@@ -27,6 +29,33 @@ ROWS_PER_CALL: Final = 1000
 MAX_CALLS: Final = 10
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+#: The upstream's names of the intervals; `1m` is a minute, `1M` a month.
+INTERVALS: Final[dict[Interval, str]] = {
+    "1m": "1m",
+    "5m": "5m",
+    "15m": "15m",
+    "30m": "30m",
+    "1h": "1h",
+    "4h": "4h",
+    "D": "1d",
+    "W": "1w",
+    "M": "1M",
+}
+
+
+class Kline(Struct, frozen=True, array_like=True):
+    """A row of `GET /api/v3/klines`, as far as needed; `open_time` is in milliseconds since 1970."""
+
+    open_time: int
+    open: Number
+    high: Number
+    low: Number
+    close: Number
+    volume: Number
+
+    def to_bar(self) -> Bar | None:
+        """Returns the bar; None for a row with an impossible time or invalid prices."""
+        return to_bar(self, from_milliseconds(self.open_time))
 
 
 class BinanceHistory:
@@ -38,7 +67,7 @@ class BinanceHistory:
     def __init__(
         self, url: str, *, admitted: Admission = unlimited, clock: Callable[[], float] = time.time
     ) -> None:
-        self.name = venue_of(url).name
+        self.name = wire.venue_of(url).name
         self._rest = BinanceRest(url, admitted, clock)
         self._clock = clock
         self._refused = RefusalCounter(self.name)

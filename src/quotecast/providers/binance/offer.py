@@ -8,7 +8,7 @@ from msgspec import Meta, Struct
 from quotecast.market.feeds import Feed
 from quotecast.providers.binance.client import BinanceProvider
 from quotecast.providers.binance.history import BinanceHistory
-from quotecast.providers.binance.venues import venue_of
+from quotecast.providers.binance.wire import venue_of
 from quotecast.providers.offer import Budgets, ExchangeNow, HttpUrl, Offer, Terms, WebSocketUrl
 
 

@@ -8,9 +8,7 @@ from msgspec import Raw
 from quotecast.errors import UpstreamError
 from quotecast.market.numbers import MAX_SKEW, from_milliseconds
 from quotecast.market.quotes import CryptoQuote
-from quotecast.providers.binance import messages, wire
-from quotecast.providers.binance.klines import KlineEvent
-from quotecast.providers.binance.venues import GLOBAL, BinanceVenue
+from quotecast.providers.binance import wire
 from quotecast.providers.crypto import PairTickers
 from quotecast.providers.transport.recording import Instrument
 from quotecast.providers.validation.pairs import newest
@@ -28,7 +26,7 @@ class BinanceTickers(PairTickers):
     It counts statistics of 24 hours that ended a day ago as `halted`: the pair does not trade.
     """
 
-    def __init__(self, venue: BinanceVenue = GLOBAL) -> None:
+    def __init__(self, venue: wire.BinanceVenue = wire.GLOBAL) -> None:
         super().__init__(venue)
         #: When the 24 hours of each pair's statistics ended, in Unix time.
         self._ended: dict[str, float] = {}
@@ -66,15 +64,15 @@ class BinanceTickers(PairTickers):
         return newest(self._quote(statistics, received) for statistics in read)
 
     def _events(self, raws: Iterable[bytes]) -> Iterator[wire.PairStatistics]:
-        for message in decode_each(raws, messages.decode, self._pairs.refused):
+        for message in decode_each(raws, wire.decode, self._pairs.refused):
             if isinstance(message, wire.PairStatistics):
                 yield message
-            elif isinstance(message, KlineEvent):
+            elif isinstance(message, wire.KlineEvent):
                 self._take_kline(message)
             else:
                 check_ending(message)
 
-    def _take_kline(self, event: KlineEvent) -> None:
+    def _take_kline(self, event: wire.KlineEvent) -> None:
         pair, kline = self._followed.get(event.symbol), event.kline
         if pair is not None:
             self._keep_bar(pair, kline, from_milliseconds(kline.open_time), final=kline.closed)
@@ -95,11 +93,11 @@ class BinanceTickers(PairTickers):
         return quote
 
 
-def check_ending(message: messages.Message | None) -> None:
+def check_ending(message: wire.Message | None) -> None:
     """Raises UpstreamError for a message that ends the connection."""
-    if isinstance(message, messages.BinanceFailure):
+    if isinstance(message, wire.BinanceFailure):
         raise UpstreamError(f"Binance: error {message.code}: {message.text}")
-    if isinstance(message, messages.Shutdown):
+    if isinstance(message, wire.Shutdown):
         raise UpstreamError("Binance is about to end the connection", retry_after=SHUTDOWN_SECONDS)
 
 

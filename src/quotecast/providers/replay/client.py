@@ -17,7 +17,7 @@ from quotecast.market.own_bars import VenueBar
 from quotecast.market.quotes import CryptoQuote
 from quotecast.providers.base import Update
 from quotecast.providers.binance.tickers import BinanceTickers
-from quotecast.providers.binance.venues import US
+from quotecast.providers.binance.wire import US
 from quotecast.providers.coinbase.tickers import CoinbaseTickers
 from quotecast.providers.kraken.tickers import KrakenTickers
 from quotecast.providers.transport.recording import Instrument

@@ -11,7 +11,7 @@ from fakes.binance_rows import listing_row, statistics
 from quotecast.errors import SettingsError
 from quotecast.market.quotes import CryptoQuote
 from quotecast.providers.binance.client import BinanceProvider
-from quotecast.providers.binance.venues import US
+from quotecast.providers.binance.wire import US
 from quotecast.settings.loading import load
 from support.made.binance import INFO, NOW, connection_error, first_updates, provider
 

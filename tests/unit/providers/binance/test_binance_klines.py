@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Raw
 
-from quotecast.providers.binance.klines import Kline
+from quotecast.providers.binance.history import Kline
 from quotecast.providers.refusals import RefusalCounter
 from quotecast.providers.validation.candles import believable_bars
 from quotecast.providers.validation.rows import decode_rows

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quotecast.errors import UpstreamError
-from quotecast.providers.binance import messages
+from quotecast.providers.binance import wire
 from quotecast.providers.binance.tickers import BinanceTickers
 
 
@@ -22,20 +22,18 @@ from quotecast.providers.binance.tickers import BinanceTickers
 )
 def test_other_messages_are_nothing(text: str) -> None:
     """Messages nobody asked for are no error; not every event has a type."""
-    assert messages.decode(text.encode()) is None
+    assert wire.decode(text.encode()) is None
 
 
 def test_answers_and_ends_are_told_apart() -> None:
     """In all the forms that were seen; keys that are new do not disturb."""
-    assert messages.decode(b'{"result":null,"id":1,"new":{}}') == messages.Acknowledged()
-    assert messages.decode(b'{"code":2,"msg":"Invalid","id":7}') == messages.BinanceFailure(2, "Invalid")
-    assert messages.decode(b'{"code":3,"msg":"Invalid JSON"}') == messages.BinanceFailure(3, "Invalid JSON")
-    assert messages.decode(b'{"error":{"code":4,"msg":"Too many"},"id":1}') == messages.BinanceFailure(
-        4, "Too many"
-    )
-    assert messages.decode(b'{"e":"serverShutdown","E":1}') == messages.Shutdown()
+    assert wire.decode(b'{"result":null,"id":1,"new":{}}') == wire.Acknowledged()
+    assert wire.decode(b'{"code":2,"msg":"Invalid","id":7}') == wire.BinanceFailure(2, "Invalid")
+    assert wire.decode(b'{"code":3,"msg":"Invalid JSON"}') == wire.BinanceFailure(3, "Invalid JSON")
+    assert wire.decode(b'{"error":{"code":4,"msg":"Too many"},"id":1}') == wire.BinanceFailure(4, "Too many")
+    assert wire.decode(b'{"e":"serverShutdown","E":1}') == wire.Shutdown()
     wrapped = b'{"stream":"!serverShutdown","data":{"e":"serverShutdown","E":1}}'
-    assert messages.decode(wrapped) == messages.Shutdown()
+    assert wire.decode(wrapped) == wire.Shutdown()
 
 
 @pytest.mark.parametrize("text", ['{"code":2,"msg":"no"}', '{"e":"serverShutdown"}'])
@@ -49,4 +47,4 @@ def test_message_that_ends_the_connection_is_an_error(text: str) -> None:
 def test_random_bytes_raise_value_error_or_are_a_message(told: bytes) -> None:
     """Nothing but ValueError ever comes out."""
     with contextlib.suppress(ValueError):
-        messages.decode(told)
+        wire.decode(told)

@@ -14,7 +14,7 @@ from fakes.binance_rows import event, statistics
 from quotecast.market.quotes import CryptoQuote
 from quotecast.providers.binance import wire
 from quotecast.providers.binance.tickers import BinanceTickers
-from quotecast.providers.binance.venues import GLOBAL
+from quotecast.providers.binance.wire import GLOBAL
 from quotecast.providers.validation.judgement import ABSURD_FACTOR, JUDGING_SECONDS
 
 NOW = 1_795_118_400.0
