@@ -12,9 +12,9 @@ from websockets.asyncio.client import ClientConnection
 
 from quotecast.errors import UpstreamError
 from quotecast.market.feeds import Feed
-from quotecast.providers.base import Admission, Update, unlimited
+from quotecast.providers.base import Update
 from quotecast.providers.binance import wire
-from quotecast.providers.binance.listing import best_known, pick_wanted, symbol_of, tradable_pairs
+from quotecast.providers.binance.listing import best_known, symbol_of, tradable_pairs
 from quotecast.providers.binance.rest import BinanceRest, location_errors
 from quotecast.providers.binance.tickers import BinanceTickers, check_ending
 from quotecast.providers.crypto import log_unfollowed
@@ -57,14 +57,13 @@ class BinanceProvider:
         pairs: Sequence[str] = (),
         *,
         venue: wire.BinanceVenue | None = None,
-        admitted: Admission = unlimited,
         clock: Callable[[], float] = time.time,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self.silence_seconds = 10.0
         self._venue = venue or wire.venue_of(url)
         self.name = self._venue.name
-        self._rest = BinanceRest(url, admitted, clock)
+        self._rest = BinanceRest(url, clock)
         self._websocket_url = websocket_url
         self._wanted = tuple(dict.fromkeys(map(symbol_of, pairs)))
         self._clock = clock
@@ -128,7 +127,7 @@ class BinanceProvider:
         answer = await self._rest.get("/api/v3/exchangeInfo", wire.ExchangeInfo, self._venue.listing)
         listing = tradable_pairs(answer.symbols)
         if self._wanted:
-            pairs = pick_wanted(listing, self._wanted)
+            pairs = {symbol: listing[symbol] for symbol in self._wanted if symbol in listing}
             for symbol in set(self._wanted) - pairs.keys():
                 log_unfollowed(self.name, symbol)
         else:

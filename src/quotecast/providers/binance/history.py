@@ -16,7 +16,6 @@ from quotecast.market.calendars import UTC_DAYS
 from quotecast.market.feeds import Feed
 from quotecast.market.instruments import canonical_symbol
 from quotecast.market.numbers import Number, from_milliseconds
-from quotecast.providers.base import Admission, unlimited
 from quotecast.providers.binance import wire
 from quotecast.providers.binance.listing import symbol_of
 from quotecast.providers.binance.rest import BinanceRest
@@ -64,11 +63,9 @@ class BinanceHistory:
     The upstream's own weeks begin on Monday, its days at 00:00 UTC.
     """
 
-    def __init__(
-        self, url: str, *, admitted: Admission = unlimited, clock: Callable[[], float] = time.time
-    ) -> None:
+    def __init__(self, url: str, *, clock: Callable[[], float] = time.time) -> None:
         self.name = wire.venue_of(url).name
-        self._rest = BinanceRest(url, admitted, clock)
+        self._rest = BinanceRest(url, clock)
         self._clock = clock
         self._refused = RefusalCounter(self.name)
 

@@ -1,6 +1,6 @@
 """The choice of Binance's pairs to follow."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from decimal import Decimal
 from typing import Final
@@ -33,11 +33,6 @@ def tradable_pairs(rows: Iterable[Raw]) -> dict[str, str]:
 def symbol_of(text: str) -> str:
     """Returns the upstream's symbol for a pair in any spelling: `btc-usdt` is `BTCUSDT`."""
     return "".join(filter(str.isalnum, text.upper()))
-
-
-def pick_wanted(listing: Mapping[str, str], symbols: Sequence[str]) -> dict[str, str]:
-    """Returns the pairs of those symbols that trade, by symbol, in the given order."""
-    return {symbol: listing[symbol] for symbol in symbols if symbol in listing}
 
 
 def best_known(listing: Mapping[str, str], rows: Iterable[Raw]) -> dict[str, str]:

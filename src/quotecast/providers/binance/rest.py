@@ -8,7 +8,6 @@ import httpx
 from websockets.exceptions import InvalidStatus
 
 from quotecast.errors import UpstreamError, UpstreamRefused
-from quotecast.providers.base import Admission
 from quotecast.providers.transport.fetch import get_json, open_client, retry_seconds
 
 #: The weight that an address may use in a minute; the reserve is for other processes.
@@ -25,15 +24,14 @@ T = TypeVar("T")
 
 
 class BinanceRest:
-    """The interface at `url`; asks `admitted` before each call.
+    """The interface at `url`.
 
     It makes no call during a pause that the upstream asked for, nor when the address has used most of its
     weight of this minute: the upstream bans clients that continue.
     """
 
-    def __init__(self, url: str, admitted: Admission, clock: Callable[[], float]) -> None:
+    def __init__(self, url: str, clock: Callable[[], float]) -> None:
         self._url = url
-        self._admitted = admitted
         self._clock = clock
         self._paused_until = 0.0
 
@@ -42,7 +40,6 @@ class BinanceRest:
         wait = self._paused_until - self._clock()
         if wait > 0:
             raise UpstreamError("Binance asked for a pause", retry_after=wait)
-        await self._admitted()
         with location_errors():
             async with open_client(self._url) as client:
                 client.event_hooks = {"response": [self._note]}
@@ -63,18 +60,11 @@ def location_errors() -> Iterator[None]:
     """Raises a clear UpstreamError where Binance does not serve this country."""
     try:
         yield
-    except UpstreamRefused as error:
-        if error.upstream_status != ELSEWHERE:
+    except (UpstreamRefused, InvalidStatus) as error:
+        status = error.upstream_status if isinstance(error, UpstreamRefused) else error.response.status_code
+        if status != ELSEWHERE:
             raise
-        raise _location_error() from error
-    except InvalidStatus as error:
-        if error.response.status_code != ELSEWHERE:
-            raise
-        raise _location_error() from error
-
-
-def _location_error() -> UpstreamError:
-    return UpstreamError("Binance does not serve this country", retry_after=ELSEWHERE_SECONDS)
+        raise UpstreamError("Binance does not serve this country", retry_after=ELSEWHERE_SECONDS) from error
 
 
 def _weight(response: httpx.Response) -> int:

@@ -30,8 +30,8 @@ async def fake() -> AsyncIterator[FakeBinance]:
         yield fake
 
 
-def history(fake: FakeBinance, clock: Callable[[], float] = NOW.timestamp, **other: Any) -> BinanceHistory:
-    return BinanceHistory(fake.url, clock=clock, **other)
+def history(fake: FakeBinance, clock: Callable[[], float] = NOW.timestamp) -> BinanceHistory:
+    return BinanceHistory(fake.url, clock=clock)
 
 
 async def newest(fake: FakeBinance, count: int, interval: Interval) -> list[Bar]:
@@ -204,15 +204,3 @@ async def test_upstream_that_never_gets_further_is_given_up(fake: FakeBinance, a
     with pytest.raises(UpstreamError, match="other bars"):
         await newest(fake, 2500, "1m")
     assert len(fake.requests) == 1
-
-
-async def test_used_up_plan_calls_nothing(fake: FakeBinance) -> None:
-    """The history asks the budget before each call."""
-
-    async def refused() -> None:
-        raise UpstreamError("used up", retry_after=9)
-
-    with pytest.raises(UpstreamError) as caught:
-        await history(fake, admitted=refused).bars("BTC/USDT", "1h", NOW - timedelta(hours=5), NOW)
-    assert caught.value.retry_after == 9
-    assert fake.requests == []

@@ -10,7 +10,6 @@ from msgspec.structs import replace
 from fakes.binance import BANNED, ELSEWHERE, TOO_MUCH, FakeBinance
 from fakes.binance_rows import statistics
 from fakes.http import ENDLESS, HANGING, HTML_503, REDIRECT, SERVER_ERROR, TRUNCATED, Answer, huge
-from quotecast.errors import UpstreamError
 from quotecast.providers.base import Update
 from quotecast.providers.binance import client
 from quotecast.providers.transport import fetch
@@ -154,16 +153,6 @@ async def test_weight_near_the_limit_holds_back(fake: FakeBinance) -> None:
     now[0] += 42
     fake.weight = 0
     assert (await first_updates(adapter)).complete
-
-
-async def test_used_up_plan_calls_nothing(fake: FakeBinance) -> None:
-    """The adapter asks the budget before each call."""
-
-    async def refused() -> None:
-        raise UpstreamError("used up", retry_after=9)
-
-    assert (await connection_error(provider(fake, admitted=refused))).retry_after == 9
-    assert fake.requests == []
 
 
 @pytest.mark.parametrize("path", [INFO, DAY, STREAM])
