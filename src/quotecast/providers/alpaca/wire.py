@@ -159,17 +159,7 @@ class StreamError(Struct, frozen=True, tag_field="T", tag="error"):
 
 
 class Subscription(Struct, frozen=True, tag_field="T", tag="subscription"):
-    """The response to a subscribe request: all symbols that the connection now receives."""
-
-    trades: Sequence[str] = ()
-    bars: Sequence[str] = ()
-
-
-class AlpacaSubscribe(Struct, frozen=True, tag_field="action", tag="subscribe"):
-    """A subscribe request, which adds symbols to the connection; `*` is every symbol."""
-
-    trades: Sequence[str]
-    bars: Sequence[str] = ("*",)
+    """The response to a subscribe request."""
 
 
 class _MessageType(Struct, frozen=True):
@@ -211,7 +201,7 @@ def market_data(messages: Iterable[Message]) -> list[MarketData]:
 
 def encode_subscribe(symbols: Sequence[str]) -> bytes:
     """Returns the JSON request for the trades of `symbols` and the minute bars of all stocks."""
-    return msgspec.json.encode(AlpacaSubscribe(symbols))
+    return msgspec.json.encode({"action": "subscribe", "trades": symbols, "bars": ["*"]})
 
 
 def invalid_symbol(excerpt: str) -> str | None:

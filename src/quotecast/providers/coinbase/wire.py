@@ -57,34 +57,12 @@ class CoinbaseCandle(Struct, frozen=True, array_like=True):
         return to_bar(self, from_milliseconds(self.time * 1000))
 
 
-class Channel(Struct, frozen=True):
-    """One channel of a subscription, in both directions."""
-
-    name: str
-    product_ids: Sequence[str] = ()
-
-
-class SubscribeRequest(Struct, frozen=True, tag_field="type", tag="subscribe"):
-    """Adds products to channels; the only message a client sends, within 5 s of connecting."""
-
-    product_ids: Sequence[str]
-    channels: Sequence[str] = ("ticker", "matches", "heartbeat")
-
-
 class Subscriptions(Struct, frozen=True, tag_field="type", tag="subscriptions"):
-    """The answer to a subscription: all products of all channels."""
-
-    channels: Sequence[Channel] = ()
-
-    def products(self, channel: str) -> set[str]:
-        """Returns the subscribed products of a channel."""
-        return {product for entry in self.channels if entry.name == channel for product in entry.product_ids}
+    """The answer to a subscription."""
 
 
 class Heartbeat(Struct, frozen=True, tag_field="type", tag="heartbeat"):
     """A sign of life, once a second and product, with or without trades."""
-
-    product_id: str = ""
 
 
 class CoinbaseFailure(Struct, frozen=True, tag_field="type", tag="error"):
@@ -149,8 +127,12 @@ def decode(raw: bytes | str) -> Message | None:
 
 
 def subscribe(products: Sequence[str]) -> bytes:
-    """Returns the request for the tickers, trades and heartbeats of `products`, as JSON."""
-    return msgspec.json.encode(SubscribeRequest(products))
+    """Returns the request for the tickers, trades and heartbeats of `products`, as JSON.
+
+    It is the only message of a client, due within 5 s of connecting.
+    """
+    channels = "ticker", "matches", "heartbeat"
+    return msgspec.json.encode({"type": "subscribe", "product_ids": products, "channels": channels})
 
 
 def product_id(text: str) -> str:
