@@ -1,6 +1,6 @@
 """The shared way of crypto venues from tickers to quotes, and from candles to bars."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from typing import ClassVar, Final
@@ -128,6 +128,13 @@ class PairTickers:
     def statistics(self) -> Mapping[str, int]:
         """Returns how many messages, rows and fields it refused since the start, by reason."""
         return self._pairs.refused.by_reason()
+
+    def read(self, messages: Iterable[bytes], received: float) -> list[CryptoQuote]:
+        """Returns the newest quote of each pair in messages that arrived at that Unix time.
+
+        Raises UpstreamError for a message after which the venue sends no more quotes.
+        """
+        raise NotImplementedError
 
     def take_bars(self) -> list[VenueBar]:
         """Returns the venue's own bars of minutes in the messages since the last call."""

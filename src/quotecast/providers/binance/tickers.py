@@ -52,10 +52,7 @@ class BinanceTickers(PairTickers):
         return self._pairs.quotes()
 
     def read(self, messages: Iterable[bytes], received: float) -> list[CryptoQuote]:
-        """Returns the newest quote of each pair in messages that arrived at that Unix time.
-
-        Raises UpstreamError for an error message, or when Binance announces the connection's end.
-        """
+        """See PairTickers; raises UpstreamError for an error message or an announced end."""
         return newest(self._quote(statistics, received) for statistics in self._events(messages))
 
     def take(self, rows: Iterable[Raw], received: float) -> list[CryptoQuote]:

@@ -36,10 +36,7 @@ class CoinbaseTickers(PairTickers):
         )
 
     def read(self, messages: Iterable[bytes], received: float) -> list[CryptoQuote]:
-        """Returns the newest quote of each pair in messages that arrived at that Unix time.
-
-        Raises UpstreamError for an error message.
-        """
+        """See PairTickers; raises UpstreamError for an error message."""
         quotes = newest(self.quote(ticker, received) for ticker in self._tickers(messages))
         for product, minute in self._minutes.changed():
             if pair := canonical_symbol(Feed.CRYPTO, product):

@@ -22,10 +22,7 @@ class KrakenTickers(PairTickers):
         super().__init__(wire.KRAKEN)
 
     def read(self, messages: Iterable[bytes], received: float) -> list[CryptoQuote]:
-        """Returns the newest quote of each pair in messages that arrived at that Unix time.
-
-        Raises UpstreamError when Kraken says that it is closed for maintenance.
-        """
+        """See PairTickers; raises UpstreamError when Kraken says that it is closed for maintenance."""
         return newest(self._quote(ticker, received) for ticker in self._tickers(messages))
 
     def _tickers(self, messages: Iterable[bytes]) -> Iterator[wire.KrakenTicker]:

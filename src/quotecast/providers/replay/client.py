@@ -2,10 +2,10 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 from itertools import chain, groupby
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
 import msgspec
 from msgspec import Struct
@@ -13,14 +13,14 @@ from msgspec import Struct
 from quotecast.errors import UpstreamError
 from quotecast.market.feeds import Feed
 from quotecast.market.instruments import canonical_symbol
-from quotecast.market.own_bars import VenueBar
-from quotecast.market.quotes import CryptoQuote
 from quotecast.providers.base import Update
 from quotecast.providers.binance.tickers import BinanceTickers
 from quotecast.providers.binance.wire import US
 from quotecast.providers.coinbase.tickers import CoinbaseTickers
+from quotecast.providers.crypto import PairTickers
 from quotecast.providers.kraken.tickers import KrakenTickers
 from quotecast.providers.transport.recording import Instrument
+from quotecast.providers.validation.pairs import newest
 
 #: Messages within one such step of the replay make one update.
 STEP_SECONDS: Final = 0.01
@@ -37,29 +37,8 @@ UNDIVIDED: Final = frozenset({"binance", "binance.us"})
 
 _listing: Final = msgspec.json.Decoder(list[Instrument])
 
-
-class MessageReader(Protocol):
-    """The decoder of a live feed, from messages to quotes and bars."""
-
-    def read(self, messages: Iterable[bytes], received: float, /) -> Sequence[CryptoQuote]:
-        """Returns the newest quote of each pair in messages that arrived at that Unix time."""
-        ...
-
-    def take_bars(self) -> Sequence[VenueBar]:
-        """Returns the venue's own bars of minutes in the messages since the last call."""
-        ...
-
-    def learn(self, instruments: Sequence[Instrument], /) -> None:
-        """Takes the pairs and names of a listing."""
-        ...
-
-    def statistics(self) -> Mapping[str, int]:
-        """Returns how many messages it refused since the start, by reason."""
-        ...
-
-
 #: Decoders by upstream; a recording without a heading is Coinbase's.
-READERS: Final[Mapping[str, Callable[[], MessageReader]]] = {
+READERS: Final[Mapping[str, Callable[[], PairTickers]]] = {
     "coinbase": CoinbaseTickers,
     "binance": BinanceTickers,
     "binance.us": lambda: BinanceTickers(US),
@@ -99,7 +78,7 @@ class ReplayProvider:
         self._loop = loop
         self._clock = clock
         self._sleep = sleep
-        self._reader: MessageReader = CoinbaseTickers()
+        self._reader: PairTickers = CoinbaseTickers()
 
     def statistics(self) -> Mapping[str, int]:
         """Returns how many messages it refused in this round, by reason."""
@@ -138,12 +117,8 @@ class ReplayProvider:
         for step, group in groupby(
             chain([first], lines), lambda line: int((line.received - first.received) / pace)
         ):
-            quotes = self._quotes(group)
-            yield step * STEP_SECONDS, Update(quotes, bars=self._reader.take_bars())
-
-    def _quotes(self, lines: Iterable["_Line"]) -> list[CryptoQuote]:
-        quotes = (quote for line in lines for quote in self._reader.read([line.message], line.received))
-        return list({quote.key: quote for quote in quotes}.values())
+            quotes = (quote for line in group for quote in self._reader.read([line.message], line.received))
+            yield step * STEP_SECONDS, Update(newest(quotes), bars=self._reader.take_bars())
 
 
 class _Line(Struct, frozen=True):
@@ -166,7 +141,7 @@ def _upstream(path: Path) -> str:
     return name
 
 
-def _lines(path: Path, upstream: str, reader: MessageReader) -> Iterator[_Line]:
+def _lines(path: Path, upstream: str, reader: PairTickers) -> Iterator[_Line]:
     """Yields the recording's messages, one line at a time; gives each listing between them to the reader."""
     needs_listing = upstream in UNDIVIDED
     try:
