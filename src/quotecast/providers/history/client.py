@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from pathlib import Path
 from typing import Final
 
-from quotecast.bus.base import Batch, Change, Snapshot
+from quotecast.bus.base import Batch, Snapshot
 from quotecast.bus.wire import decode_quote
 from quotecast.errors import InvalidValue, UpstreamError
 from quotecast.history.folder import Folder
@@ -111,7 +111,8 @@ class RecordedState:
         for message in messages:
             if isinstance(message, Batch):
                 if self._place == (message.epoch, message.seq - 1):
-                    newest.update((quote.key, quote) for quote in map(_quote, message.changes))
+                    changed = (decode_quote(change.quote) for change in message.changes)
+                    newest.update((quote.key, quote) for quote in changed)
                     newest.update(dict.fromkeys(message.removed))
                     self._place = message.epoch, message.seq
                 continue
@@ -123,10 +124,6 @@ class RecordedState:
         quotes = [quote for quote in newest.values() if quote is not None]
         removed = [key for key, quote in newest.items() if quote is None]
         return Update(quotes, removed, complete=complete, unscheduled=self._unscheduled)
-
-
-def _quote(change: Change) -> Quote:
-    return decode_quote(change.quote)
 
 
 def _read(playback: Playback, moment: float) -> tuple[list[tuple[float, Played]], float | None]:

@@ -1,6 +1,6 @@
 """The offer of `history`: feeds that this or another installation recorded."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Final, Literal
@@ -35,11 +35,7 @@ def _problems(settings: HistorySettings) -> Iterator[str]:
         yield f"AT: {error}"
 
 
-def _quotes(feed: Feed) -> Callable[[HistorySettings, Budgets], RecordedProvider]:
-    return partial(_provider, feed)
-
-
-def _provider(feed: Feed, settings: HistorySettings, _budgets: Budgets) -> RecordedProvider:
+def _quotes(feed: Feed, settings: HistorySettings, _budgets: Budgets) -> RecordedProvider:
     at = parse_moment("at", settings.at) if settings.at else None
     return RecordedProvider(settings.folder, feed, at=at, speed=settings.speed, loop=settings.loop == "on")
 
@@ -49,5 +45,5 @@ OFFER: Final = Offer(
     problems=_problems,
     simulated=True,
     terms={"history": Terms(summary="those of what it recorded")},
-    quotes={feed: _quotes(feed) for feed in Feed},
+    quotes={feed: partial(_quotes, feed) for feed in Feed},
 )

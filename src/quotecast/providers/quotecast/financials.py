@@ -32,36 +32,27 @@ class OriginFinancials:
 
     async def metrics(self, symbol: str) -> Metrics:
         """See FinancialsProvider."""
-        found: Metrics = await self._rest.read(_path(symbol, "metrics"), Metrics)
-        return found
+        return await self._rest.read(_path(symbol, "metrics"), Metrics)
 
     async def earnings(self, symbol: str) -> Sequence[Earnings]:
         """See FinancialsProvider."""
-        found: list[Earnings] = await self._rest.read(_path(symbol, "earnings"), list[Earnings])
-        return found
+        return await self._rest.read(_path(symbol, "earnings"), list[Earnings])
 
     async def recommendations(self, symbol: str) -> Sequence[Recommendation]:
         """See FinancialsProvider."""
-        path = _path(symbol, "recommendations")
-        found: list[Recommendation] = await self._rest.read(path, list[Recommendation])
-        return found
+        return await self._rest.read(_path(symbol, "recommendations"), list[Recommendation])
 
     async def revenue_estimates(self, symbol: str) -> Estimates[RevenueEstimate]:
         """See FinancialsProvider."""
-        path = _path(symbol, "revenue-estimates")
-        found: Estimates[RevenueEstimate] = await self._rest.read(path, Estimates[RevenueEstimate])
-        return found
+        return await self._rest.read(_path(symbol, "revenue-estimates"), Estimates[RevenueEstimate])
 
     async def eps_estimates(self, symbol: str) -> Estimates[EpsEstimate]:
         """See FinancialsProvider."""
-        path = _path(symbol, "eps-estimates")
-        found: Estimates[EpsEstimate] = await self._rest.read(path, Estimates[EpsEstimate])
-        return found
+        return await self._rest.read(_path(symbol, "eps-estimates"), Estimates[EpsEstimate])
 
     async def earnings_quality(self, symbol: str) -> EarningsQuality:
         """See FinancialsProvider."""
-        found: EarningsQuality = await self._rest.read(_path(symbol, "earnings-quality"), EarningsQuality)
-        return found
+        return await self._rest.read(_path(symbol, "earnings-quality"), EarningsQuality)
 
     def is_provisional(self, symbol: str) -> bool:
         """See FinancialsProvider; the origin does not say so."""
@@ -72,10 +63,7 @@ class OriginFinancials:
         """See FinancialsProvider."""
         of_one = {} if symbol is None else {"symbol": symbol}
         params = {"from": first.isoformat(), "to": last.isoformat(), **of_one}
-        found: EarningsCalendar = await self._rest.read(
-            "/api/financials/earnings-calendar", EarningsCalendar, params
-        )
-        return found
+        return await self._rest.read("/api/financials/earnings-calendar", EarningsCalendar, params)
 
 
 def _path(symbol: str, record: str) -> str:

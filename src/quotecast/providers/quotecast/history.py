@@ -1,11 +1,10 @@
 """Bars of an origin, by REST: those of its upstreams, or those that it made of its own quotes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from math import ceil, isfinite
 from typing import Final
 
-import httpx
 from msgspec import Struct
 
 from quotecast.errors import UpstreamError
@@ -77,22 +76,12 @@ class OriginHistory:
         limit, bars = bar_time(end.astimezone(UTC)), list[Bar]()
         async with self._rest.open() as client:
             for _ in range(MAX_PAGES):
-                rows, page = await self._page(client, path, params)
+                rows, headers = await self._rest.read_page(client, path, list[_Row], params)
                 _add(bars, rows, limit, path)
-                if page is None:
+                if "x-next-page" not in headers:
                     return bars
-                params["page"] = page
+                params["page"] = headers["x-next-page"]
         raise UpstreamError(f"origin{path}: more than {MAX_PAGES} pages")
-
-    async def _page(
-        self, client: httpx.AsyncClient, path: str, params: dict[str, str]
-    ) -> tuple[list[_Row], str | None]:
-        """Returns the rows of a page, and the name of the next one."""
-        page: tuple[list[_Row], Mapping[str, str]] = await self._rest.read_page(
-            client, path, list[_Row], params
-        )
-        rows, headers = page
-        return rows, headers.get("x-next-page")
 
 
 def _add(bars: list[Bar], rows: Sequence[_Row], limit: str, path: str) -> None:

@@ -1,6 +1,5 @@
 """The offer of `quotecast`: the feeds, bars and company data of another installation."""
 
-from collections.abc import Callable
 from functools import partial
 from typing import Annotated, Final
 
@@ -38,11 +37,7 @@ class OriginSettings(Struct, frozen=True, kw_only=True):
     origin_secret: OriginSecret = ""
 
 
-def _history(feed: Feed) -> Callable[[OriginSettings, Budgets, ExchangeNow], HistoryProvider]:
-    return partial(_history_of, feed)
-
-
-def _history_of(
+def _history(
     feed: Feed, settings: OriginSettings, _budgets: Budgets, _exchange: ExchangeNow
 ) -> HistoryProvider:
     return OriginHistory(OriginRest(settings.origin), feed)
@@ -57,6 +52,6 @@ OFFER: Final = Offer(
     keys=("origin_secret",),
     follows=True,
     terms={"quotecast": Terms(summary="those of its vendors")},
-    history={feed: _history(feed) for feed in Feed},
+    history={feed: partial(_history, feed) for feed in Feed},
     financials=_financials,
 )

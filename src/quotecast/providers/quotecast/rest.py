@@ -1,7 +1,7 @@
 """Reads of an origin's REST interface."""
 
 from collections.abc import Mapping
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 import httpx
 import msgspec
@@ -34,17 +34,17 @@ class OriginRest:
         """Returns a client for some calls; the caller closes it."""
         return open_client(self._url)
 
-    async def read(self, path: str, kind: type[T] | Any, params: Mapping[str, str] | None = None) -> T:
+    async def read(self, path: str, kind: type[T], params: Mapping[str, str] | None = None) -> T:
         """Returns the body of one call. Raises as `read_page` does."""
         async with self.open() as client:
-            found: tuple[T, object] = await self.read_page(client, path, kind, params)
-        return found[0]
+            found, _ = await self.read_page(client, path, kind, params)
+        return found
 
     async def read_page(
         self,
         client: httpx.AsyncClient,
         path: str,
-        kind: type[T] | Any,
+        kind: type[T],
         params: Mapping[str, str] | None = None,
     ) -> tuple[T, Mapping[str, str]]:
         """Returns a body as `kind`, and the headers.
@@ -59,10 +59,9 @@ class OriginRest:
             _explain(error)
             raise
         try:
-            found: T = msgspec.json.decode(body, type=kind)
+            return msgspec.json.decode(body, type=kind), headers
         except (ValueError, RecursionError) as error:
             raise UpstreamError(f"origin{path}: unreadable: {error}") from error
-        return found, headers
 
 
 def _explain(error: UpstreamRefused) -> None:
