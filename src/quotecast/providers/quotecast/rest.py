@@ -26,9 +26,8 @@ class _Problem(Struct, frozen=True):
 class OriginRest:
     """The interface of the origin at `origin`, the address of its feeds such as wss://quotes.example.com."""
 
-    def __init__(self, origin: str, *, deadline_seconds: float = DEADLINE_SECONDS) -> None:
+    def __init__(self, origin: str) -> None:
         self._url = origin.replace("ws", "http", 1)
-        self._deadline_seconds = deadline_seconds
 
     def open(self) -> httpx.AsyncClient:
         """Returns a client for some calls; the caller closes it."""
@@ -41,20 +40,14 @@ class OriginRest:
         return found
 
     async def read_page(
-        self,
-        client: httpx.AsyncClient,
-        path: str,
-        kind: type[T],
-        params: Mapping[str, str] | None = None,
+        self, client: httpx.AsyncClient, path: str, kind: type[T], params: Mapping[str, str] | None = None
     ) -> tuple[T, Mapping[str, str]]:
         """Returns a body as `kind`, and the headers.
 
         Raises SymbolNotFound and NotOffered where the origin answers so, UpstreamError for all else.
         """
         try:
-            body, headers = await get_answer(
-                client, path, params=params, deadline_seconds=self._deadline_seconds
-            )
+            body, headers = await get_answer(client, path, params=params, deadline_seconds=DEADLINE_SECONDS)
         except UpstreamRefused as error:
             _explain(error)
             raise

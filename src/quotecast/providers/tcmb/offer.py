@@ -7,7 +7,8 @@ from msgspec import Meta, Struct
 from quotecast.market.feeds import Feed
 from quotecast.providers.base import QuoteProvider
 from quotecast.providers.offer import Budgets, HttpUrl, Offer, Terms
-from quotecast.providers.turkey.client import central_bank_provider
+from quotecast.providers.tcmb.client import Tcmb
+from quotecast.providers.turkey.client import TurkeyProvider
 
 
 class TcmbSettings(Struct, frozen=True, kw_only=True):
@@ -17,7 +18,7 @@ class TcmbSettings(Struct, frozen=True, kw_only=True):
 
 
 def _quotes(settings: TcmbSettings, _budgets: Budgets) -> QuoteProvider:
-    return central_bank_provider(settings.url)
+    return TurkeyProvider([], Tcmb(settings.url))
 
 
 OFFER: Final = Offer(

@@ -6,8 +6,11 @@ from msgspec import Meta, Struct
 
 from quotecast.market.feeds import Feed
 from quotecast.providers.base import QuoteProvider
+from quotecast.providers.genelpara.client import GenelPara
 from quotecast.providers.offer import VARIABLE, Budgets, HttpUrl, Offer, Terms
-from quotecast.providers.turkey.client import market_provider
+from quotecast.providers.tcmb.client import Tcmb
+from quotecast.providers.truncgil.client import Truncgil
+from quotecast.providers.turkey.client import TurkeyProvider
 
 
 class TruncgilSettings(Struct, frozen=True, kw_only=True):
@@ -24,7 +27,9 @@ class TruncgilSettings(Struct, frozen=True, kw_only=True):
 
 
 def _quotes(settings: TruncgilSettings, _budgets: Budgets) -> QuoteProvider:
-    return market_provider(settings.url, settings.v5_url, settings.genelpara_url, settings.tcmb_url)
+    return TurkeyProvider(
+        [Truncgil(settings.url, settings.v5_url), GenelPara(settings.genelpara_url)], Tcmb(settings.tcmb_url)
+    )
 
 
 OFFER: Final = Offer(

@@ -14,9 +14,7 @@ from quotecast.market.feeds import Feed
 from quotecast.market.numbers import instant
 from quotecast.market.quotes import DovizQuote
 from quotecast.providers.base import Update
-from quotecast.providers.genelpara.client import GenelPara
 from quotecast.providers.tcmb.client import Tcmb
-from quotecast.providers.truncgil.client import Truncgil
 from quotecast.providers.turkey.dealing import Dealing, RatesAnswer
 
 #: The age up to which a bulletin judges the market's rates: longer than holidays, shorter than a broken site.
@@ -60,7 +58,7 @@ class _Turn:
 
 
 class TurkeyProvider:
-    """Quotes of the market, from the first of `sources` that answers, and from `tcmb`, if there is one.
+    """Quotes of the market, from the first of `sources` that answers, and from `tcmb`.
 
     The bank's rates judge those of the sources, the first ones too; a later bulletin removes quotes that are
     far from it. A source that fails keeps its last quotes, and its polls continue with backoff. A successful
@@ -75,18 +73,18 @@ class TurkeyProvider:
     def __init__(
         self,
         sources: Sequence[RateSource],
-        tcmb: Tcmb | None,
+        tcmb: Tcmb,
         *,
         clock: Callable[[], float] = time.time,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self.name = sources[0].name if sources else "tcmb"
-        paces = [source.every_seconds for source in sources] or [Tcmb.every_seconds]
+        paces = [source.every_seconds for source in sources] or [tcmb.every_seconds]
         #: Two polls of the slowest source.
         self.silence_seconds = 2 * max(paces)
         self._sources = {source: _Turn(source.every_seconds, clock) for source in sources}
         self._tcmb = tcmb
-        self._tcmb_turn = _Turn(tcmb.every_seconds if tcmb else 0.0, clock)
+        self._tcmb_turn = _Turn(tcmb.every_seconds, clock)
         self._clock = clock
         self._sleep = sleep
         self._dealing = Dealing()
@@ -155,7 +153,7 @@ class TurkeyProvider:
         return None
 
     async def _poll_tcmb(self, failures: list[UpstreamError]) -> list[DovizQuote] | None:
-        if self._tcmb is None or self._tcmb_turn.due > self._clock():
+        if self._tcmb_turn.due > self._clock():
             return None
         try:
             quotes = await self._tcmb.read()
@@ -176,19 +174,9 @@ class TurkeyProvider:
 
     def _next_due(self) -> float:
         """Returns the time of the next poll; a source behind a healthy one has none."""
-        turns = [self._tcmb_turn] if self._tcmb else []
+        turns = [self._tcmb_turn]
         for turn in self._sources.values():
             turns.append(turn)
             if turn.is_healthy():
                 break
         return min(turn.due for turn in turns)
-
-
-def market_provider(url: str, fifth_url: str, spare_url: str, tcmb_url: str) -> TurkeyProvider:
-    """Returns the provider of Truncgil, with GenelPara as its fallback, and the central bank's bulletin."""
-    return TurkeyProvider([Truncgil(url, fifth_url), GenelPara(spare_url)], Tcmb(tcmb_url))
-
-
-def central_bank_provider(url: str) -> TurkeyProvider:
-    """Returns the provider of the central bank's bulletin alone."""
-    return TurkeyProvider([], Tcmb(url))
