@@ -7,17 +7,21 @@ from typing import ClassVar, Final
 
 import structlog
 from msgspec import Struct
+from msgspec.structs import replace
 
 from quotecast.market.numbers import Number, number, percent_change, positive, timestamp_of, to_float
 from quotecast.market.own_bars import VenueBar
 from quotecast.market.quotes import CryptoQuote
 from quotecast.market.reference import asset_name
+from quotecast.providers.refusals import RefusalCounter
 from quotecast.providers.transport.recording import Instrument
 from quotecast.providers.validation.candles import CandleRow, minute_of_venue, to_bar
-from quotecast.providers.validation.pairs import Pairs
+from quotecast.providers.validation.judgement import Judge
 
 #: What stands between the assets of a pair, in one spelling or another.
 _SEPARATORS: Final = str.maketrans("", "", "/-_ ")
+#: Fields of a quote that leap no further than its price.
+_PRICES: Final = ("bid", "ask", "open", "high", "low")
 
 log = structlog.get_logger()
 
@@ -114,20 +118,28 @@ class Figures(Struct, frozen=True, kw_only=True):
 
 
 class PairTickers:
-    """Turns tickers of one venue into believable quotes and bars, over all its connections.
+    """Turns messages of one venue into believable quotes and bars, over all its connections.
 
-    It counts messages and rows that it cannot decode as `malformed`; `Pairs` checks and counts the rest.
+    It refuses, and counts by reason, a message or row that it cannot decode (`malformed`), a quote without a
+    readable price (`unreadable`), older than one already taken (`outdated`), or whose price is more than ten
+    times or less than a tenth of the last good one of the past hour (`absurd`). Other fields that cannot be
+    read or leap that far (`unreadable_field`, `absurd_field`) keep their last good value, and so do a bid and
+    an ask below it.
     """
 
     def __init__(self, venue: Venue) -> None:
         self._venue = venue
-        self._pairs = Pairs(venue.name)
+        self._refused = RefusalCounter(venue.name)
+        self._prices = Judge()
+        self._fields = Judge()
+        #: The last believable quote of each pair.
+        self._known: dict[str, CryptoQuote] = {}
         self._names: Mapping[str, str] = {}
         self._bars: list[VenueBar] = []
 
     def statistics(self) -> Mapping[str, int]:
         """Returns how many messages, rows and fields it refused since the start, by reason."""
-        return self._pairs.refused.by_reason()
+        return self._refused.by_reason()
 
     def read(self, messages: Iterable[bytes], received: float) -> list[CryptoQuote]:
         """Returns the newest quote of each pair in messages that arrived at that Unix time.
@@ -136,14 +148,22 @@ class PairTickers:
         """
         raise NotImplementedError
 
+    def quotes(self) -> list[CryptoQuote]:
+        """Returns the last good quote of every pair."""
+        return list(self._known.values())
+
     def take_bars(self) -> list[VenueBar]:
         """Returns the venue's own bars of minutes in the messages since the last call."""
         bars, self._bars = self._bars, []
         return bars
 
     def keep_only(self, pairs: Collection[str]) -> list[str]:
-        """Forgets every pair not among `pairs`; returns the forgotten ones, sorted."""
-        return self._pairs.keep_only(pairs)
+        """Forgets every pair not among these. Returns the forgotten ones, sorted."""
+        gone = self._prices.keep_only(pairs)
+        self._fields.keep_only(f"{pair} {name}" for pair in pairs for name in _PRICES)
+        for pair in gone:
+            self._known.pop(pair, None)
+        return gone
 
     def learn_names(self, names: Mapping[str, str]) -> None:
         """Takes names of assets by symbol; they win over those of our table."""
@@ -167,23 +187,51 @@ class PairTickers:
         if pair:
             name = self._name(pair.partition("/")[0])
             quote = ticker.to_quote(pair, name, received, self._venue)
-        return self._pairs.take(quote, ticker.unreadable(), received, order)
+        if quote is None:
+            self._refused.count("unreadable")
+            return None
+        if reason := self._prices.doubt(quote.key, quote.price, received, order):
+            self._refused.count(reason)
+            return None
+        self._known[quote.key] = self._with_last_good_fields(quote, ticker.unreadable(), received)
+        return self._known[quote.key]
+
+    def _with_last_good_fields(self, quote: CryptoQuote, doubtful: list[str], received: float) -> CryptoQuote:
+        """Returns the quote with the last good values in place of doubtful ones."""
+        self._refused.count("unreadable_field", len(doubtful))
+        for name in _PRICES:
+            value = getattr(quote, name)
+            if value is not None and self._fields.doubt(f"{quote.key} {name}", value, received):
+                self._refused.count("absurd_field")
+                doubtful.append(name)
+        if not doubtful and quote.bid is not None and quote.ask is not None and quote.bid > quote.ask:
+            self._refused.count("absurd_field", 2)
+            doubtful += ["bid", "ask"]
+        if not doubtful:
+            return quote
+        before = self._known.get(quote.key)
+        return replace(quote, **{name: getattr(before, name, None) for name in doubtful})
 
     def _keep_bar(self, pair: str, candle: CandleRow, opened: datetime | None, *, final: bool) -> None:
         """Keeps the venue's bar of a minute if it is believable and something traded.
 
         Without a quote of the pair nothing tells that.
         """
-        price = self._pairs.price_of(pair)
-        if price is None:
+        known = self._known.get(pair)
+        if known is None:
             return
         bar = to_bar(candle, opened)
         if bar is None or opened is None:
-            self._pairs.refused.count("unreadable")
-        elif (minute := minute_of_venue(pair, bar, opened, near=price, final=final)) is None:
-            self._pairs.refused.count("absurd")
+            self._refused.count("unreadable")
+        elif (minute := minute_of_venue(pair, bar, opened, near=known.price, final=final)) is None:
+            self._refused.count("absurd")
         elif bar.volume:
             self._bars.append(minute)
 
     def _name(self, base: str) -> str:
         return self._names.get(base) or asset_name(base) or base
+
+
+def newest(quotes: Iterable[CryptoQuote | None]) -> list[CryptoQuote]:
+    """Returns the last quote of each pair."""
+    return list({quote.key: quote for quote in quotes if quote}.values())

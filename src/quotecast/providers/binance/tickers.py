@@ -9,9 +9,8 @@ from quotecast.errors import UpstreamError
 from quotecast.market.numbers import MAX_SKEW, from_milliseconds
 from quotecast.market.quotes import CryptoQuote
 from quotecast.providers.binance import wire
-from quotecast.providers.crypto import PairTickers
+from quotecast.providers.crypto import PairTickers, newest
 from quotecast.providers.transport.recording import Instrument
-from quotecast.providers.validation.pairs import newest
 from quotecast.providers.validation.rows import decode_each
 
 #: Seconds before a pair that stopped trading goes: the time that its last statistics cover.
@@ -47,21 +46,17 @@ class BinanceTickers(PairTickers):
         self._ended = {pair: ended for pair, ended in self._ended.items() if now - ended < DAY_SECONDS}
         return self.keep_only(self._ended)
 
-    def quotes(self) -> list[CryptoQuote]:
-        """Returns the last good quote of every pair."""
-        return self._pairs.quotes()
-
     def read(self, messages: Iterable[bytes], received: float) -> list[CryptoQuote]:
         """See PairTickers; raises UpstreamError for an error message or an announced end."""
         return newest(self._quote(statistics, received) for statistics in self._events(messages))
 
     def take(self, rows: Iterable[Raw], received: float) -> list[CryptoQuote]:
         """Returns the quotes of rows of the 24-hour statistics that arrived at that Unix time."""
-        read = decode_each(rows, wire.row, self._pairs.refused)
+        read = decode_each(rows, wire.row, self._refused)
         return newest(self._quote(statistics, received) for statistics in read)
 
     def _events(self, raws: Iterable[bytes]) -> Iterator[wire.PairStatistics]:
-        for message in decode_each(raws, wire.decode, self._pairs.refused):
+        for message in decode_each(raws, wire.decode, self._refused):
             if isinstance(message, wire.PairStatistics):
                 yield message
             elif isinstance(message, wire.KlineEvent):
@@ -82,7 +77,7 @@ class BinanceTickers(PairTickers):
         order = _order(statistics, received)
         ended = order / 1000 or received
         if received - ended >= DAY_SECONDS:
-            self._pairs.refused.count("halted")
+            self._refused.count("halted")
             return None
         quote = self._check(statistics, pair, received, order)
         if quote is not None:

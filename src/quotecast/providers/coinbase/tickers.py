@@ -13,8 +13,7 @@ from quotecast.market.own_bars import MINUTE, tidy_volume
 from quotecast.market.quotes import CryptoQuote
 from quotecast.providers.coinbase import wire
 from quotecast.providers.coinbase.wire import CoinbaseMatch
-from quotecast.providers.crypto import PairTickers
-from quotecast.providers.validation.pairs import newest
+from quotecast.providers.crypto import PairTickers, newest
 from quotecast.providers.validation.rows import decode_each
 
 
@@ -44,13 +43,13 @@ class CoinbaseTickers(PairTickers):
         return quotes
 
     def _tickers(self, messages: Iterable[bytes]) -> Iterator[wire.CoinbaseTicker]:
-        for message in decode_each(messages, wire.decode, self._pairs.refused):
+        for message in decode_each(messages, wire.decode, self._refused):
             if isinstance(message, wire.CoinbaseFailure):
                 raise error_of(message)
             if isinstance(message, wire.CoinbaseTicker):
                 yield message
             elif isinstance(message, wire.CoinbaseMatch) and not self._minutes.take(message):
-                self._pairs.refused.count("unreadable")
+                self._refused.count("unreadable")
 
 
 def error_of(failure: wire.CoinbaseFailure) -> UpstreamError:

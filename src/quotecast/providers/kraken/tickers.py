@@ -9,9 +9,8 @@ from quotecast.market.feeds import Feed
 from quotecast.market.instruments import canonical_symbol
 from quotecast.market.numbers import MAX_SKEW, instant
 from quotecast.market.quotes import CryptoQuote
-from quotecast.providers.crypto import PairTickers
+from quotecast.providers.crypto import PairTickers, newest
 from quotecast.providers.kraken import wire
-from quotecast.providers.validation.pairs import newest
 from quotecast.providers.validation.rows import decode_each
 
 
@@ -26,15 +25,15 @@ class KrakenTickers(PairTickers):
         return newest(self._quote(ticker, received) for ticker in self._tickers(messages))
 
     def _tickers(self, messages: Iterable[bytes]) -> Iterator[wire.KrakenTicker]:
-        for message in decode_each(messages, wire.decode, self._pairs.refused):
+        for message in decode_each(messages, wire.decode, self._refused):
             check_status(message)
             if message.channel == "ticker":
-                yield from decode_each(message.data, wire.ticker, self._pairs.refused)
+                yield from decode_each(message.data, wire.ticker, self._refused)
             elif message.channel == "ohlc":
                 self._take_candles(message.data)
 
     def _take_candles(self, rows: Iterable[Raw]) -> None:
-        for candle in decode_each(rows, wire.candle, self._pairs.refused):
+        for candle in decode_each(rows, wire.candle, self._refused):
             if pair := canonical_symbol(Feed.CRYPTO, candle.symbol):
                 # No candle is said to be the last of its minute.
                 self._keep_bar(pair, candle, instant(candle.interval_begin), final=False)

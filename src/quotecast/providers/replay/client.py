@@ -17,10 +17,9 @@ from quotecast.providers.base import Update
 from quotecast.providers.binance.tickers import BinanceTickers
 from quotecast.providers.binance.wire import US
 from quotecast.providers.coinbase.tickers import CoinbaseTickers
-from quotecast.providers.crypto import PairTickers
+from quotecast.providers.crypto import PairTickers, newest
 from quotecast.providers.kraken.tickers import KrakenTickers
 from quotecast.providers.transport.recording import Instrument
-from quotecast.providers.validation.pairs import newest
 
 #: Messages within one such step of the replay make one update.
 STEP_SECONDS: Final = 0.01
