@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from functools import lru_cache
 from itertools import groupby
+from operator import itemgetter
 
 from quotecast.market.bars import LENGTHS, Bar, Interval, bar_time, opening_of_bar
 from quotecast.market.calendars import Calendar
@@ -17,10 +18,9 @@ def aggregate_bars(bars: Sequence[Bar], interval: Interval, calendar: Calendar) 
     `opening_of_bar` gives their times. Finer bars outside the calendar's trading hours are left out. The
     first and the last bar cover only the finer bars given.
     """
-    bars_by_opening = ((opening, bar) for bar in bars if (opening := _opening_of(bar, interval, calendar)))
-    return [
-        _merge_bars(opening, group) for opening, group in groupby(bars_by_opening, key=lambda pair: pair[0])
-    ]
+    openings = (_opening_at(datetime.fromisoformat(bar.time), interval, calendar) for bar in bars)
+    inside = ((opening, bar) for opening, bar in zip(openings, bars, strict=True) if opening)
+    return [_merge_bars(opening, group) for opening, group in groupby(inside, key=itemgetter(0))]
 
 
 def fold_bars(bars: Sequence[OwnBar], interval: Interval, calendar: Calendar) -> list[OwnBar]:
@@ -67,10 +67,6 @@ def _openings_of_days(
 def _opening_of_day(opened: int, interval: Interval, calendar: Calendar) -> int | None:
     opening = _opening_at(datetime.fromtimestamp(opened, UTC), interval, calendar)
     return int(opening.timestamp()) if opening is not None else None
-
-
-def _opening_of(bar: Bar, interval: Interval, calendar: Calendar) -> datetime | None:
-    return _opening_at(datetime.fromisoformat(bar.time), interval, calendar)
 
 
 def _opening_at(moment: datetime, interval: Interval, calendar: Calendar) -> datetime | None:

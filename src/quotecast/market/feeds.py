@@ -4,12 +4,13 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any, Final, Literal
 
 from msgspec import Struct
 
 from quotecast.market.calendars import EXCHANGE, ISTANBUL_DAYS, NEW_YORK_DAYS, UTC_DAYS, Calendar, Exchange
-from quotecast.market.groups import groups_of_currency, groups_of_stock, no_groups
+from quotecast.market.groups import groups_of_currency, groups_of_stock
 from quotecast.market.quotes import (
     CryptoMove,
     CryptoQuote,
@@ -73,18 +74,6 @@ def _spell_pair(text: str) -> str:
     return text if "/" in text else text.replace("-", "/", 1)
 
 
-def _quote_asset(quote: CryptoQuote) -> str:
-    return quote.ticker.partition("/")[2]
-
-
-def _currency(quote: DovizQuote) -> str:
-    return quote.currency
-
-
-def _dollars(_: StockQuote) -> str:
-    return "USD"
-
-
 _SPECS: Final = {
     Feed.STOCKS: FeedSpec(
         name="market",
@@ -95,7 +84,7 @@ _SPECS: Final = {
         always_open=NEW_YORK_DAYS,
         spell=str.upper,
         pattern=re.compile(r"[A-Z0-9][A-Z0-9.\-]{0,11}"),
-        currency=_dollars,
+        currency=lambda _quote: "USD",
         groups=groups_of_stock,
     ),
     Feed.CRYPTO: FeedSpec(
@@ -107,8 +96,8 @@ _SPECS: Final = {
         always_open=UTC_DAYS,
         spell=_spell_pair,
         pattern=re.compile(r"[A-Z0-9]{1,20}/[A-Z0-9]{1,20}"),
-        currency=_quote_asset,
-        groups=no_groups,
+        currency=lambda pair: pair.ticker.partition("/")[2],
+        groups=lambda _quote, _quotes: iter(()),
     ),
     Feed.DOVIZ: FeedSpec(
         name="doviz",
@@ -119,7 +108,7 @@ _SPECS: Final = {
         always_open=ISTANBUL_DAYS,
         spell=str.lower,
         pattern=re.compile(r"[a-z0-9]+(-[a-z0-9]+)*"),
-        currency=_currency,
+        currency=attrgetter("currency"),
         groups=groups_of_currency,
     ),
 }

@@ -18,11 +18,6 @@ def groups(
     return {group: frozenset(keys) for group, keys in members.items()}
 
 
-def no_groups(_quote: Quote, _quotes: Mapping[str, Quote]) -> Iterator[str]:
-    """Yields nothing: for a feed without groups."""
-    return iter(())
-
-
 def groups_of_stock(quote: StockQuote, _quotes: Mapping[str, Quote]) -> Iterator[str]:
     """Yields the group of the stock's sector."""
     yield f"sector:{quote.sector}"

@@ -1,9 +1,7 @@
 """What a search finds: the stocks, pairs, currencies and metals of all feeds."""
 
-import csv
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from importlib import resources
 from typing import Any, Final
 
 from msgspec import Struct
@@ -12,6 +10,7 @@ from quotecast.market.assets import Asset
 from quotecast.market.feeds import Kind
 from quotecast.market.groups import bank_of
 from quotecast.market.quotes import CryptoQuote, DovizQuote, Quote, StockQuote
+from quotecast.market.reference import rows_of
 
 
 class Alias(Struct, frozen=True, gc=False):
@@ -138,6 +137,5 @@ def alias_of(kind: Kind, symbol: str) -> Alias:
 
 @cache
 def _aliases() -> Mapping[tuple[str, str], Alias]:
-    text = (resources.files("quotecast.market") / "data" / "aliases.csv").read_text(encoding="utf-8")
-    rows = enumerate(csv.DictReader(text.splitlines()))
+    rows = enumerate(rows_of("aliases.csv"))
     return {(row["type"], row["symbol"]): Alias(place, row["names"].replace(";", " ")) for place, row in rows}

@@ -5,7 +5,7 @@ simulation starts from them, and no client sees them as quotes.
 """
 
 import csv
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib import resources
 from typing import TypeVar
@@ -123,6 +123,10 @@ def _offers(bank: _Bank, market: Mapping[str, DovizInstrument]) -> Iterator[Dovi
 
 
 def _table(file_name: str, row: type[_Row]) -> tuple[_Row, ...]:
+    return tuple(msgspec.convert(line, row, strict=False) for line in rows_of(file_name))
+
+
+def rows_of(file_name: str) -> Iterable[Mapping[str, str]]:
+    """Returns the rows of a CSV file inside the package, by the names of their columns."""
     text = (resources.files("quotecast.market") / "data" / file_name).read_text(encoding="utf-8")
-    lines = csv.DictReader(text.splitlines())
-    return tuple(msgspec.convert(line, row, strict=False) for line in lines)
+    return csv.DictReader(text.splitlines())

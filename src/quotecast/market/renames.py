@@ -1,14 +1,13 @@
 """Former symbols of instruments."""
 
-import csv
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from functools import cache
-from importlib import resources
 
 from msgspec import Struct
 
 from quotecast.market.feeds import Kind
+from quotecast.market.reference import rows_of
 
 
 class Rename(Struct, frozen=True, kw_only=True):
@@ -62,8 +61,7 @@ def formers_of(present: Mapping[str, str]) -> dict[str, str]:
 @cache
 def well_known_renames(kind: Kind) -> Sequence[Rename]:
     """Returns the renames of well-known stocks or coins, which hold without an upstream."""
-    text = (resources.files("quotecast.market") / "data" / "renames.csv").read_text(encoding="utf-8")
-    rows = [row for row in csv.DictReader(text.splitlines()) if row["type"] == kind]
+    rows = (row for row in rows_of("renames.csv") if row["type"] == kind)
     return [
         Rename(former=row["former"], symbol=row["symbol"], day=date.fromisoformat(row["day"])) for row in rows
     ]

@@ -10,6 +10,7 @@ from typing import Final
 
 from quotecast.market.bars import Bar
 from quotecast.market.feeds import Feed
+from quotecast.market.money import decimal_places
 from quotecast.market.quotes import CryptoQuote, Quote, StockQuote
 
 #: Bars whose prices are looked at: with four prices each, a last decimal that is 0 in all of them is none.
@@ -37,9 +38,5 @@ def tick_size(feed: Feed, decimals: int, bars: Iterable[Bar]) -> str:
 
 
 def _most_decimals(prices: Iterable[float]) -> int:
-    return min(_MOST, max((_decimals(price) for price in prices), default=0))
-
-
-def _decimals(price: float) -> int:
-    exponent = Decimal(repr(price)).normalize().as_tuple().exponent
-    return max(0, -exponent) if isinstance(exponent, int) else 0
+    exact = (Decimal(repr(price)).normalize() for price in prices)
+    return min(_MOST, max(map(decimal_places, exact), default=0))

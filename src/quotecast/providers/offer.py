@@ -61,10 +61,6 @@ class NoSettings(Struct, frozen=True):
     """The settings of a provider without settings."""
 
 
-def _no_problems(_settings: Any) -> Iterator[str]:
-    return iter(())
-
-
 class Offer(Struct, frozen=True, kw_only=True):
     """What one upstream offers.
 
@@ -77,7 +73,7 @@ class Offer(Struct, frozen=True, kw_only=True):
     #: Fields of the settings that hold secrets; without them the upstream answers nothing.
     keys: tuple[str, ...] = ()
     #: Yields the problems of settings that their types do not catch: `FIELD: problem`.
-    problems: Callable[[Any], Iterator[str]] = _no_problems
+    problems: Callable[[Any], Iterator[str]] = lambda _settings: iter(())
     #: Whether `quotecast up --live` chooses it.
     live: bool = False
     #: Whether its quotes are not the present ones of the market; then it is no fallback of a real provider.
