@@ -1,7 +1,7 @@
 """Snapshots by REST: batches of stocks, in which an invalid ticker does not affect the others."""
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import httpx
@@ -55,7 +55,8 @@ class Snapshots:
 
     async def poll(self, tickers: Sequence[str]) -> PollResult:
         """Returns the snapshots of all tickers, requested in concurrent batches."""
-        answers = await asyncio.gather(*(self._try_batch(batch) for batch in _batches(tickers)))
+        batches = [tickers[first : first + BATCH] for first in range(0, len(tickers), BATCH)]
+        answers = await asyncio.gather(*map(self._try_batch, batches))
         failures = [answer for answer in answers if isinstance(answer, UpstreamError)]
         answered = [answer for answer in answers if not isinstance(answer, UpstreamError)]
         rows = {ticker: row for part in answered for ticker, row in part.items() if bytes(row) != b"null"}
@@ -106,8 +107,3 @@ class Snapshots:
     def _exclude(self, ticker: str) -> None:
         log.warning("alpaca refuses the ticker", ticker=ticker)
         self._invalid.add(ticker)
-
-
-def _batches(tickers: Sequence[str]) -> Iterator[Sequence[str]]:
-    for start in range(0, len(tickers), BATCH):
-        yield tickers[start : start + BATCH]

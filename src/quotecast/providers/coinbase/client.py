@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Final, TypeVar
 
@@ -113,7 +113,8 @@ class CoinbaseProvider:
 
 async def _subscribe(connection: ClientConnection, products: Sequence[str]) -> list[bytes]:
     """Subscribes, and returns all messages up to the last answer: tickers come between the answers."""
-    chunks = list(_chunks(products))
+    starts = range(0, len(products), PRODUCTS_PER_SUBSCRIBE)
+    chunks = [products[start : start + PRODUCTS_PER_SUBSCRIBE] for start in starts]
     messages: list[bytes] = []
     try:
         async with asyncio.timeout(SUBSCRIBE_SECONDS):
@@ -124,11 +125,6 @@ async def _subscribe(connection: ClientConnection, products: Sequence[str]) -> l
     except TimeoutError as error:
         raise UpstreamError("Coinbase did not answer the subscription") from error
     return messages
-
-
-def _chunks(products: Sequence[str]) -> Iterator[Sequence[str]]:
-    for start in range(0, len(products), PRODUCTS_PER_SUBSCRIBE):
-        yield products[start : start + PRODUCTS_PER_SUBSCRIBE]
 
 
 async def _until_answer(connection: ClientConnection) -> list[bytes]:
