@@ -59,7 +59,6 @@ class BarRequest(Struct, frozen=True):
             "end": bar_time(self.end - _TICK),
             "adjustment": "split",
             "feed": self.data_feed,
-            "sort": "asc",
         }
 
 

@@ -21,7 +21,6 @@ from quotecast.providers.alpaca.bar_requests import DAY
 from quotecast.providers.alpaca.daily_history import DailyHistory, daily_history
 from quotecast.providers.alpaca.day_bar import DayBar
 from quotecast.providers.alpaca.rest import PLAN_REFUSAL, AlpacaRest
-from quotecast.providers.alpaca.rest_wire import BarPage
 from quotecast.providers.alpaca.stock_state import to_utc
 from quotecast.providers.refusals import RefusalCounter
 from quotecast.providers.validation.candles import to_bar
@@ -40,7 +39,6 @@ REFRESH_INTERVAL: Final = timedelta(minutes=15)
 REFRESH_END: Final = timedelta(hours=1)
 #: Deadline in seconds of each batch, because a poll's quotes wait for the histories.
 DEADLINE_SECONDS: Final = 7.0
-ROWS_PER_PAGE: Final = 10_000
 MAX_PAGES: Final = 20
 
 log = structlog.get_logger()
@@ -152,23 +150,13 @@ class PreviousCloses:
 
         A page may hold only some of the stocks, and only some days of its last one.
         """
-        query = {
-            "symbols": ",".join(tickers),
-            "timeframe": DAY,
-            "sort": "asc",
-            "limit": str(ROWS_PER_PAGE),
-            **params,
-        }
+        query = {"symbols": ",".join(tickers), "timeframe": DAY, **params}
         days: dict[str, list[DayBar]] = {ticker: [] for ticker in tickers}
-        for _ in range(MAX_PAGES):
-            page = await self._rest.get(client, "/v2/stocks/bars", BarPage, query)
+        async for page in self._rest.bar_pages(client, query, MAX_PAGES):
             for ticker in tickers:
                 rows = decode_rows(page.rows_of(ticker), wire.AlpacaBar, self.refused)
                 days[ticker] += readable(map(_day, rows), self.refused)
-            if not page.next_page_token:
-                return days
-            query["page_token"] = page.next_page_token
-        raise UpstreamError(f"Alpaca sent more than {MAX_PAGES} pages of daily bars")
+        return days
 
 
 def _due_at(day: TradingDay, now: datetime, *, free: bool) -> datetime:

@@ -1,7 +1,7 @@
 """Bars of US stocks from Alpaca's REST history."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -17,10 +17,8 @@ from quotecast.market.instruments import canonical_symbol
 from quotecast.providers.alpaca import bar_rows, wire
 from quotecast.providers.alpaca.bar_requests import BarRequest, DataFeed, delayed_range, full_range
 from quotecast.providers.alpaca.rest import PLAN_REFUSAL, AlpacaRest
-from quotecast.providers.alpaca.rest_wire import BarPage
 from quotecast.providers.refusals import RefusalCounter
 
-ROWS_PER_PAGE: Final = 10_000
 #: Five years of half hours fill five pages, but Alpaca may send shorter pages than requested.
 MAX_PAGES: Final = 50
 #: Deadline in seconds for all pages together.
@@ -124,23 +122,11 @@ class AlpacaHistory:
     async def _fetch_requests(
         self, client: httpx.AsyncClient, ticker: str, parts: Sequence[BarRequest]
     ) -> bar_rows.RowsByRequest:
-        return [
-            (part, [row async for page in self._fetch_pages(client, ticker, part) for row in page])
-            for part in parts
-        ]
-
-    async def _fetch_pages(
-        self, client: httpx.AsyncClient, ticker: str, part: BarRequest
-    ) -> AsyncIterator[Sequence[Raw]]:
-        """Yields pages of rows until one has no next token; a short page may not be the last."""
-        params = part.parameters(ticker) | {"limit": str(ROWS_PER_PAGE)}
-        for _ in range(MAX_PAGES):
-            page = await self._rest.get(client, "/v2/stocks/bars", BarPage, params)
-            yield page.rows_of(ticker)
-            if not page.next_page_token:
-                return
-            params["page_token"] = page.next_page_token
-        raise UpstreamError(f"Alpaca sent more than {MAX_PAGES} pages of bars")
+        answers = []
+        for part in parts:
+            pages = self._rest.bar_pages(client, part.parameters(ticker), MAX_PAGES)
+            answers.append((part, [row async for page in pages for row in page.rows_of(ticker)]))
+        return answers
 
     async def _check_symbol(self, client: httpx.AsyncClient, ticker: str) -> None:
         """Raises SymbolNotFound when a symbol has no snapshot.

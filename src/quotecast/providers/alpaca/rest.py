@@ -1,12 +1,13 @@
 """REST client for Alpaca's market data and trading hosts, within the plan's rate limit."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Final, TypeVar
 
 import httpx
 
 from quotecast.errors import UpstreamError, UpstreamRefused
+from quotecast.providers.alpaca.rest_wire import BarPage
 from quotecast.providers.base import Admission, unlimited
 from quotecast.providers.transport.fetch import get_json, open_client
 
@@ -15,6 +16,7 @@ KEYS_REFUSED: Final = frozenset({httpx.codes.UNAUTHORIZED, httpx.codes.FORBIDDEN
 PLAN_REFUSAL: Final = "subscription does not permit"
 #: Alpaca limits calls per minute, so no rate-limit window is longer.
 LONGEST_WINDOW_SECONDS: Final = 60.0
+ROWS_PER_PAGE: Final = 10_000
 
 T = TypeVar("T")
 
@@ -73,6 +75,22 @@ class AlpacaRest:
         """Returns the JSON response of `path` like `get`, over a connection for this call only."""
         async with self.open() as client:
             return await self.get(client, path, kind, params)
+
+    async def bar_pages(
+        self, client: httpx.AsyncClient, params: Mapping[str, str], most: int
+    ) -> AsyncIterator[BarPage]:
+        """Yields pages of bars until one has no next token; a short page may not be the last.
+
+        Raises UpstreamError as `get` does, and for more than `most` pages.
+        """
+        query = {**params, "sort": "asc", "limit": str(ROWS_PER_PAGE)}
+        for _ in range(most):
+            page = await self.get(client, "/v2/stocks/bars", BarPage, query)
+            yield page
+            if not page.next_page_token:
+                return
+            query["page_token"] = page.next_page_token
+        raise UpstreamError(f"Alpaca sent more than {most} pages of bars")
 
     async def _store_window_end(self, response: httpx.Response) -> None:
         reset = response.headers.get("x-ratelimit-reset", "")

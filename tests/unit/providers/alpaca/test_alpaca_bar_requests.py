@@ -108,5 +108,4 @@ def test_parameters_name_rows_and_tape() -> None:
         "end": "2026-11-19T16:59:59Z",
         "adjustment": "split",
         "feed": "sip",
-        "sort": "asc",
     }
