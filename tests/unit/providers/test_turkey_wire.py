@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 
 from fakes.turkey import bulletin as made
 from fakes.turkey import currency, turkish_number
+from quotecast.market.numbers import signed_decimal
 from quotecast.market.quotes import DovizQuote
 from quotecast.providers.genelpara import client as genelpara
 from quotecast.providers.refusals import RefusalCounter
 from quotecast.providers.tcmb.wire import Bulletin, bulletin
-from quotecast.providers.truncgil.client import amount, read_answer
+from quotecast.providers.truncgil.client import plain, read_answer
 from quotecast.providers.turkey.dealing import DealerRate
 
 NOW = 1_795_118_400.0
@@ -134,13 +135,13 @@ def test_day_that_is_none_is_refused() -> None:
 )
 def test_amounts_are_read_in_both_styles(told: Any, version: int, value: str) -> None:
     """Dots between thousands and a comma, or a decimal dot."""
-    assert amount(told, turkish=version == 3) == Decimal(value)
+    assert signed_decimal(plain(told, turkish=version == 3)) == Decimal(value)
 
 
 @pytest.mark.parametrize("text", [None, "", "-", "1,2,3", "1.23,4", "12.34.56", "NaN", "1e5", True, "٣,٤"])
 def test_what_is_no_amount_is_none(text: Any) -> None:
     """Any other text has no amount."""
-    assert amount(text, turkish=True) is None
+    assert signed_decimal(plain(text, turkish=True)) is None
 
 
 @given(st.floats(min_value=0.0001, max_value=1e9), st.sampled_from(["", "$", "%"]))
@@ -148,7 +149,7 @@ def test_what_is_written_in_turkish_is_read_back(value: float, sign: str) -> Non
     """To its last digit."""
     text = turkish_number(value, sign)
     digits = 4 if value < 100 else 2
-    assert amount(text, turkish=True) == Decimal(f"{value:.{digits}f}")
+    assert signed_decimal(plain(text, turkish=True)) == Decimal(f"{value:.{digits}f}")
 
 
 def encoded(value: Any) -> bytes:

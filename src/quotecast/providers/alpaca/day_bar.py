@@ -58,7 +58,8 @@ class DayBar(Struct, frozen=True, gc=False):
         day = self._add_volume(minute)
         if session_at(minute.start) != "regular":
             return day
-        high, low = _highest(self.high, minute.high), _lowest(self.low, minute.low)
+        high = max(filter(None, (self.high, minute.high)), default=None)
+        low = min(filter(None, (self.low, minute.low)), default=None)
         return replace(day, high=high, low=low, close=minute.close or self.close)
 
     def fill_gaps(self, before: "DayBar") -> "DayBar":
@@ -81,11 +82,3 @@ class DayBar(Struct, frozen=True, gc=False):
         return replace(
             self, volume=self.volume + more, minute_start=minute.start, minute_volume=counted + more
         )
-
-
-def _highest(current: Decimal | None, new: Decimal | None) -> Decimal | None:
-    return max((value for value in (current, new) if value is not None), default=None)
-
-
-def _lowest(current: Decimal | None, new: Decimal | None) -> Decimal | None:
-    return min((value for value in (current, new) if value is not None), default=None)

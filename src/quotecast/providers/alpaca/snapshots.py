@@ -10,15 +10,13 @@ from msgspec import Raw, Struct
 
 from quotecast.errors import UpstreamError, UpstreamRefused
 from quotecast.providers.alpaca import wire
+from quotecast.providers.alpaca.rest import KEYS_REFUSED
 from quotecast.providers.base import Admission
 from quotecast.providers.transport.fetch import get_json
 
 BATCH: Final = 100
 #: Deadline in seconds; a later response would delay the next poll.
 ANSWER_SECONDS: Final = 7.0
-
-_BAD_REQUEST: Final = 400
-_KEYS_REFUSED: Final = frozenset({401, 403})
 
 SnapshotRows = Mapping[str, Raw]
 
@@ -90,9 +88,9 @@ class Snapshots:
         Alpaca rejects a whole batch for one malformed ticker. When the error does not name it, halving the
         batch finds it.
         """
-        if error.upstream_status in _KEYS_REFUSED:
+        if error.upstream_status in KEYS_REFUSED:
             raise UpstreamError(f"Alpaca refuses the keys or the plan: {error}") from error
-        if error.upstream_status != _BAD_REQUEST or "symbol" not in error.excerpt:
+        if error.upstream_status != httpx.codes.BAD_REQUEST or "symbol" not in error.excerpt:
             raise error
         invalid = wire.invalid_symbol(error.excerpt)
         if invalid is not None and invalid in tickers:

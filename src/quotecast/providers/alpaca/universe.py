@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from quotecast.errors import SettingsError
@@ -32,37 +31,14 @@ def load_stocks(table: Sequence[Stock], override: Path | None) -> list[Stock]:
     with the line number.
     """
     stocks = {stock.ticker: stock for stock in table}
-    for row in _read_rows(override) if override else ():
-        stocks[row.ticker] = row.override(stocks.get(row.ticker))
+    for ticker, fields in _read_rows(override) if override else ():
+        stock = stocks.get(ticker) or Stock(ticker, ticker, "", "Other", "Other", shares=0, price=0.0)
+        stocks[ticker] = replace(stock, **fields)
     return [stocks[ticker] for ticker in sorted(stocks)]
 
 
-class _StockRow(Struct, frozen=True):
-    ticker: str
-    name: str = ""
-    sector: str = ""
-    industry: str = ""
-
-    def override(self, stock: Stock | None) -> Stock:
-        if stock is None:
-            return Stock(
-                ticker=self.ticker,
-                name=self.name or self.ticker,
-                exchange="",
-                sector=self.sector or "Other",
-                industry=self.industry or "Other",
-                shares=0,
-                price=0.0,
-            )
-        return replace(
-            stock,
-            name=self.name or stock.name,
-            sector=self.sector or stock.sector,
-            industry=self.industry or stock.industry,
-        )
-
-
-def _read_rows(path: Path) -> Iterator[_StockRow]:
+def _read_rows(path: Path) -> Iterator[tuple[str, Mapping[str, str]]]:
+    """Yields the ticker and the non-empty fields of each row."""
     lines = csv.reader(io.StringIO(_read_text(path), newline=""), strict=True)
     try:
         columns = _columns(next(lines, []), path)
@@ -97,11 +73,11 @@ def _columns(header: Sequence[str], path: Path) -> Mapping[str, int]:
     return positions
 
 
-def _row(cells: Sequence[str], columns: Mapping[str, int], place: str) -> _StockRow:
+def _row(cells: Sequence[str], columns: Mapping[str, int], place: str) -> tuple[str, Mapping[str, str]]:
     if len(cells) <= max(columns.values()):
         raise SettingsError(f"{place}: only {len(cells)} columns")
     values = {column: cells[position].strip() for column, position in columns.items()}
     ticker = canonical_symbol(Feed.STOCKS, values["ticker"])
     if ticker is None:
         raise SettingsError(f"{place}: {values['ticker']!r} is not a valid ticker")
-    return _StockRow(**values | {"ticker": ticker})
+    return ticker, {column: cell for column, cell in values.items() if cell and column != "ticker"}

@@ -78,9 +78,8 @@ def bulletin(body: bytes) -> Bulletin:
 
 
 def _row(element: ET.Element) -> BulletinRow | None:
-    unit = positive((element.findtext("Unit") or "").strip())
-    buying = positive((element.findtext("ForexBuying") or "").strip())
-    selling = positive((element.findtext("ForexSelling") or "").strip())
+    names = "Unit", "ForexBuying", "ForexSelling"
+    unit, buying, selling = (positive((element.findtext(name) or "").strip()) for name in names)
     if unit is None or selling is None:
         return None
     name = (element.findtext("Isim") or element.findtext("CurrencyName") or "").strip()

@@ -6,7 +6,6 @@ Source of the format: Truncgil Finans, `v3/today.json`, `v4/today.json` and `api
 import re
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from decimal import Decimal
 from typing import Final
 
 import msgspec
@@ -156,14 +155,14 @@ def symbol_of(key: str) -> str | None:
     return key if key in instruments() or _CURRENCY.fullmatch(key) else None
 
 
-def amount(value: Number, *, turkish: bool) -> Decimal | None:
-    """Returns a decimal, from a number or from text in either style; None for anything else."""
+def plain(value: Number, *, turkish: bool) -> Number:
+    """Returns the text of either style with a decimal dot, None for Turkish text that is no number."""
     if not isinstance(value, str):
-        return signed_decimal(value)
+        return value
     text = value.translate(_SIGNS)
     if not turkish and "," not in text:
-        return signed_decimal(text)
-    return signed_decimal(text.replace(".", "").replace(",", ".")) if _TURKISH.fullmatch(text) else None
+        return text
+    return text.replace(".", "").replace(",", ".") if _TURKISH.fullmatch(text) else None
 
 
 def _rows(body: bytes) -> tuple[Iterable[tuple[str, Raw | bytes]], bool]:
@@ -190,12 +189,9 @@ def _answer_time(body: bytes) -> datetime | None:
 def _rate(symbol: str, row: TruncgilRow, *, turkish: bool) -> DealerRate | None:
     if row.type == "CryptoCurrency":
         return None
-    selling = positive(_text(amount(row.selling, turkish=turkish)))
+    selling = positive(plain(row.selling, turkish=turkish))
     if selling is None:
         return None
-    buying = positive(_text(amount(row.buying, turkish=turkish)))
-    return DealerRate(symbol, selling, buying, amount(row.change, turkish=turkish), row.name)
-
-
-def _text(value: Decimal | None) -> str | None:
-    return None if value is None else f"{value:f}"
+    buying = positive(plain(row.buying, turkish=turkish))
+    change = signed_decimal(plain(row.change, turkish=turkish))
+    return DealerRate(symbol, selling, buying, change, row.name)

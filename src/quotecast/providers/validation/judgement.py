@@ -17,8 +17,11 @@ class _Good(Struct, frozen=True):
     price: float
     received: float
     #: The order of the last price with one, and the Unix time of its arrival.
-    order: float = 0
+    order: float = 0.0
     ordered: float = float("-inf")
+
+
+_UNKNOWN: Final = _Good(0.0, float("-inf"))
 
 
 class Judge:
@@ -39,18 +42,15 @@ class Judge:
         """
         if reason := self._doubt(key, price, received, order):
             return reason
-        before = self._good.get(key)
-        if order or before is None:
-            self._good[key] = _Good(price, received, order, received)
-        else:
-            self._good[key] = _Good(price, received, before.order, before.ordered)
+        before = self._good.get(key, _UNKNOWN)
+        ordered = received if order else before.ordered
+        self._good[key] = _Good(price, received, order or before.order, ordered)
         return None
 
     def refer(self, key: str, price: float, received: float) -> None:
         """Sets the price that judges the next ones, from another source such as the close before."""
-        before = self._good.get(key)
-        order, ordered = (before.order, before.ordered) if before else (0.0, float("-inf"))
-        self._good[key] = _Good(price, received, order, ordered)
+        before = self._good.get(key, _UNKNOWN)
+        self._good[key] = _Good(price, received, before.order, before.ordered)
 
     def forget(self, key: str) -> None:
         """Forgets an instrument's last good price, so that the next one is believed."""
@@ -64,9 +64,7 @@ class Judge:
         return gone
 
     def _doubt(self, key: str, price: float, received: float, order: float) -> Reason | None:
-        good = self._good.get(key)
-        if good is None:
-            return None
+        good = self._good.get(key, _UNKNOWN)
         # Compares orders, not times: a clock that steps back must not silence an instrument.
         if 0 < order < good.order and received - good.ordered < JUDGING_SECONDS:
             return "outdated"
