@@ -2,6 +2,7 @@
 
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Sequence
+from itertools import accumulate
 from operator import attrgetter
 from typing import Final
 
@@ -63,10 +64,8 @@ class Index:
     def finish(self) -> None:
         """Prepares the search for parts of words."""
         self._whole = "\n".join(self._texts)
-        position = 0
-        for text in self._texts:
-            self._starts.append(position)
-            position += len(text) + 1
+        lengths = (len(text) + 1 for text in self._texts)
+        self._starts = [*accumulate(lengths, initial=0)]
 
     def listing(self, number: int) -> Listing:
         """Returns a listing by its number; the numbers are in the order of weights."""

@@ -15,7 +15,7 @@ from quotecast.market.numbers import Number, positive, signed_decimal
 from quotecast.providers.refusals import RefusalCounter
 from quotecast.providers.transport.fetch import get_bytes, open_client
 from quotecast.providers.turkey.dealing import DealerRate, RatesAnswer, instruments
-from quotecast.providers.validation.rows import decode_rows
+from quotecast.providers.validation.rows import decode_rows, readable
 
 #: The lists, each with our symbols of its codes where the two differ.
 LISTS: Final[Mapping[str, Mapping[str, str]]] = {
@@ -78,14 +78,11 @@ def rates(body: bytes, name: str, refused: RefusalCounter) -> list[DealerRate]:
         raise ValueError("nested too deeply") from error
     if not answer.success:
         raise ValueError(f"failure: {answer.message[:200]}")
-    found = []
+    found: list[DealerRate] = []
     for key, raw in answer.data.items():
-        symbol = _symbol(key, name)
-        for row in decode_rows([raw] if symbol else [], _ListRow, refused):
-            if rate := _rate(symbol or "", row):
-                found.append(rate)
-            else:
-                refused.count("unreadable")
+        if symbol := _symbol(key, name):
+            rows = decode_rows([raw], _ListRow, refused)
+            found += readable((_rate(symbol, row) for row in rows), refused)
     return found
 
 
@@ -97,6 +94,6 @@ def _symbol(key: str, name: str) -> str | None:
 
 def _rate(symbol: str, row: _ListRow) -> DealerRate | None:
     selling = positive(row.satis)
-    return (
-        None if selling is None else DealerRate(symbol, selling, positive(row.alis), signed_decimal(row.oran))
-    )
+    if selling is None:
+        return None
+    return DealerRate(symbol, selling, positive(row.alis), signed_decimal(row.oran))

@@ -16,7 +16,7 @@ from quotecast.market.numbers import Number, instant, positive, signed_decimal
 from quotecast.providers.refusals import RefusalCounter
 from quotecast.providers.transport.fetch import get_bytes, open_client
 from quotecast.providers.turkey.dealing import DealerRate, RatesAnswer, instruments
-from quotecast.providers.validation.rows import decode_each
+from quotecast.providers.validation.rows import decode_each, readable
 
 #: Our symbols of Truncgil's codes since version 4, where the two differ; version 3 has our symbols.
 CODES: Final = {
@@ -133,16 +133,12 @@ def read_answer(body: bytes, refused: RefusalCounter, *, turkish: bool = False) 
     rows, whole = _rows(body)
     if not whole:
         refused.count("cut_short")
-    found = []
+    found: list[DealerRate] = []
     for key, raw in rows:
-        symbol = symbol_of(key)
-        if symbol is None:
-            continue
-        for row in decode_each([raw], _row.decode, refused):
-            if rate := _rate(symbol, row, turkish=turkish):
-                found.append(rate)
-            elif row.type != "CryptoCurrency":
-                refused.count("unreadable")
+        if symbol := symbol_of(key):
+            decoded = decode_each([raw], _row.decode, refused)
+            priced = (row for row in decoded if row.type != "CryptoCurrency")
+            found += readable((_rate(symbol, row, turkish=turkish) for row in priced), refused)
     if not found:
         raise ValueError("no rates")
     return RatesAnswer(found, _answer_time(body), whole)
@@ -187,8 +183,6 @@ def _answer_time(body: bytes) -> datetime | None:
 
 
 def _rate(symbol: str, row: TruncgilRow, *, turkish: bool) -> DealerRate | None:
-    if row.type == "CryptoCurrency":
-        return None
     selling = positive(plain(row.selling, turkish=turkish))
     if selling is None:
         return None
