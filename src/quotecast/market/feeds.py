@@ -115,7 +115,6 @@ _SPECS: Final = {
 
 #: Clients know the stocks as `market` in paths and frames, and as `stock` in lists of instruments.
 _BY_NAME: Final = {name: feed for feed in Feed for name in (feed.value, feed.spec.name, feed.spec.kind)}
-_BY_KIND: Final[dict[Kind, Feed]] = {feed.spec.kind: feed for feed in Feed}
 
 
 def calendar_of(feed: Feed, *, always_open: bool, unscheduled: Unscheduled | None) -> Calendar:
@@ -139,4 +138,4 @@ def feed_named(text: str) -> Feed | None:
 
 def feed_of_kind(kind: Kind) -> Feed:
     """Returns the feed whose instruments a watchlist calls by this kind."""
-    return _BY_KIND[kind]
+    return _BY_NAME[kind]

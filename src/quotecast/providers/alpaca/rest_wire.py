@@ -6,7 +6,6 @@ so that a malformed row does not discard the others.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeVar
 
 from msgspec import Raw, Struct, field
 
@@ -16,8 +15,6 @@ from quotecast.market.instruments import canonical_symbol
 from quotecast.market.news import Article, NewsImage
 from quotecast.market.numbers import instant, timestamp_of
 from quotecast.market.reference import Stock
-
-T = TypeVar("T")
 
 
 class BarPage(Struct, frozen=True):
