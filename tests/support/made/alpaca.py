@@ -85,7 +85,8 @@ def read_messages(board: Board, messages: Iterable[bytes], received: float) -> l
     changed: dict[str, StockQuote] = {}
     for raw in messages:
         if raw.startswith(b"{"):
-            quotes = board.take_snapshots(msgspec.json.decode(raw, type=dict[str, msgspec.Raw]), received)
+            rows = msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
+            quotes = board.take_snapshots(rows, received, received)
         else:
             quotes = board.take_messages(wire.market_data(board.decode(raw)), received)
         changed |= {quote.key: quote for quote in quotes}

@@ -138,18 +138,12 @@ class Board:
         traded = sum(state.last.time >= opening for state in self._states.values())
         return 2 * traded > len(self._states) or not self._states
 
-    def take_snapshots(
-        self, rows: Mapping[str, Raw], received: float, asked_at: float | None = None
-    ) -> list[StockQuote]:
-        """Returns the quotes changed by snapshots, by ticker, requested at `asked_at` (Unix time).
-
-        `asked_at` defaults to `received`. A null row, a stock unknown to Alpaca, changes nothing.
-        """
-        settled = (received if asked_at is None else asked_at) - SETTLING_SECONDS
+    def take_snapshots(self, rows: Mapping[str, Raw], received: float, asked_at: float) -> list[StockQuote]:
+        """Returns the quotes changed by snapshots, by ticker, requested at `asked_at` (Unix time)."""
+        settled = asked_at - SETTLING_SECONDS
         for ticker in rows.keys() & self._stocks.keys():
             for snapshot in decode_each([rows[ticker]], wire.decode_snapshot, self._refused):
-                if snapshot:
-                    self._take_snapshot(ticker, snapshot, received, settled)
+                self._take_snapshot(ticker, snapshot, received, settled)
         return self._update_quotes((ticker for ticker in rows if ticker in self._states), received)
 
     def _update_quotes(self, tickers: Iterable[str], received: float) -> list[StockQuote]:

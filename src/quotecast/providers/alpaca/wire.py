@@ -173,12 +173,11 @@ Message = MarketData | Success | StreamError | Subscription
 _MESSAGE_TYPES: Final = frozenset({"t", "b", "success", "error", "subscription"})
 _message: Final[msgspec.json.Decoder[Message]] = msgspec.json.Decoder(Message)
 _message_type: Final = msgspec.json.Decoder(_MessageType)
-_snapshot: Final[msgspec.json.Decoder[StockSnapshot | None]] = msgspec.json.Decoder(StockSnapshot | None)
 
-#: Decode the messages of a stream frame, still encoded, and a snapshot, None for a stock unknown to Alpaca.
+#: Decode the messages of a stream frame, still encoded, and a snapshot.
 #: Both raise ValueError or RecursionError for malformed input.
 decode_frame: Final = msgspec.json.Decoder(list[Raw]).decode
-decode_snapshot: Final = _snapshot.decode
+decode_snapshot: Final = msgspec.json.Decoder(StockSnapshot).decode
 
 
 def decode_message(raw: Raw) -> Message | None:

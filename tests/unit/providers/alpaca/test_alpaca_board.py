@@ -150,12 +150,6 @@ def test_malformed_row_does_not_affect_the_others() -> None:
     assert board.statistics() == {"malformed": 1}
 
 
-def test_null_row_is_an_unknown_stock() -> None:
-    board = Board([AAPL])
-    assert read_messages(board, [answer(None)], NOON) == []
-    assert board.statistics() == {}
-
-
 def test_day_in_the_future_is_refused() -> None:
     board = board_with()
     read_messages(board, [answer(snapshot(dailyBar={"t": "2026-11-20T05:00:00Z", "o": 230}))], NOON + 15)
