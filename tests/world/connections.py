@@ -109,7 +109,7 @@ class Pipe:
     def _fly(self, segment: bytes | OSError | None) -> None:
         loop = self._network.loop
         self._last = max(self._last, loop.now + self._network.latency(*self._hosts))
-        loop.call_at(self._last, self._arrive, segment, context=loop.nobody.context)
+        loop.deliver_at(self._last, self._arrive, segment)
 
     def _arrive(self, segment: bytes | OSError | None) -> None:
         if self._held or self._network.is_cut(*self._hosts):

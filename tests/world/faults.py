@@ -217,8 +217,8 @@ def _stop(world: "World", fault: Fault) -> Callable[[], object]:
 
 def _freeze(world: "World", fault: Fault) -> Callable[[], object]:
     process = world.processes[fault.target]
-    process.is_frozen = True
-    return lambda: setattr(process, "is_frozen", False)
+    process.freeze()
+    return process.thaw
 
 
 def _cut(world: "World", fault: Fault) -> Callable[[], object]:

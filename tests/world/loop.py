@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Executor
 from contextvars import Context, copy_context
+from functools import partial
 from typing import Any, Final, cast
 
 from world.clock import PROCESS
@@ -66,9 +67,10 @@ class Process:
     def __init__(self, loop: "WorldLoop", host: Host) -> None:
         self.host = host
         self.is_alive = True
-        #: A frozen process gets no turns; what becomes ready waits.
-        self.is_frozen = False
-        self.ready: deque[asyncio.Handle] = deque()
+        self._is_frozen = False
+        self._ready: deque[asyncio.Handle] = deque()
+        #: Whether it is among those that wait for a turn.
+        self._is_waiting = False
         self.context: Context = copy_context()
         self.context.run(PROCESS.set, self)
         self.tasks: weakref.WeakSet[asyncio.Task[Any]] = weakref.WeakSet()
@@ -86,12 +88,44 @@ class Process:
         """Calls a function in a later turn of this process."""
         self._loop.call_soon(callback, *arguments, context=self.context)
 
+    def take(self, handle: asyncio.Handle) -> None:
+        """Adds a callback to the queue; that of a killed process never runs."""
+        self._ready.append(handle)
+        self._wait()
+
+    def take_turn(self) -> None:
+        """Runs what is ready now, unless the process is frozen."""
+        self._is_waiting = False
+        if self._is_frozen:
+            return
+        ready = self._ready
+        for _ in range(len(ready)):
+            if not ready:  # the process was killed by itself
+                break
+            handle = ready.popleft()
+            if not handle._cancelled:
+                handle._run()
+        self._wait()
+
+    def freeze(self) -> None:
+        """Gives the process no turns; what becomes ready waits."""
+        self._is_frozen = True
+
+    def thaw(self) -> None:
+        """Lets a frozen process go on."""
+        self._is_frozen = False
+        self._wait()
+
     def kill(self) -> None:
         """Ends the process at once: no `finally` runs."""
         self.is_alive = False
-        self._loop.processes.remove(self)
-        self._loop.remains += [*self.ready, *self.tasks]
-        self.ready.clear()
+        self._loop.remains += [*self._ready, *self.tasks]
+        self._ready.clear()
+
+    def _wait(self) -> None:
+        if self._ready and self.is_alive and not self._is_waiting and not self._is_frozen:
+            self._is_waiting = True
+            self._loop.waiting.append(self)
 
 
 class _Task(asyncio.Task[Any]):
@@ -123,10 +157,11 @@ class WorldLoop(asyncio.BaseEventLoop):
         super().__init__()
         self.now = 0.0
         self._order = order
-        self.processes: list[Process] = []
+        #: The processes in which something is ready.
+        self.waiting: list[Process] = []
         #: What killed processes held. Nothing of it may run, not even when it is collected.
         self.remains: list[object] = []
-        self._timers: list[tuple[float, int, asyncio.TimerHandle]] = []
+        self._timers: list[tuple[float, int, asyncio.TimerHandle | partial[None]]] = []
         self._timers_made = 0
         self.tasks_made = 0
         self.set_task_factory(cast("Any", _Task.of))
@@ -135,9 +170,7 @@ class WorldLoop(asyncio.BaseEventLoop):
 
     def add(self, host: Host) -> Process:
         """Starts a process without a program."""
-        process = Process(self, host)
-        self.processes.append(process)
-        return process
+        return Process(self, host)
 
     def time(self) -> float:
         """Returns the seconds since the world began, by the clock of the present process's host."""
@@ -154,7 +187,7 @@ class WorldLoop(asyncio.BaseEventLoop):
     ) -> asyncio.Handle:
         """Adds a callback to the queue of its process."""
         handle = asyncio.Handle(callback, arguments, self, context)
-        self._of(context).ready.append(handle)
+        self._of(context).take(handle)
         return handle
 
     call_soon_threadsafe = call_soon  # type: ignore[assignment]
@@ -171,11 +204,13 @@ class WorldLoop(asyncio.BaseEventLoop):
     ) -> asyncio.TimerHandle:
         """Adds a timer, by the clock of its process's host."""
         handle = asyncio.TimerHandle(when, callback, arguments, self, context)
-        self._timers_made += 1
-        due = self._of(context).host.world_seconds(when)
-        heapq.heappush(self._timers, (due, self._timers_made, handle))
+        self._add_timer(self._of(context).host.world_seconds(when), handle)
         cast("Any", handle)._scheduled = True
         return handle
+
+    def deliver_at(self, when: float, callback: Callable[..., None], *arguments: Any) -> None:
+        """Calls a function of the network at a second of the world, between the turns of all processes."""
+        self._add_timer(when, partial(callback, *arguments))
 
     def run_in_executor(  # type: ignore[override]
         self, executor: Executor | None, func: Callable[..., Any], *args: Any
@@ -222,30 +257,32 @@ class WorldLoop(asyncio.BaseEventLoop):
     def _write_to_self(self) -> None:
         """Does nothing: there are no threads."""
 
+    def _add_timer(self, due: float, timer: asyncio.TimerHandle | partial[None]) -> None:
+        self._timers_made += 1
+        heapq.heappush(self._timers, (due, self._timers_made, timer))
+
     def _run_once(self) -> None:
         """Gives one process a turn."""
-        while not (waiting := [each for each in self.processes if each.ready and not each.is_frozen]):
+        waiting = self.waiting
+        while not waiting:
             if not self._timers:
                 raise WorldOverError
             self.now = max(self.now, self._timers[0][0])
             self._take_due()
-        process = waiting[int(self._order.random() * len(waiting))]
-        ready = process.ready
-        for _ in range(len(ready)):
-            if not ready:  # the process was killed by itself
-                break
-            handle = ready.popleft()
-            if not handle._cancelled:
-                handle._run()
+        place = int(self._order.random() * len(waiting))
+        process, waiting[place] = waiting[place], waiting[-1]
+        waiting.pop()
+        process.take_turn()
         self.now += _TURN_SECONDS
         self._take_due()
 
     def _take_due(self) -> None:
         timers = self._timers
         while timers and timers[0][0] <= self.now:
-            handle = heapq.heappop(timers)[2]
-            if handle._cancelled:
-                continue
-            process: Process = cast("Any", handle)._context.get(PROCESS) or self.nobody
-            if process.is_alive:
-                process.ready.append(handle)
+            timer = heapq.heappop(timers)[2]
+            if isinstance(timer, partial):
+                timer()
+            elif not timer._cancelled:
+                process: Process = cast("Any", timer)._context.get(PROCESS) or self.nobody
+                if process.is_alive:
+                    process.take(timer)

@@ -7,6 +7,7 @@ from typing import Any, Final, cast
 
 from msgspec import Struct
 
+from quotecast.authorities import trusted_authorities
 from support.made.factories import app_of, empty_mirrors, services
 from world import faults, webhooks
 from world.faults import Fault
@@ -144,5 +145,6 @@ def _parts_from_redis(fault: Fault) -> bool:
 
 
 def prepare() -> None:
-    """Makes what all worlds share: the routes take a second."""
+    """Makes what all worlds share: the routes take a second, and a TLS context a thirtieth."""
+    trusted_authorities()
     app_of(services(empty_mirrors()), throttle=cast("Any", object()))

@@ -337,7 +337,7 @@ class World:
                 return
             self.kill(name)
         if self.processes[name].is_alive:
-            self.loop.processes.remove(self.processes[name])
+            self.processes[name].kill()
         self.note(f"{name} starts")
         self.start(name)
 
