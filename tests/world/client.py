@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 from urllib.parse import urlencode
@@ -26,6 +26,8 @@ _SILENCE_SECONDS: Final = 7.0
 EVENTS: Final = "events"
 #: The path of the socket for all feeds.
 ALL_FEEDS: Final = "/api/ws"
+#: What a page asks for that shows some fields of a quote.
+FIELDS: Final = {Feed.STOCKS: "price,volume", Feed.CRYPTO: "price,bid", Feed.DOVIZ: "buying"}
 _RETRY_SECONDS: Final = (0.1, 1.0)
 _KEYS: Final = {Feed.STOCKS: "ticker", Feed.CRYPTO: "ticker", Feed.DOVIZ: "symbol"}
 
@@ -46,8 +48,9 @@ class FeedCopy:
         asked = self.copy.reconnection()
         if not asked["symbols"]:  # none of them had a quote the last time
             asked |= self.copy.wanted | {"since": "none"}
-        if not isinstance(asked["symbols"], str):
-            asked["symbols"] = ",".join(asked["symbols"])
+        for name in ("symbols", "fields"):
+            if not isinstance(asked.get(name, ""), str):
+                asked[name] = ",".join(asked[name])
         self.copy.connect()
         return asked
 
@@ -73,9 +76,7 @@ class FeedCopy:
         if expected is None:
             self._broken("a copy equals the feed", f"{self.name} is at {epoch}-{seq}, which never was")
             return
-        wanted = self.copy.listed
-        if wanted != "all":
-            expected = {key: item for key, item in expected.items() if key in wanted}
+        expected = self.shown(expected)
         for key, bars in self.copy.bars.items():
             for bar in bars.values():
                 if bar["final"]:
@@ -84,6 +85,24 @@ class FeedCopy:
             self._broken(
                 "a copy equals the feed", f"{self.name} at {epoch}-{seq}: {self.difference(expected)}"
             )
+
+    def shown(self, state: Mapping[str, Any]) -> dict[str, Any]:
+        """Returns what the copy must hold of a state: its names, with the fields that it asked for.
+
+        A name without a quote at the handshake was rejected. A whole quote also has fields that do not
+        move; those that came must be right too.
+        """
+        listed, fields = self.copy.listed, self.copy.covered_fields
+        found = {key: item for key, item in state.items() if listed == "all" or key in listed}
+        if fields:
+            held = self.copy.quotes
+            found = {
+                key: {
+                    name: value for name, value in item.items() if name in fields or name in held.get(key, ())
+                }
+                for key, item in found.items()
+            }
+        return found
 
     def difference(self, expected: dict[str, Any]) -> str:
         """Returns in words how the copy differs from a state."""

@@ -66,6 +66,11 @@ PLANTED: Final[dict[str, Planted]] = {
     "a resumed copy keeps a removed symbol": Planted(
         "quotecast.feed.subscription", "return changed if whole else None", "return changed"
     ),
+    "a page gets the fields that another selected": Planted(
+        "quotecast.feed.subscription",
+        "[entry.moving.get(projection) or entry.since(before, projection) for entry in changed]",
+        "[next(iter(entry.moving.values()), b'') or entry.since(before, projection) for entry in changed]",
+    ),
     "the rest of a frame is lost": Planted(
         "quotecast.stream.outlet", 'return memoryview(data)[sent:] if sent < len(data) else b""', 'return b""'
     ),

@@ -1,4 +1,4 @@
-"""A reader of REST in a world: it polls quotes with ETags, and checks each answer and each limit."""
+"""A reader of REST or UDF in a world: it polls quotes with ETags, and checks each answer and each limit."""
 
 import asyncio
 import random
@@ -16,6 +16,14 @@ from world.truth import Break, FeedTruth
 LIMIT: Final = 30
 WINDOW_SECONDS: Final = 60.0
 _ANSWER_SECONDS: Final = 5.0
+#: How many readers are charts, which ask by UDF.
+_CHARTS: Final = 0.25
+#: The value of a chart's quote that they check, and the field of the feed that it is.
+_CHART_VALUES: Final = {
+    Feed.STOCKS: ("lp", "price"),
+    Feed.CRYPTO: ("lp", "price"),
+    Feed.DOVIZ: ("bid", "buying"),
+}
 
 Find = Callable[[str], Process | None]
 
@@ -64,9 +72,10 @@ class Reader:
         self._pause = pause
         self._chance = chance
         self._broken = broken
-        names = ",".join(truth.names)
-        self._name = chance.choice([None, *truth.names])
-        self._query = f"symbols={names}".encode() if feed is Feed.STOCKS and not self._name else b""
+        self._is_chart = chance.random() < _CHARTS
+        self._name = None if self._is_chart else chance.choice([None, *truth.names])
+        names_all = self._is_chart or (feed is Feed.STOCKS and not self._name)
+        self._query = f"symbols={','.join(truth.names)}".encode() if names_all else b""
         #: The last body by its tag.
         self._tag = b""
         self._items: dict[str, Any] = {}
@@ -127,7 +136,9 @@ class Reader:
         async def receive() -> Any:
             return {"type": "http.request", "body": b"", "more_body": False}
 
-        path = f"/api/{self._feed.spec.name}/quotes{'/' + self._name if self._name else ''}"
+        path = f"/api/{'udf' if self._is_chart else self._feed.spec.name}/quotes"
+        if self._name:
+            path += f"/{self._name}"
         tag = [(b"if-none-match", self._tag)] if self._tag else []
         scope = {
             "type": "http",
@@ -153,6 +164,9 @@ class Reader:
 
     def _by_key(self, body: bytes) -> dict[str, Any]:
         quotes = msgspec.json.decode(body)
+        if self._is_chart:
+            value, _ = _CHART_VALUES[self._feed]
+            return {each["n"]: each["v"][value] for each in quotes["d"] if each["s"] == "ok"}
         if self._name:
             return {self._name: quotes}
         key = "symbol" if self._feed is Feed.DOVIZ else "ticker"
@@ -171,6 +185,9 @@ class Reader:
 
     def _part(self, state: dict[str, Any]) -> dict[str, Any]:
         """Returns what the reader asks for of a state."""
+        if self._is_chart:
+            _, field = _CHART_VALUES[self._feed]
+            return {key: item[field] for key, item in state.items()}
         return {key: item for key, item in state.items() if self._name in {None, key}}
 
     def check_limit(self, workers: int) -> None:

@@ -14,7 +14,7 @@ from quotecast.market.feeds import Feed
 from quotecast.settings.plans import delayed_prefix
 from world import clock, programs
 from world.alerts import USERS, Alerts
-from world.client import ALL_FEEDS, EVENTS, FeedCopy, Frontend
+from world.client import ALL_FEEDS, EVENTS, FIELDS, FeedCopy, Frontend
 from world.clock import PROCESS
 from world.keys import SMALL_LIMIT, Death, Keys
 from world.loop import Host, Process, WorldLoop
@@ -39,6 +39,8 @@ _WITH_KEY: Final = 0.6
 _LATE: Final = 0.25
 #: How many pages have one socket for all feeds.
 _OF_ALL: Final = 0.25
+#: How many pages ask for some fields.
+_OF_FIELDS: Final = 0.3
 #: How many users have a server that takes events.
 _RECEIVERS: Final = 2
 _INTERVALS: Final = (100, 250, 500, 1000, 5000)
@@ -228,9 +230,7 @@ class World:
         for each in frontend.copies.values():
             feed = each.truth.feed
             quotes = {key: msgspec.to_builtins(quote) for key, quote in self.venues[feed].quotes.items()}
-            # A name that had no quote when the page connected was rejected.
-            listed = each.copy.listed
-            expected = {key: item for key, item in quotes.items() if listed == "all" or key in listed}
+            expected = each.shown(quotes)
             if each.copy.quotes != expected:
                 self.break_promise("equal again", f"{each.name} of {feed}: {each.difference(expected)}")
             if each.state != "live":
@@ -244,13 +244,14 @@ class World:
         feeds = [*self.venues] if of_all else [chance.choice([*self.venues])]
         name = f"page-{number + 1}"
         bars = {"bars": "1m"} if chance.random() < 0.5 else {}
+        fields = {} if of_all or chance.random() > _OF_FIELDS else {"fields": FIELDS[feeds[0]]}
         prefix = delayed_prefix(self.settings) if late else self.settings.redis_prefix
         path = f"/api/{'sse' if notation == EVENTS else 'ws'}/{feeds[0].spec.name}"
         frontend = Frontend(
             [
                 FeedCopy(
                     self.truths[prefix, feed],
-                    {"symbols": self._symbols(feed, chance), **bars},
+                    {"symbols": self._symbols(feed, chance), **bars, **fields},
                     name,
                     self.break_promise,
                 )
