@@ -8,10 +8,9 @@ from litestar.params import FromPath
 from msgspec import Meta, Struct
 
 from quotecast.api.answers.answers import Answer
-from quotecast.api.gate.identity import require_token, with_account
+from quotecast.api.gate.identity import with_account
 from quotecast.api.market.services import HttpRequest, services_of
 from quotecast.api.reference.account_operations import (
-    SECURED,
     AccountOperation,
     answer,
     none_left,
@@ -97,11 +96,9 @@ _WRONG: Final = refused("The password is wrong", Problem("Wrong password", "wron
     status_code=200,
     operation_id="updatePassword",
     summary="Change your password",
-    guards=[require_token],
     operation_class=taking(
         PasswordChange, {"current": "my present password", "new": "correct horse battery"}
     ),
-    security=SECURED,
     responses=outcomes(200, Session, signed_in.SESSION, "A new token", body=True, others={403: _WRONG}),
 )
 async def change_password(request: HttpRequest) -> Answer:
@@ -126,9 +123,7 @@ async def change_password(request: HttpRequest) -> Answer:
     "/profile",
     operation_id="deleteAccount",
     summary="Delete your account",
-    guards=[require_token],
     operation_class=taking(AccountDeletion, {"password": "my present password"}),
-    security=SECURED,
     responses=none_left("Deleted", 400, 408, 413, 422, others={403: _WRONG}),
 )
 async def delete_account(request: HttpRequest) -> None:
@@ -156,9 +151,7 @@ async def delete_account(request: HttpRequest) -> None:
     "/sessions",
     operation_id="listSessions",
     summary="Your sessions",
-    guards=[require_token],
     operation_class=AccountOperation,
-    security=SECURED,
     responses=outcomes(200, list[SessionShown], [_SHOWN], "The newest first"),
 )
 async def list_sessions(request: HttpRequest) -> Answer:
@@ -175,9 +168,7 @@ async def list_sessions(request: HttpRequest) -> Answer:
     "/sessions/{session_id:str}",
     operation_id="deleteSession",
     summary="End a session",
-    guards=[require_token],
     operation_class=AccountOperation,
-    security=SECURED,
     responses=none_left("Ended", others={404: not_found("Session")}),
 )
 async def end_session(request: HttpRequest, session_id: FromPath[str]) -> None:

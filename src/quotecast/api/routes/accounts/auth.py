@@ -171,9 +171,7 @@ async def login(request: HttpRequest) -> Answer:
     "/profile",
     operation_id="getProfile",
     summary="Your profile",
-    guards=[require_token],
     operation_class=AccountOperation,
-    security=SECURED,
     responses=outcomes(200, Profile, PROFILE, "Your name and email"),
 )
 async def profile(request: HttpRequest) -> Answer:
@@ -189,9 +187,7 @@ async def profile(request: HttpRequest) -> Answer:
     "/profile",
     operation_id="updateProfile",
     summary="Change your name, or end your sessions",
-    guards=[require_token],
     operation_class=taking(ProfileChange, {"name": "Ayşe Demir"}),
-    security=SECURED,
     responses=outcomes(200, Profile, PROFILE, "The profile after the change", body=True),
 )
 async def change(request: HttpRequest) -> Answer:
@@ -247,9 +243,16 @@ BODIES: Final[tuple[type[Struct], ...]] = (
     *account_safety.BODIES,
 )
 
+#: The routes of a user who has logged in.
+_OWN: Final = Router(
+    "/",
+    route_handlers=[profile, change, *account_safety.HANDLERS],
+    guards=[require_token],
+    security=SECURED,
+)
 ROUTER: Final = Router(
     "/api/auth",
-    route_handlers=[register, login, profile, change, *account_safety.HANDLERS],
+    route_handlers=[register, login, _OWN],
     tags=["Accounts"],
     opt={"tag": "Register, log in, the profile and the sessions.", "feed": None, "limit": "auth"},
 )

@@ -54,7 +54,6 @@ _TABLE: Final = CsvTable(tuple(field.encode_name for field in fields(UsageRow)),
     operation_id="listApiKeyUsage",
     summary="What your API keys used",
     operation_class=AccountOperation,
-    security=SECURED,
     responses=outcomes(
         200,
         list[UsageRow],
@@ -104,6 +103,7 @@ ROUTER: Final = Router(
     "/api/keys",
     route_handlers=[usage],
     guards=[require_token],
+    security=SECURED,
     tags=["API keys"],
     opt={"feed": None, "limit": "terminal"},
 )

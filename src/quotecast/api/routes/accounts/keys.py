@@ -115,7 +115,6 @@ _FULL: Final = refused("There are too many keys", Problem("At most 20 API keys",
     operation_id="listApiKeys",
     summary="Your API keys",
     operation_class=AccountOperation,
-    security=SECURED,
     responses=outcomes(200, list[KeyShown], [_SHOWN], "The newest first, at most 200"),
 )
 async def list_keys(request: HttpRequest) -> Answer:
@@ -143,7 +142,6 @@ async def list_keys(request: HttpRequest) -> Answer:
             "expires_at": "2027-11-20T15:30:00Z",
         },
     ),
-    security=SECURED,
     responses=outcomes(
         201, KeySecret, _SECRET, "The key; this answer alone shows its secret", body=True, others={409: _FULL}
     ),
@@ -171,7 +169,6 @@ async def add(request: HttpRequest) -> Answer:
     operation_id="updateApiKey",
     summary="Rename an API key, or change its scope",
     operation_class=taking(KeyChange, {"name": "Ticker of the lobby", "scope": {"feeds": ["market"]}}),
-    security=SECURED,
     responses=outcomes(200, KeyShown, _SHOWN, "The changed key", body=True, others={404: not_found(KEY)}),
 )
 async def change(request: HttpRequest, key_id: FromPath[str]) -> Answer:
@@ -194,7 +191,6 @@ async def change(request: HttpRequest, key_id: FromPath[str]) -> Answer:
     operation_id="rotateApiKey",
     summary="Give an API key a new secret",
     operation_class=taking(KeyRotation, {"overlap_seconds": 3600}),
-    security=SECURED,
     responses=outcomes(
         200,
         KeySecret,
@@ -222,7 +218,6 @@ async def rotate(request: HttpRequest, key_id: FromPath[str]) -> Answer:
     operation_id="deleteApiKey",
     summary="Revoke an API key",
     operation_class=AccountOperation,
-    security=SECURED,
     responses=none_left("Revoked", others={404: not_found(KEY)}),
 )
 async def revoke(request: HttpRequest, key_id: FromPath[str]) -> None:
@@ -279,6 +274,7 @@ ROUTER: Final = Router(
     "/api/keys",
     route_handlers=[list_keys, add, change, rotate, revoke],
     guards=[require_token],
+    security=SECURED,
     tags=["API keys"],
     opt={"tag": "Keys for programs and pages that read the market.", "feed": None, "limit": "terminal"},
 )

@@ -12,10 +12,10 @@ from quotecast.access.plans import USER
 from quotecast.access.storage import KEY
 from quotecast.api.answers.answers import Answer
 from quotecast.api.gate.admin_services import admin_of
-from quotecast.api.gate.operators import actor_of, now_of, require_operator, with_operator
+from quotecast.api.gate.operators import actor_of, now_of, with_operator
 from quotecast.api.market.services import HttpRequest
 from quotecast.api.reference.account_operations import AccountOperation, answer, not_found, taking
-from quotecast.api.routes.admin.operations import OPERATOR, operator_done, operator_outcomes
+from quotecast.api.routes.admin.operations import operator_done, operator_outcomes
 from quotecast.api.routes.admin.users import BeforeId, Find
 from quotecast.api.routes.bodies import body_of
 from quotecast.database.database import Run
@@ -73,9 +73,7 @@ _UNKNOWN: Final = {404: not_found(KEY)}
     "/keys",
     operation_id="listKeysOfUsers",
     summary="API keys of all users",
-    guards=[require_operator],
     operation_class=AccountOperation,
-    security=OPERATOR,
     responses=operator_outcomes(
         KeysOfUsers, KeysOfUsers([_SHOWN], ["silver", USER]), "At most 50 keys, the newest first", 422
     ),
@@ -95,9 +93,7 @@ async def list_keys(request: HttpRequest, find: Find = "", before: BeforeId = ""
     status_code=204,
     operation_id="revokeKeyOfUser",
     summary="Revoke an API key",
-    guards=[require_operator],
     operation_class=AccountOperation,
-    security=OPERATOR,
     responses=operator_done("Revoked", others=_UNKNOWN),
 )
 async def revoke(request: HttpRequest, key_id: FromPath[str]) -> None:
@@ -116,9 +112,7 @@ async def revoke(request: HttpRequest, key_id: FromPath[str]) -> None:
     status_code=204,
     operation_id="setPlanOfKey",
     summary="Give an API key another plan",
-    guards=[require_operator],
     operation_class=taking(KeyPlan, {"plan": "silver"}),
-    security=OPERATOR,
     responses=operator_done("The key has the plan", 400, 408, 413, 422, others=_UNKNOWN),
 )
 async def set_plan(request: HttpRequest, key_id: FromPath[str]) -> None:

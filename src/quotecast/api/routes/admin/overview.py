@@ -10,11 +10,11 @@ from msgspec import Struct
 
 from quotecast.api.answers.answers import Answer
 from quotecast.api.gate.admin_services import admin_of
-from quotecast.api.gate.operators import now_of, require_operator, with_operator
+from quotecast.api.gate.operators import now_of, with_operator
 from quotecast.api.market.services import HttpRequest, Services, services_of
 from quotecast.api.market.stored_bars import series_of
 from quotecast.api.reference.account_operations import AccountOperation, answer
-from quotecast.api.routes.admin.operations import OPERATOR, operator_outcomes
+from quotecast.api.routes.admin.operations import operator_outcomes
 from quotecast.api.routes.market.quality import FIGURES, FeedDay, feed_day_of, span_of, today_at_venue
 from quotecast.database.database import Run
 from quotecast.market.codec import iso_utc
@@ -107,9 +107,7 @@ _ACTION: Final = ActionShown(
     "/overview",
     operation_id="getOverview",
     summary="What the processes report",
-    guards=[require_operator],
     operation_class=AccountOperation,
-    security=OPERATOR,
     responses=operator_outcomes(Overview, _OVERVIEW, "Reports of the last ten seconds"),
 )
 async def overview(request: HttpRequest) -> Answer:
@@ -131,9 +129,7 @@ async def overview(request: HttpRequest) -> Answer:
     "/usage",
     operation_id="listUsageOfKeys",
     summary="What API keys used",
-    guards=[require_operator],
     operation_class=AccountOperation,
-    security=OPERATOR,
     responses=operator_outcomes(list[KeyUsage], [_USED], "The 50 keys with the most bytes", 422),
 )
 async def usage(request: HttpRequest, days: Days = 7) -> Answer:
@@ -150,9 +146,7 @@ async def usage(request: HttpRequest, days: Days = 7) -> Answer:
     "/quality",
     operation_id="listQualityOfDays",
     summary="Quality of the feeds' last days",
-    guards=[require_operator],
     operation_class=AccountOperation,
-    security=OPERATOR,
     responses=operator_outcomes(list[FeedDayShown], [_DAY], "The days with figures, the newest first", 422),
 )
 async def quality(request: HttpRequest, days: Days = 7) -> Answer:
@@ -167,9 +161,7 @@ async def quality(request: HttpRequest, days: Days = 7) -> Answer:
     "/actions",
     operation_id="listOperatorActions",
     summary="What operators did",
-    guards=[require_operator],
     operation_class=AccountOperation,
-    security=OPERATOR,
     responses=operator_outcomes(list[ActionShown], [_ACTION], "At most 50, the newest first", 422),
 )
 async def list_actions(request: HttpRequest, before: Before = 0) -> Answer:

@@ -5,18 +5,19 @@ from typing import Final
 from litestar import Router
 from msgspec import Struct
 
-from quotecast.api.gate.operators import refuse_other_sites
+from quotecast.api.gate.operators import refuse_other_sites, require_operator
 from quotecast.api.middleware.middleware import OPERATORS_PATH
 from quotecast.api.routes.admin import keys, login, overview, users
 from quotecast.api.routes.admin.keys import KeyPlan
 from quotecast.api.routes.admin.login import OperatorCredentials
+from quotecast.api.routes.admin.operations import OPERATOR
 
 BODIES: Final[tuple[type[Struct], ...]] = (OperatorCredentials, KeyPlan)
 
-ROUTER: Final = Router(
-    OPERATORS_PATH,
+#: The routes of an operator who has logged in.
+_OWN: Final = Router(
+    "/",
     route_handlers=[
-        login.login,
         login.session,
         login.logout,
         overview.overview,
@@ -31,6 +32,12 @@ ROUTER: Final = Router(
         keys.revoke,
         keys.set_plan,
     ],
+    guards=[require_operator],
+    security=OPERATOR,
+)
+ROUTER: Final = Router(
+    OPERATORS_PATH,
+    route_handlers=[login.login, _OWN],
     guards=[refuse_other_sites],
     tags=["Operators"],
     opt={

@@ -14,7 +14,7 @@ from quotecast.api.accounts.alert_waits import Wait
 from quotecast.api.answers.answers import Answer
 from quotecast.api.gate.identity import user_of, with_account
 from quotecast.api.market.services import HttpRequest, services_of
-from quotecast.api.reference.account_operations import SECURED, AccountOperation, answer, outcomes
+from quotecast.api.reference.account_operations import AccountOperation, answer, outcomes
 from quotecast.api.reference.openapi import ID
 from quotecast.api.routes.numbers import number_of, number_parameter
 from quotecast.users.account import Account
@@ -65,7 +65,6 @@ _EVENT: Final = EventShown(
     operation_id="listAlertEvents",
     summary="Events of your alerts",
     operation_class=AccountOperation,
-    security=SECURED,
     responses=outcomes(200, Events, Events([_EVENT], 17), "The oldest first", 422),
 )
 async def events(

@@ -16,7 +16,6 @@ from quotecast.api.answers.answers import Answer
 from quotecast.api.gate.identity import with_account
 from quotecast.api.market.services import HttpRequest, Services, services_of
 from quotecast.api.reference.account_operations import (
-    SECURED,
     AccountOperation,
     answer,
     none_left,
@@ -87,7 +86,6 @@ _FULL: Final = refused(
     operation_id="listPushSubscriptions",
     summary="Your subscribed browsers",
     operation_class=AccountOperation,
-    security=SECURED,
     responses=outcomes(200, Push, Push(_KEY, [_SHOWN]), "The oldest first", others={503: _OFF}),
 )
 async def subscriptions(request: HttpRequest) -> Answer:
@@ -102,7 +100,6 @@ async def subscriptions(request: HttpRequest) -> Answer:
     operation_id="createPushSubscription",
     summary="Subscribe a browser",
     operation_class=taking(NewSubscription, _GIVEN),
-    security=SECURED,
     responses=outcomes(
         201,
         Subscription,
@@ -133,7 +130,6 @@ async def subscribe(request: HttpRequest) -> Answer:
     operation_id="deletePushSubscription",
     summary="Unsubscribe a browser",
     operation_class=AccountOperation,
-    security=SECURED,
     responses=none_left("Unsubscribed", others={404: not_found("Push subscription")}),
 )
 async def unsubscribe(request: HttpRequest, subscription_id: FromPath[str]) -> None:

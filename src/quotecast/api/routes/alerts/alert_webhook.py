@@ -16,7 +16,6 @@ from quotecast.api.answers.answers import Answer
 from quotecast.api.gate.identity import with_account
 from quotecast.api.market.services import HttpRequest, services_of
 from quotecast.api.reference.account_operations import (
-    SECURED,
     AccountOperation,
     answer,
     none_left,
@@ -100,7 +99,6 @@ _MISSING: Final = not_found("Webhook")
     operation_id="getWebhook",
     summary="Your webhook",
     operation_class=AccountOperation,
-    security=SECURED,
     responses=outcomes(200, WebhookShown, _SHOWN, "The webhook", others={404: _MISSING}),
 )
 async def webhook(request: HttpRequest) -> Answer:
@@ -113,7 +111,6 @@ async def webhook(request: HttpRequest) -> Answer:
     operation_id="updateWebhook",
     summary="Set your webhook",
     operation_class=taking(NewWebhook, {"url": _URL}),
-    security=SECURED,
     responses=outcomes(200, WebhookSecret, _NEW, "The webhook with its new secret", body=True),
 )
 async def set_webhook(request: HttpRequest) -> Answer:
@@ -140,7 +137,6 @@ async def set_webhook(request: HttpRequest) -> Answer:
     operation_id="deleteWebhook",
     summary="Remove your webhook",
     operation_class=AccountOperation,
-    security=SECURED,
     responses=none_left("Removed, with what it has not received", others={404: _MISSING}),
 )
 async def remove_webhook(request: HttpRequest) -> None:
@@ -154,7 +150,6 @@ async def remove_webhook(request: HttpRequest) -> None:
     operation_id="testWebhook",
     summary="Test your webhook",
     operation_class=AccountOperation,
-    security=SECURED,
     responses=outcomes(200, Trial, Trial(False, 500, "HTTP 500"), "The result", others={404: _MISSING}),
 )
 async def test_webhook(request: HttpRequest) -> Answer:

@@ -145,7 +145,6 @@ _MISSING: Final = not_found("Alert")
     operation_id="listAlerts",
     summary="Your alerts",
     operation_class=AccountOperation,
-    security=SECURED,
     responses=outcomes(200, list[AlertShown], [_SHOWN], "The newest first"),
 )
 async def alerts(request: HttpRequest) -> Answer:
@@ -162,7 +161,6 @@ async def alerts(request: HttpRequest) -> Answer:
     operation_id="createAlert",
     summary="Add an alert",
     operation_class=taking(NewAlert, _GIVEN, headers=replayable()),
-    security=SECURED,
     responses=outcomes(
         201, AlertShown, _SHOWN, "The new alert", body=True, others={404: _UNKNOWN, 409: _FULL}
     ),
@@ -193,7 +191,6 @@ async def add(request: HttpRequest) -> Answer:
     operation_id="getAlert",
     summary="One alert",
     operation_class=AccountOperation,
-    security=SECURED,
     responses=outcomes(200, AlertShown, _SHOWN, "The alert", others={404: _MISSING}),
 )
 async def one(request: HttpRequest, alert_id: FromPath[str]) -> Answer:
@@ -207,7 +204,6 @@ async def one(request: HttpRequest, alert_id: FromPath[str]) -> Answer:
     operation_id="updateAlert",
     summary="Change, pause or start an alert",
     operation_class=taking(AlertChange, {"value": 3.5, "active": True}),
-    security=SECURED,
     responses=outcomes(
         200, AlertShown, _SHOWN, "The alert after the change", body=True, others={404: _MISSING}
     ),
@@ -230,7 +226,6 @@ async def change(request: HttpRequest, alert_id: FromPath[str]) -> Answer:
     operation_id="deleteAlert",
     summary="Remove an alert",
     operation_class=AccountOperation,
-    security=SECURED,
     responses=none_left("Removed", others={404: _MISSING}),
 )
 async def remove(request: HttpRequest, alert_id: FromPath[str]) -> None:
@@ -272,6 +267,7 @@ ROUTER: Final = Router(
         *alert_push.HANDLERS,
     ],
     guards=[require_token],
+    security=SECURED,
     tags=["Alerts"],
     opt={
         "tag": "Prices that you wait for, the events, and who receives them.",

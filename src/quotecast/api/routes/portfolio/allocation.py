@@ -12,7 +12,7 @@ from quotecast.api.answers.answers import Answer, state_header
 from quotecast.api.gate.identity import with_account
 from quotecast.api.market.services import HttpRequest, combined_state, services_of
 from quotecast.api.prices.rates import RATE_FEEDS, rate_finder
-from quotecast.api.reference.account_operations import SECURED, QuotedOperation, answer, outcomes
+from quotecast.api.reference.account_operations import QuotedOperation, answer, outcomes
 from quotecast.api.routes.portfolio.holding_values import currency_code
 from quotecast.api.routes.portfolio.holdings_shown import Amount
 from quotecast.api.routes.portfolio.portfolio_value import Currency
@@ -71,7 +71,6 @@ _SHOWN: Final = Allocation(
     operation_id="getPortfolioAllocation",
     summary="How the value of your portfolio is divided",
     operation_class=QuotedOperation,
-    security=SECURED,
     responses=outcomes(200, Allocation, _SHOWN, "The present value and its parts", 422),
 )
 async def allocation(request: HttpRequest, by: By = "symbol", currency: Currency = "USD") -> Answer:

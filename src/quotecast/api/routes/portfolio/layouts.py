@@ -73,7 +73,6 @@ _STALE: Final = refused(
     operation_id="getLayout",
     summary="Your layout",
     operation_class=AccountOperation,
-    security=SECURED,
     responses=outcomes(200, LayoutShown, _SHOWN, "The saved layout, or an empty one"),
 )
 async def layout(request: HttpRequest) -> Answer:
@@ -86,7 +85,6 @@ async def layout(request: HttpRequest) -> Answer:
     operation_id="updateLayout",
     summary="Save your layout",
     operation_class=taking(NewLayout, {"layout": _LAYOUT, "version": 0}),
-    security=SECURED,
     responses=outcomes(200, LayoutShown, _SHOWN, "Saved", body=True, others={409: _STALE}),
 )
 async def save(request: HttpRequest) -> Answer:
@@ -138,6 +136,7 @@ ROUTER: Final = Router(
     "/api/terminal",
     route_handlers=[layout, save],
     guards=[require_token],
+    security=SECURED,
     tags=["Terminal"],
     opt={"tag": "How you arranged your terminal.", "feed": None, "limit": "terminal"},
 )

@@ -13,7 +13,7 @@ from quotecast.api.answers.answers import Answer
 from quotecast.api.gate.identity import with_account
 from quotecast.api.market.services import HttpRequest, services_of
 from quotecast.api.prices.day_rates import DayRates, read_day_rates
-from quotecast.api.reference.account_operations import SECURED, AccountOperation, answer, outcomes
+from quotecast.api.reference.account_operations import AccountOperation, answer, outcomes
 from quotecast.api.routes.portfolio.holding_values import currency_code
 from quotecast.api.routes.portfolio.portfolio_value import Currency, Span
 from quotecast.api.routes.portfolio.worth_history import Missing, worth_history
@@ -66,7 +66,6 @@ _SHOWN: Final = Performance(
     operation_id="getPerformance",
     summary="The returns of your portfolio",
     operation_class=AccountOperation,
-    security=SECURED,
     responses=outcomes(200, Performance, _SHOWN, "The returns of the range", 422),
 )
 async def performance(request: HttpRequest, span: Span = "1Y", currency: Currency = "USD") -> Answer:

@@ -101,7 +101,6 @@ _GIVEN: Final = {"ticker": "AAPL", "shares": 0.1, "avg_cost": 187.5, "bought_at"
     operation_id="listHoldings",
     summary="Your holdings",
     operation_class=QuotedOperation,
-    security=SECURED,
     responses=outcomes(200, list[HoldingShown], [VALUED, SHOWN], "The newest first", 422),
 )
 async def holdings(
@@ -129,7 +128,6 @@ async def holdings(
     operation_id="createHolding",
     summary="Add a holding",
     operation_class=taking(NewHolding, _GIVEN, headers=replayable()),
-    security=SECURED,
     responses=outcomes(201, HoldingShown, SHOWN, "The new holding", body=True, others={409: FULL}),
 )
 async def add(request: HttpRequest) -> Answer:
@@ -153,7 +151,6 @@ async def add(request: HttpRequest) -> Answer:
     operation_id="updateHolding",
     summary="Change a holding",
     operation_class=taking(HoldingChange, {"shares": 0.25, "avg_cost": 190.1}),
-    security=SECURED,
     responses=outcomes(
         200, HoldingShown, SHOWN, "The changed holding", body=True, others={404: not_found("Holding")}
     ),
@@ -175,7 +172,6 @@ async def change(request: HttpRequest, holding_id: FromPath[str]) -> Answer:
     operation_id="deleteHolding",
     summary="Remove a holding",
     operation_class=AccountOperation,
-    security=SECURED,
     responses=none_left("Removed", others={404: not_found("Holding")}),
 )
 async def remove(request: HttpRequest, holding_id: FromPath[str]) -> None:
@@ -211,6 +207,7 @@ ROUTER: Final = Router(
         performance,
     ],
     guards=[require_token],
+    security=SECURED,
     tags=["Portfolio"],
     opt={"tag": "What you hold; amounts are exact decimals.", "feed": None, "limit": "portfolio"},
 )

@@ -17,7 +17,6 @@ from quotecast.api.gate.identity import with_account
 from quotecast.api.market.lookup import first_with
 from quotecast.api.market.services import HttpRequest, services_of
 from quotecast.api.reference.account_operations import (
-    SECURED,
     AccountOperation,
     answer,
     outcomes,
@@ -128,7 +127,6 @@ class ImportOperation(AccountOperation):
     operation_id="exportHoldings",
     summary="Your holdings as CSV",
     operation_class=ExportOperation,
-    security=SECURED,
     responses=outcomes(200, str, _FILE, "A header line, then a line for each holding, the oldest first"),
 )
 async def export(request: HttpRequest) -> Answer:
@@ -143,7 +141,6 @@ async def export(request: HttpRequest) -> Answer:
     operation_id="importHoldings",
     summary="Add the holdings of a CSV file",
     operation_class=ImportOperation,
-    security=SECURED,
     request_max_body_size=MAX_BYTES,
     responses={
         **outcomes(201, Imported, Imported(count=12), "All rows are added", body=True),

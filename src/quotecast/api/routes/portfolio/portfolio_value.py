@@ -13,7 +13,7 @@ from msgspec import Struct
 from quotecast.api.answers.answers import JSON, Answer, SharedBody
 from quotecast.api.gate.identity import with_account
 from quotecast.api.market.services import HttpRequest, services_of
-from quotecast.api.reference.account_operations import SECURED, AccountOperation, outcomes
+from quotecast.api.reference.account_operations import AccountOperation, outcomes
 from quotecast.api.routes.as_of import AsOf, view_as_of
 from quotecast.api.routes.portfolio.holding_values import currency_code
 from quotecast.api.routes.portfolio.worth_history import Missing, worth_history
@@ -68,7 +68,6 @@ _SHOWN: Final = PortfolioValue(
     operation_id="getPortfolioValue",
     summary="The value of your holdings over time",
     operation_class=AccountOperation,
-    security=SECURED,
     responses=outcomes(200, PortfolioValue, _SHOWN, "Ascending by date", 422),
 )
 async def value(

@@ -18,7 +18,6 @@ from quotecast.api.market.services import HttpRequest, Services, combined_state,
 from quotecast.api.prices.day_rates import read_day_rates
 from quotecast.api.prices.rates import RATE_FEEDS, RateFinder, RateShown, rate_finder, rate_shown
 from quotecast.api.reference.account_operations import (
-    SECURED,
     QuotedOperation,
     answer,
     outcomes,
@@ -123,7 +122,6 @@ _POSITION: Final = PositionShown(
     operation_id="listPositions",
     summary="Your positions",
     operation_class=QuotedOperation,
-    security=SECURED,
     responses=outcomes(200, list[PositionShown], [_POSITION], "By ticker and currency", 422),
 )
 async def list_positions(request: HttpRequest, method: HowSold = "fifo", currency: Currency = None) -> Answer:

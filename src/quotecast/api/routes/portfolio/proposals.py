@@ -16,7 +16,7 @@ from quotecast.api.answers.answers import Answer
 from quotecast.api.gate.identity import with_account
 from quotecast.api.market.services import HttpRequest, Services, services_of
 from quotecast.api.prices.actions import AT_ONCE, read_actions
-from quotecast.api.reference.account_operations import SECURED, AccountOperation, answer, outcomes
+from quotecast.api.reference.account_operations import AccountOperation, answer, outcomes
 from quotecast.api.routes.portfolio.holdings_shown import Amount
 from quotecast.errors import NotOffered, ProviderMissing, UpstreamError
 from quotecast.market import money
@@ -67,7 +67,6 @@ _PROPOSED: Final = ProposedTransaction(
     operation_id="listProposals",
     summary="Transactions that corporate actions propose",
     operation_class=AccountOperation,
-    security=SECURED,
     responses=outcomes(200, list[ProposedTransaction], [_PROPOSED], "Ascending by day"),
 )
 async def proposals(request: HttpRequest) -> Answer:

@@ -16,7 +16,6 @@ from quotecast.api.gate.identity import with_account
 from quotecast.api.market.lookup import Mirrors
 from quotecast.api.market.services import HttpRequest, services_of
 from quotecast.api.reference.account_operations import (
-    SECURED,
     AccountOperation,
     answer,
     none_left,
@@ -122,7 +121,6 @@ _TABLE: Final = CsvTable(columns(TransactionShown), lambda rows: rows[::-1])
     operation_id="listTransactions",
     summary="Your transactions",
     operation_class=AccountOperation,
-    security=SECURED,
     responses=outcomes(200, list[TransactionShown], [SHOWN], "The newest day first", 422),
 )
 async def transactions(request: HttpRequest, form: Format = "json") -> Answer:
@@ -139,7 +137,6 @@ async def transactions(request: HttpRequest, form: Format = "json") -> Answer:
     operation_id="createTransaction",
     summary="Add a transaction",
     operation_class=taking(NewTransaction, _GIVEN, headers=replayable()),
-    security=SECURED,
     responses=outcomes(201, TransactionShown, SHOWN, "The new transaction", body=True, others={409: FULL}),
 )
 async def add(request: HttpRequest) -> Answer:
@@ -166,7 +163,6 @@ async def add(request: HttpRequest) -> Answer:
     operation_id="deleteTransaction",
     summary="Remove a transaction",
     operation_class=AccountOperation,
-    security=SECURED,
     responses=none_left("Removed", 422, others={404: not_found("Transaction")}),
 )
 async def remove(request: HttpRequest, transaction_id: FromPath[str]) -> None:

@@ -12,7 +12,7 @@ from quotecast.api.answers.answers import Answer
 from quotecast.api.gate.identity import with_account
 from quotecast.api.market.lookup import Mirrors
 from quotecast.api.market.services import HttpRequest, services_of
-from quotecast.api.reference.account_operations import SECURED, answer, outcomes
+from quotecast.api.reference.account_operations import answer, outcomes
 from quotecast.api.reference.openapi import ID, refused
 from quotecast.api.routes.portfolio.csv_rows import (
     MAX_PROBLEMS,
@@ -59,7 +59,6 @@ _CHECKED: Final = ImportedTransactions(count=12, dry_run=True)
     operation_id="importTransactions",
     summary="Add the transactions of a CSV file",
     operation_class=ImportOperation.of(_FILE),
-    security=SECURED,
     request_max_body_size=MAX_BYTES,
     responses={
         **outcomes(

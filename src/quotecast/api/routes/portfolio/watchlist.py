@@ -115,7 +115,6 @@ _NO_LIST: Final = {404: not_found(LIST)}
     operation_id="getWatchlist",
     summary="Your watchlist",
     operation_class=QuotedOperation,
-    security=SECURED,
     responses=outcomes(200, list[Entry], [_QUOTED, _ENTRY], "In its order", 422, others=_NO_LIST),
 )
 async def entries(request: HttpRequest, include: Include = None, list_id: ListId = DEFAULT_LIST) -> Answer:
@@ -135,7 +134,6 @@ async def entries(request: HttpRequest, include: Include = None, list_id: ListId
     operation_id="createWatchlistEntry",
     summary="Add to the watchlist",
     operation_class=taking(NewEntry, {"ticker": "AAPL", "type": "stock"}),
-    security=SECURED,
     responses=outcomes(
         201,
         Entry,
@@ -167,7 +165,6 @@ async def add(request: HttpRequest, list_id: ListId = DEFAULT_LIST) -> Answer:
         NewOrder,
         {"symbols": [{"ticker": "MSFT", "type": "stock"}, {"ticker": "BTC/USDT", "type": "crypto"}]},
     ),
-    security=SECURED,
     responses=outcomes(200, list[Entry], [_ENTRY], "The list in its new order", body=True, others=_NO_LIST),
 )
 async def reorder(request: HttpRequest, list_id: ListId = DEFAULT_LIST) -> Answer:
@@ -192,7 +189,6 @@ async def reorder(request: HttpRequest, list_id: ListId = DEFAULT_LIST) -> Answe
     operation_id="deleteWatchlistEntry",
     summary="Remove from the watchlist",
     operation_class=AccountOperation,
-    security=SECURED,
     responses=none_left("Removed", 422, others={404: not_found("Watchlist entry")}),
 )
 async def remove(
@@ -261,6 +257,7 @@ ROUTER: Final = Router(
     "/api/watchlist",
     route_handlers=[entries, add, reorder, remove],
     guards=[require_token],
+    security=SECURED,
     tags=["Watchlist"],
     opt={
         "tag": "What you keep an eye on: stocks, pairs, currencies and metals.",

@@ -73,7 +73,6 @@ _REFUSED: Final = refused(
     operation_id="listWatchlists",
     summary="Your watchlists",
     operation_class=AccountOperation,
-    security=SECURED,
     responses=outcomes(
         200, list[Watchlist], [Watchlist("default", "Watchlist", 0, 4), _LIST], "In your order"
     ),
@@ -90,7 +89,6 @@ async def lists(request: HttpRequest) -> Answer:
     operation_class=taking(
         NewWatchlist, {"name": "Metals", "symbols": [{"ticker": "gram-altin", "type": "doviz"}]}
     ),
-    security=SECURED,
     responses=outcomes(201, Watchlist, _LIST, "Added at the end", body=True, others={409: _REFUSED}),
 )
 async def add(request: HttpRequest) -> Answer:
@@ -112,7 +110,6 @@ async def add(request: HttpRequest) -> Answer:
     operation_id="updateWatchlist",
     summary="Rename or move a watchlist",
     operation_class=taking(WatchlistChange, {"name": "Gold and silver", "position": 1}),
-    security=SECURED,
     responses=outcomes(
         200,
         Watchlist,
@@ -139,7 +136,6 @@ async def change(request: HttpRequest, list_id: FromPath[str]) -> Answer:
     operation_id="deleteWatchlist",
     summary="Delete a watchlist",
     operation_class=AccountOperation,
-    security=SECURED,
     responses=none_left("Deleted with its symbols", 422, others={404: not_found(LIST)}),
 )
 async def remove(request: HttpRequest, list_id: FromPath[str]) -> None:
@@ -164,6 +160,7 @@ ROUTER: Final = Router(
     "/api/watchlists",
     route_handlers=[lists, add, change, remove],
     guards=[require_token],
+    security=SECURED,
     tags=["Watchlist"],
     opt={"feed": None, "limit": "watchlist"},
 )
