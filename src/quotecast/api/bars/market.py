@@ -1,7 +1,7 @@
 """The market of an instrument at one moment: its price, its time and its calendar."""
 
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from msgspec import Struct
@@ -55,7 +55,7 @@ def market_of(services: Services, feed: Feed, symbol: str) -> Market:
         raise SymbolNotFound
     info, quote = mirror.info, entry.quote
     calendar = calendar_of_venue(mirror)
-    now = datetime.fromtimestamp(services.now(), UTC)
+    now = services.moment()
     traded = datetime.fromisoformat(quote.timestamp) if quote.timestamp else now
     pause = timedelta(seconds=RESTING_SECONDS)
     return Market(

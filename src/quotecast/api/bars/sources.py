@@ -138,7 +138,7 @@ def note_days(services: Services, market: Market, interval: Interval, bars: Sequ
     ended = [bar for bar in bars if bar.time < today] if interval == "D" else []
     if ended:
         series = Series(series_of(services.mirrors[market.feed]), market.symbol, market.provider)
-        now = datetime.fromtimestamp(services.clock(), UTC)
+        now = services.wall_time()
         in_background(services.known_bars.record(series, ended, now))
 
 

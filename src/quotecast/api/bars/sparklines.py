@@ -98,7 +98,7 @@ async def sparklines_answer(services: Services, feed: Feed, symbols: Sequence[st
 
 def _moment(services: Services, mirror: Mirror, entries: Iterable[QuoteEntry]) -> datetime:
     """Returns the feed's time; that of a simulated or recorded feed is its newest quote's."""
-    now = datetime.fromtimestamp(services.now(), UTC)
+    now = services.moment()
     if mirror.info is None or not mirror.info.simulated:
         return now
     times = [entry.quote.timestamp for entry in entries if entry.quote is not None and entry.quote.timestamp]

@@ -1,7 +1,6 @@
 """Who may use the operator's interface: a token of its own in a header, from this service's own page."""
 
 from collections.abc import Awaitable, Callable
-from datetime import UTC, datetime
 from typing import Any, Final, TypeVar
 
 from litestar.connection import ASGIConnection
@@ -51,7 +50,7 @@ async def with_operator(
     Raises OperatorSessionEnded, DatabaseAway, or an exception of `work`.
     """
     claims = _claims(request.scope, admin_of(request))
-    now = now_of(request)
+    now = services_of(request).wall_time()
 
     async def run_work(run: Run) -> T:
         seen = await sessions.resume(run, claims, now, renewing=renewing, ending=ending)
@@ -63,11 +62,6 @@ async def with_operator(
 def actor_of(request: HttpRequest, email: str) -> Actor:
     """Returns who acts, for the log: the operator, and the address that limits count."""
     return Actor("page", email[:MAX_ACTOR], services_of(request).accounts.address_of(request.scope)[:50])
-
-
-def now_of(request: HttpRequest) -> datetime:
-    """Returns the time of the service's clock, in UTC."""
-    return datetime.fromtimestamp(services_of(request).clock(), UTC)
 
 
 def _claims(scope: Any, admin: Admin) -> OperatorClaims:

@@ -1,6 +1,7 @@
 """The services behind the routes: one value that the application is built with."""
 
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any, Final, TypeVar
 
 from litestar import Request
@@ -91,6 +92,14 @@ class MarketServices(Struct, frozen=True, kw_only=True):
     def now(self) -> float:
         """Returns the Unix time of the market that the view shows."""
         return self.clock() - self.delay_seconds if self.as_of is None else self.as_of
+
+    def moment(self) -> datetime:
+        """Returns the same time as a datetime in UTC."""
+        return datetime.fromtimestamp(self.now(), UTC)
+
+    def wall_time(self) -> datetime:
+        """Returns the present time in UTC, whatever market the view shows."""
+        return datetime.fromtimestamp(self.clock(), UTC)
 
     def configured(self) -> list[Feed]:
         """Returns the feeds that have a provider."""

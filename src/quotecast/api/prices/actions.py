@@ -1,7 +1,7 @@
 """Corporate actions through the cache, and the adjustment of prices that follows from them."""
 
 from collections.abc import Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 from functools import partial
 from typing import Final, Literal
 
@@ -55,9 +55,9 @@ async def read_actions(services: Services, symbol: str) -> tuple[Cached, list[Co
 
 
 async def _fetch(services: Services, provider: ActionsProvider, symbol: str) -> bytes:
-    last = datetime.fromtimestamp(services.clock(), UTC).date() + ANNOUNCED
+    last = services.wall_time().date() + ANNOUNCED
     found = await provider.actions(symbol, EARLIEST, last)
-    now = datetime.fromtimestamp(services.clock(), UTC)
+    now = services.wall_time()
     in_background(services.known_actions.record(provider.name, symbol, found, now))
     return encode_json(found)
 

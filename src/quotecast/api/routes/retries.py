@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Awaitable, Callable
-from datetime import UTC, datetime
 from typing import Final
 
 from quotecast.api.answers.answers import JSON, Answer
@@ -38,7 +37,7 @@ async def run_once(
 
     Raises KeyReused for another request with the key.
     """
-    now = datetime.fromtimestamp(services_of(request).clock(), UTC)
+    now = services_of(request).wall_time()
 
     async def write_once(account: Account) -> bytes | None:
         if key and (answered := await portfolio.earlier_answer(account, key, asked, now)):

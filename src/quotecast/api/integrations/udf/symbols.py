@@ -3,7 +3,7 @@
 import asyncio
 from collections import defaultdict
 from collections.abc import Iterator
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from functools import lru_cache
 from typing import Final, Literal
@@ -72,7 +72,7 @@ async def symbol_info(services: Services, instrument: Instrument) -> SymbolInfo:
     """Returns what a chart must know of an instrument."""
     feed, quote = instrument.feed, instrument.quote
     market = market_of(services, feed, quote.key)
-    now = datetime.fromtimestamp(services.now(), UTC)
+    now = services.moment()
     # The first call reads the holidays of decades.
     hours = await asyncio.to_thread(hours_of, market.calendar, now)
     multipliers = [each for each in resolutions_of(feed, market.calendar) if is_intraday(each)]

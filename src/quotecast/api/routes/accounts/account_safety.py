@@ -1,6 +1,5 @@
 """What keeps an account safe: its password, its sessions, and its end."""
 
-from datetime import UTC, datetime
 from typing import Annotated, Final
 
 from litestar import delete, get, post
@@ -156,7 +155,7 @@ async def delete_account(request: HttpRequest) -> None:
 )
 async def list_sessions(request: HttpRequest) -> Answer:
     """Each login and registration begins a session. You have at most 100: one more ends the oldest."""
-    now = datetime.fromtimestamp(services_of(request).clock(), UTC)
+    now = services_of(request).wall_time()
 
     async def read(account: Account) -> list[SessionShown]:
         return [_shown(each, account) for each in await sessions.sessions(account, now)]

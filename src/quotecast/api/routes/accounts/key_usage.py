@@ -1,6 +1,6 @@
 """What a user's API keys used, by key and day."""
 
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 from typing import Annotated, Final
 
 from litestar import Router, get
@@ -78,7 +78,7 @@ async def usage(
     """
     if key_id and not ID_PATTERN.fullmatch(key_id):
         raise NotFound(KEY)
-    days = _days(first, last, datetime.fromtimestamp(services_of(request).clock(), UTC).date())
+    days = _days(first, last, services_of(request).wall_time().date())
 
     async def read(account: Account) -> list[UsageRow]:
         if key_id and not await account.select(ApiKey, ApiKey.id == key_id):

@@ -152,11 +152,11 @@ async def add(request: HttpRequest) -> Answer:
     An unknown field of `scope` is an error, since a misspelt bound would leave that side open.
     """
     given = await body_of(request, NewKey)
-    clock = services_of(request).clock
-    now = datetime.fromtimestamp(clock(), UTC)
+    services = services_of(request)
+    now = services.wall_time()
     name, scope = rules.name(given.name, MAX_NAME), normalise(given.scope)
     until = _end(given.expires_at, now)
-    key_id, secret = new_id(clock), key_text.new_secret()
+    key_id, secret = new_id(services.clock), key_text.new_secret()
 
     async def write(account: Account) -> Key:
         return await storage.add(account, key_id, secret, name=name, scope=scope, now=now, until=until)
@@ -177,7 +177,7 @@ async def change(request: HttpRequest, key_id: FromPath[str]) -> Answer:
     name = None if given.name is None else rules.name(given.name, MAX_NAME)
     scope = None if given.scope is None else normalise(given.scope)
     _require_id(key_id)
-    now = _now(request)
+    now = services_of(request).wall_time()
 
     async def write(account: Account) -> Key:
         return await storage.change(account, key_id, name=name, scope=scope, now=now)
@@ -204,7 +204,7 @@ async def rotate(request: HttpRequest, key_id: FromPath[str]) -> Answer:
     """The old secret works for `overlap_seconds` more; one of an earlier rotation ends at once."""
     given = await body_of(request, KeyRotation)
     _require_id(key_id)
-    now, secret = _now(request), key_text.new_secret()
+    now, secret = services_of(request).wall_time(), key_text.new_secret()
     until = now + timedelta(seconds=given.overlap_seconds)
 
     async def write(account: Account) -> Key:
@@ -223,12 +223,8 @@ async def rotate(request: HttpRequest, key_id: FromPath[str]) -> Answer:
 async def revoke(request: HttpRequest, key_id: FromPath[str]) -> None:
     """The key ends within a second, with its open feeds, and stays in the list."""
     _require_id(key_id)
-    now = _now(request)
+    now = services_of(request).wall_time()
     await with_account(request, lambda account: storage.revoke(account, key_id, now), writing=True)
-
-
-def _now(request: HttpRequest) -> datetime:
-    return datetime.fromtimestamp(services_of(request).clock(), UTC)
 
 
 def _require_id(key_id: str) -> None:

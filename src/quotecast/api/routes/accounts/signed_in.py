@@ -1,7 +1,7 @@
 """Sessions as clients get them: a token and its user, and the session that begins with them."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any, Final
 
 from msgspec import Struct
@@ -48,7 +48,7 @@ SESSION: Final = Session("eyJhbGciOiJIUzI1NiIsImtpZCI6IjVkN...", PROFILE)
 async def begin_session(request: HttpRequest, account: Account) -> Session:
     """Adds a session of the account's user, and returns its token. Raises WrongCredentials."""
     services = services_of(request)
-    tokens, now = services.accounts.tokens, datetime.fromtimestamp(services.clock(), UTC)
+    tokens, now = services.accounts.tokens, services.wall_time()
     session = sessions.UserSession(
         id=new_id(services.clock),
         device=device_name(request.scope),

@@ -12,8 +12,8 @@ from quotecast.access.plans import USER
 from quotecast.access.storage import KEY
 from quotecast.api.answers.answers import Answer
 from quotecast.api.gate.admin_services import admin_of
-from quotecast.api.gate.operators import actor_of, now_of, with_operator
-from quotecast.api.market.services import HttpRequest
+from quotecast.api.gate.operators import actor_of, with_operator
+from quotecast.api.market.services import HttpRequest, services_of
 from quotecast.api.reference.account_operations import AccountOperation, answer, not_found, taking
 from quotecast.api.routes.admin.operations import operator_done, operator_outcomes
 from quotecast.api.routes.admin.users import BeforeId, Find
@@ -101,7 +101,7 @@ async def revoke(request: HttpRequest, key_id: FromPath[str]) -> None:
     _require_id(key_id)
 
     async def write(run: Run, operator: OperatorSeen) -> None:
-        await storage.revoke_any(run, key_id, now_of(request))
+        await storage.revoke_any(run, key_id, services_of(request).wall_time())
         await record(run, actor_of(request, operator.email), "keys.revoke", target=key_id)
 
     await with_operator(request, write)

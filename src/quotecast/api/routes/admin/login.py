@@ -13,7 +13,7 @@ from msgspec import Meta, Struct
 from quotecast.api.accounts.logins import Attempt
 from quotecast.api.answers.answers import Answer
 from quotecast.api.gate.admin_services import admin_of
-from quotecast.api.gate.operators import actor_of, now_of, with_operator
+from quotecast.api.gate.operators import actor_of, with_operator
 from quotecast.api.market.services import HttpRequest, services_of
 from quotecast.api.reference.account_operations import AccountOperation, answer, secret_answer, taking
 from quotecast.api.reference.openapi import ID, refused
@@ -218,7 +218,7 @@ async def _begin(run: Run, request: HttpRequest, operator: OperatorRow, step: in
         raise WrongOperator("changed during the login")
     if step is not None and not await storage.use_step(run, operator.id, step):
         raise WrongOperator("code used before")
-    now, session_id = now_of(request), new_id(services_of(request).clock)
+    now, session_id = services_of(request).wall_time(), new_id(services_of(request).clock)
     actor = actor_of(request, operator.email)
     await sessions.begin(run, operator, session_id, actor.address, now)
     await record(run, actor, "operators.login", target=operator.id)

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from quotecast.api.answers.answers import Answer
 from quotecast.api.gate.admin_services import admin_of
-from quotecast.api.gate.operators import now_of, with_operator
+from quotecast.api.gate.operators import with_operator
 from quotecast.api.market.services import HttpRequest, Services, services_of
 from quotecast.api.market.stored_bars import series_of
 from quotecast.api.reference.account_operations import AccountOperation, answer
@@ -134,7 +134,7 @@ async def overview(request: HttpRequest) -> Answer:
 )
 async def usage(request: HttpRequest, days: Days = 7) -> Answer:
     """Sums of the last days in UTC. Counts appear within 15 seconds of their use."""
-    first = now_of(request).date() - timedelta(days=days - 1)
+    first = services_of(request).wall_time().date() - timedelta(days=days - 1)
 
     async def read(run: Run, _: OperatorSeen) -> list[KeyUsage]:
         return await lists.usage(run, first)

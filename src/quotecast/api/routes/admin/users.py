@@ -9,8 +9,8 @@ from litestar.params import FromPath, QueryParameter
 from msgspec import Struct
 
 from quotecast.api.answers.answers import Answer
-from quotecast.api.gate.operators import actor_of, now_of, with_operator
-from quotecast.api.market.services import HttpRequest
+from quotecast.api.gate.operators import actor_of, with_operator
+from quotecast.api.market.services import HttpRequest, services_of
 from quotecast.api.reference.account_operations import AccountOperation, answer, not_found
 from quotecast.api.routes.admin.operations import operator_done, operator_outcomes
 from quotecast.database.database import Run
@@ -72,10 +72,9 @@ async def list_users(request: HttpRequest, find: Find = "", before: BeforeId = "
     """The id of the last user is `before` of the next page."""
 
     async def read(run: Run, _: OperatorSeen) -> list[UserShown]:
-        text = find.replace("\0", "")
-        return [
-            _shown(each) for each in await lists.users(run, text, before.replace("\0", ""), now_of(request))
-        ]
+        now = services_of(request).wall_time()
+        found = await lists.users(run, find.replace("\0", ""), before.replace("\0", ""), now)
+        return [_shown(each) for each in found]
 
     return answer(await with_operator(request, read))
 

@@ -1,6 +1,5 @@
 """Browsers that take a user's events by Web Push."""
 
-from datetime import UTC, datetime
 from typing import Annotated, Any, Final
 from urllib.parse import urlsplit
 
@@ -115,7 +114,7 @@ async def subscribe(request: HttpRequest) -> Answer:
     _public_key(services)
     given = await body_of(request, NewSubscription)
     _check(services, given)
-    now = datetime.fromtimestamp(services.clock(), UTC)
+    now = services.wall_time()
     new = Browser(new_id(services.clock), given.endpoint, given.keys.p256dh, given.keys.auth, now)
 
     async def write(account: Account) -> tuple[Browser, bool]:

@@ -122,7 +122,7 @@ async def set_webhook(request: HttpRequest) -> Answer:
         services.alerts.outbound.check(url)
     except BadUrl as error:
         raise InvalidValue("url", str(error)) from error
-    now = datetime.fromtimestamp(services.clock(), UTC)
+    now = services.wall_time()
     secret = webhooks.new_secret()
 
     async def write(account: Account) -> StoredWebhook:

@@ -1,7 +1,6 @@
 """A user's alerts: what the service waits for."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Annotated, Any, Final
 
 from litestar import Router, delete, get, patch, post
@@ -175,7 +174,7 @@ async def add(request: HttpRequest) -> Answer:
     services = services_of(request)
     kind, ticker = resolve_ticker(services, given.ticker, given.type)
     values = {"id": new_id(services.clock), "kind": kind, "ticker": ticker, **values_of(given)}
-    now = datetime.fromtimestamp(services.clock(), UTC)
+    now = services.wall_time()
     most = services.alerts.per_user
 
     async def write(account: Account) -> None:
@@ -212,7 +211,7 @@ async def change(request: HttpRequest, alert_id: FromPath[str]) -> Answer:
     """Changes what is given. Another condition, and a start, count crossings from now on only."""
     wanted = _require_id(alert_id)
     given = await body_of(request, AlertChange)
-    now = datetime.fromtimestamp(services_of(request).clock(), UTC)
+    now = services_of(request).wall_time()
 
     async def write(account: Account) -> Any:
         values = changed_values(given, before := await _row(account, wanted))

@@ -97,7 +97,7 @@ async def actions(
     names = named_symbols(symbols, MAX_BATCH)
     mirror = require_mirror(services, Feed.STOCKS)
     known = mirror.keys_named(names)
-    today = datetime.fromtimestamp(services.now(), UTC).date()
+    today = services.moment().date()
     last = None if end is None else _bound("end", end)
     first = (last or today) - DEFAULT_DAYS if start is None else _bound("start", start)
     if last is not None and first > last:

@@ -24,19 +24,14 @@ Day = Annotated[
 ]
 
 
-def now_of(services: Services) -> datetime:
-    """Returns the present time of the view's market, in UTC."""
-    return datetime.fromtimestamp(services.now(), UTC)
-
-
 def asked_day(services: Services, text: str | None, field: str = "date") -> date | None:
     """Returns a day of the past, by default that of the view's past moment; None for the present.
 
     Raises InvalidValue, and PastOutOfPlan for a day before the client's past.
     """
     if text is None:
-        return None if services.as_of is None else now_of(services).date()
-    day = past_day(field, text, now_of(services), EARLIEST)
+        return None if services.as_of is None else services.moment().date()
+    day = past_day(field, text, services.moment(), EARLIEST)
     if services.reach is not None:
         midnight = datetime.combine(day, time(), UTC)
         services.reach.require(midnight.timestamp(), services.now())
@@ -53,7 +48,7 @@ def answer_of_day(
         cache = CACHE_QUOTES
     else:
         # What was read by a past moment may still be on its way to the database.
-        is_settled = last < (now_of(services) - _SETTLED_AFTER).date() and services.as_of is None
+        is_settled = last < (services.moment() - _SETTLED_AFTER).date() and services.as_of is None
         cache = cached_for(PAST_SECONDS if is_settled else MAX_AGE)
     headers = feed_headers(document.tag, state, cache)
     marks = [(services.mirrors[feed], services.mirrors[feed].mark) for feed in used]

@@ -46,7 +46,7 @@ from quotecast.api.reference.openapi import BatchReading, SymbolReading, answere
 from quotecast.api.route_table import EVERY
 from quotecast.api.routes.as_of import AsOf, view_as_of
 from quotecast.api.routes.days import day_parameter
-from quotecast.api.routes.market.day_answers import Day, answer_of_day, asked_day, now_of
+from quotecast.api.routes.market.day_answers import Day, answer_of_day, asked_day
 from quotecast.errors import InvalidValue, QuotecastError, SymbolNotFound
 from quotecast.market.codec import encode_json
 from quotecast.market.feeds import Feed, Kind
@@ -306,7 +306,7 @@ async def history(
     Days without a close are left out; the last price may be of a day in progress.
     """
     services = view_as_of(services, as_of)
-    last = asked_day(services, end, "end") or now_of(services).date()
+    last = asked_day(services, end, "end") or services.moment().date()
     first = last - timedelta(days=DEFAULT_DAYS) if start is None else asked_day(services, start, "start")
     if first is None or first > last:
         raise InvalidValue("start", "Must not be after end")

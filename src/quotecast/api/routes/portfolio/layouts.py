@@ -1,6 +1,5 @@
 """The layout of a user's terminal: a JSON object that only the frontend interprets."""
 
-from datetime import UTC, datetime
 from typing import Annotated, Any, Final
 
 import msgspec
@@ -91,7 +90,7 @@ async def save(request: HttpRequest) -> Answer:
     """Replaces the layout; with `version`, only if that is still the current version."""
     given = await body_of(request, NewLayout)
     text = _require_object(bytes(given.layout))
-    now = datetime.fromtimestamp(services_of(request).clock(), UTC)
+    now = services_of(request).wall_time()
 
     async def write(account: Account) -> SavedLayout:
         return await terminal.save_layout(account, text, given.version, now)

@@ -1,6 +1,6 @@
 """A user's holdings and their valuation."""
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated, Any, Final, Literal
 
 from litestar import Router, delete, get, patch, post
@@ -134,7 +134,7 @@ async def add(request: HttpRequest) -> Answer:
     """With an `Idempotency-Key`, a retry within 24 hours gets the same answer and adds nothing."""
     key = replay_key(request)
     services = services_of(request)
-    now = datetime.fromtimestamp(services.clock(), UTC)
+    now = services.wall_time()
     given = await body_of(request, NewHolding)
     new = holding_from(given, services.mirrors, new_id(services.clock), now)
     asked = fingerprint(given, new)
@@ -159,7 +159,7 @@ async def change(request: HttpRequest, holding_id: FromPath[str]) -> Answer:
     """Changes the fields that the body names. The ticker stays: another one is another holding."""
     services = services_of(request)
     given = await body_of(request, HoldingChange)
-    values = changed_values(given, datetime.fromtimestamp(services.clock(), UTC))
+    values = changed_values(given, services.wall_time())
     _check_id(holding_id)
     changed = await with_account(
         request, lambda account: portfolio.change(account, holding_id, values), writing=True

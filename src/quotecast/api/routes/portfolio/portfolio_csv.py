@@ -1,7 +1,7 @@
 """The portfolio as a file of CSV: out and in."""
 
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import date
 from typing import Annotated, ClassVar, Final, cast
 
 from litestar import get, post
@@ -159,7 +159,7 @@ async def import_file(request: HttpRequest, *, dry_run: DryRun = False) -> Answe
     an `Idempotency-Key`, a retry within 24 hours adds nothing more.
     """
     key, services = replay_key(request), services_of(request)
-    now = datetime.fromtimestamp(services.clock(), UTC)
+    now = services.wall_time()
     body = await request.body()
     # Sorted, so that the rows stay in the order of the file.
     ids = sorted(new_id(now.timestamp) for _ in range(MAX_ROWS))

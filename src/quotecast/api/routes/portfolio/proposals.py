@@ -81,9 +81,7 @@ async def proposals(request: HttpRequest) -> Answer:
     keys = services.mirrors[Feed.STOCKS].keys_named(tickers)
     stocks = {ticker: key for ticker, key in keys.items() if key}
     actions = await _actions(services, [*stocks.items()][:MAX_STOCKS])
-    found = await asyncio.to_thread(
-        proposed, entries, actions, datetime.fromtimestamp(services.now(), UTC).date()
-    )
+    found = await asyncio.to_thread(proposed, entries, actions, services.moment().date())
     return answer(found)
 
 

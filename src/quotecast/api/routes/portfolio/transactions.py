@@ -1,7 +1,7 @@
 """The ledger of a portfolio: its transactions, one by one and as a file of CSV."""
 
 from collections.abc import Mapping
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from decimal import Decimal
 from typing import Annotated, Any, Final
 
@@ -145,7 +145,7 @@ async def add(request: HttpRequest) -> Answer:
     With an `Idempotency-Key`, a retry within 24 hours gets the same answer and adds nothing.
     """
     key, services = replay_key(request), services_of(request)
-    now = datetime.fromtimestamp(services.clock(), UTC)
+    now = services.wall_time()
     given = await body_of(request, NewTransaction)
     amounts = {name: bytes(value) for name in AMOUNTS if (value := getattr(given, name)) is not UNSET}
     new = transaction_of(given, amounts, services.mirrors, new_id(services.clock), now)

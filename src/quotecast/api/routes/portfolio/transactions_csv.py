@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Final
 
 import msgspec
@@ -83,7 +83,7 @@ async def import_transactions(request: HttpRequest, *, dry_run: DryRun = False) 
     hours adds nothing more.
     """
     key, services = replay_key(request), services_of(request)
-    now = datetime.fromtimestamp(services.clock(), UTC)
+    now = services.wall_time()
     body = await request.body()
     # Sorted, so that the rows stay in the order of the file.
     ids = sorted(new_id(now.timestamp) for _ in range(MAX_TRANSACTIONS))

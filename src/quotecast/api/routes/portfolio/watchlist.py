@@ -1,6 +1,5 @@
 """The symbols of a user's watchlists: stocks, pairs, currencies and metals."""
 
-from datetime import UTC, datetime
 from typing import Annotated, Final, Literal
 
 from litestar import Router, delete, get, post, put
@@ -148,7 +147,7 @@ async def add(request: HttpRequest, list_id: ListId = DEFAULT_LIST) -> Answer:
     given = await body_of(request, NewEntry)
     services = services_of(request)
     kind, ticker = resolve_ticker(services, given.ticker, given.type)
-    now = datetime.fromtimestamp(services.clock(), UTC)
+    now = services.wall_time()
 
     async def write(account: Account) -> tuple[WatchedSymbol, bool]:
         return await watchlist.add(account, kind, ticker, now, list_id)

@@ -1,6 +1,5 @@
 """A user's named watchlists: add, rename, move, delete."""
 
-from datetime import UTC, datetime
 from typing import Annotated, Final
 
 from litestar import Router, delete, get, patch, post
@@ -97,7 +96,7 @@ async def add(request: HttpRequest) -> Answer:
     services = services_of(request)
     name = rules.name(given.name, MAX_NAME)
     symbols = _known_symbols(services, given.symbols)
-    now = datetime.fromtimestamp(services.clock(), UTC)
+    now = services.wall_time()
 
     async def write(account: Account) -> Watchlist:
         return await watchlists.add(account, new_id(services.clock), name, symbols, now)

@@ -63,7 +63,7 @@ async def worth_history(services: Services, held: Sequence[Held], span: Range, c
     lots: dict[str, list[tuple[date, float]]] = {}
     for each in held:
         lots.setdefault(each.ticker, []).append((each.day, each.shares))
-    now = datetime.fromtimestamp(services.now(), UTC)
+    now = services.moment()
     priced, missing = _priced(services, lots, currency)
     today = max((today_of(each) for found in priced.values() for each in found.markets), default=now.date())
     # A purchase of today may be a day ahead of its venue.
