@@ -22,9 +22,9 @@ from quotecast.api.routes.accounts import signed_in
 from quotecast.api.routes.accounts.attempts import confirm_password, require_unchanged
 from quotecast.api.routes.accounts.signed_in import Session, begin_session, session_answer
 from quotecast.api.routes.bodies import body_of
-from quotecast.database.ids import ID_PATTERN
+from quotecast.api.routes.ids import require_id
 from quotecast.database.tables import AlertEvent
-from quotecast.errors import NotFound, Problem
+from quotecast.errors import Problem
 from quotecast.market import codec
 from quotecast.users import rules, sessions
 from quotecast.users.account import Account
@@ -172,8 +172,8 @@ async def list_sessions(request: HttpRequest) -> Answer:
 )
 async def end_session(request: HttpRequest, session_id: FromPath[str]) -> None:
     """Its token is void at once. `current` is the session of this request: that logs out."""
-    if session_id != CURRENT and not ID_PATTERN.fullmatch(session_id):
-        raise NotFound("Session")
+    if session_id != CURRENT:
+        require_id("Session", session_id)
 
     async def end(account: Account) -> None:
         await sessions.end(account, account.session if session_id == CURRENT else session_id)

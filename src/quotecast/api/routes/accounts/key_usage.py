@@ -20,7 +20,7 @@ from quotecast.api.reference.account_operations import (
     not_found,
     outcomes,
 )
-from quotecast.database.ids import ID_PATTERN
+from quotecast.api.routes.ids import require_id
 from quotecast.database.tables import ApiKey
 from quotecast.errors import InvalidValue, NotFound
 from quotecast.users.account import Account
@@ -76,8 +76,8 @@ async def usage(
     429 count as refused too. Bytes are those of HTTP bodies as sent, and of messages on feeds before
     permessage-deflate or gzip.
     """
-    if key_id and not ID_PATTERN.fullmatch(key_id):
-        raise NotFound(KEY)
+    if key_id:
+        require_id(KEY, key_id)
     days = _days(first, last, services_of(request).wall_time().date())
 
     async def read(account: Account) -> list[UsageRow]:

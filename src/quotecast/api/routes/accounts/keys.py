@@ -29,8 +29,9 @@ from quotecast.api.reference.account_operations import (
 )
 from quotecast.api.reference.openapi import ID, refused
 from quotecast.api.routes.bodies import body_of
-from quotecast.database.ids import ID_PATTERN, new_id
-from quotecast.errors import InvalidValue, NotFound, Problem
+from quotecast.api.routes.ids import require_id
+from quotecast.database.ids import new_id
+from quotecast.errors import InvalidValue, Problem
 from quotecast.market import codec
 from quotecast.users import rules
 from quotecast.users.account import Account
@@ -176,7 +177,7 @@ async def change(request: HttpRequest, key_id: FromPath[str]) -> Answer:
     given = await body_of(request, KeyChange)
     name = None if given.name is None else rules.name(given.name, MAX_NAME)
     scope = None if given.scope is None else normalise(given.scope)
-    _require_id(key_id)
+    require_id(KEY, key_id)
     now = services_of(request).wall_time()
 
     async def write(account: Account) -> Key:
@@ -203,7 +204,7 @@ async def change(request: HttpRequest, key_id: FromPath[str]) -> Answer:
 async def rotate(request: HttpRequest, key_id: FromPath[str]) -> Answer:
     """The old secret works for `overlap_seconds` more; one of an earlier rotation ends at once."""
     given = await body_of(request, KeyRotation)
-    _require_id(key_id)
+    require_id(KEY, key_id)
     now, secret = services_of(request).wall_time(), key_text.new_secret()
     until = now + timedelta(seconds=given.overlap_seconds)
 
@@ -222,14 +223,9 @@ async def rotate(request: HttpRequest, key_id: FromPath[str]) -> Answer:
 )
 async def revoke(request: HttpRequest, key_id: FromPath[str]) -> None:
     """The key ends within a second, with its open feeds, and stays in the list."""
-    _require_id(key_id)
+    require_id(KEY, key_id)
     now = services_of(request).wall_time()
     await with_account(request, lambda account: storage.revoke(account, key_id, now), writing=True)
-
-
-def _require_id(key_id: str) -> None:
-    if not ID_PATTERN.fullmatch(key_id):
-        raise NotFound(KEY)
 
 
 def _end(given: datetime | None, now: datetime) -> datetime | None:

@@ -18,9 +18,9 @@ from quotecast.api.reference.account_operations import AccountOperation, answer,
 from quotecast.api.routes.admin.operations import operator_done, operator_outcomes
 from quotecast.api.routes.admin.users import BeforeId, Find
 from quotecast.api.routes.bodies import body_of
+from quotecast.api.routes.ids import require_id
 from quotecast.database.database import Run
-from quotecast.database.ids import ID_PATTERN
-from quotecast.errors import InvalidValue, NotFound
+from quotecast.errors import InvalidValue
 from quotecast.market.codec import iso_utc
 from quotecast.operators import lists
 from quotecast.operators.actions import record
@@ -98,7 +98,7 @@ async def list_keys(request: HttpRequest, find: Find = "", before: BeforeId = ""
 )
 async def revoke(request: HttpRequest, key_id: FromPath[str]) -> None:
     """The key ends within a second on every worker, with its open feeds."""
-    _require_id(key_id)
+    require_id(KEY, key_id)
 
     async def write(run: Run, operator: OperatorSeen) -> None:
         await storage.revoke_any(run, key_id, services_of(request).wall_time())
@@ -118,7 +118,7 @@ async def revoke(request: HttpRequest, key_id: FromPath[str]) -> None:
 async def set_plan(request: HttpRequest, key_id: FromPath[str]) -> None:
     """The key's feeds close within a second; their clients connect again, and get the new bounds."""
     plan = (await body_of(request, KeyPlan)).plan
-    _require_id(key_id)
+    require_id(KEY, key_id)
 
     async def write(run: Run, operator: OperatorSeen) -> None:
         if plan not in await _plans(request, run):
@@ -132,11 +132,6 @@ async def set_plan(request: HttpRequest, key_id: FromPath[str]) -> None:
 
 async def _plans(request: HttpRequest, run: Run) -> list[str]:
     return sorted({USER, *admin_of(request).plans, *await storage.names_of_plans(run)})
-
-
-def _require_id(key_id: str) -> None:
-    if not ID_PATTERN.fullmatch(key_id):
-        raise NotFound(KEY)
 
 
 def _shown(key: KeyListed) -> KeyOfUser:

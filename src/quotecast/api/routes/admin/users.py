@@ -13,9 +13,8 @@ from quotecast.api.gate.operators import actor_of, with_operator
 from quotecast.api.market.services import HttpRequest, services_of
 from quotecast.api.reference.account_operations import AccountOperation, answer, not_found
 from quotecast.api.routes.admin.operations import operator_done, operator_outcomes
+from quotecast.api.routes.ids import require_id
 from quotecast.database.database import Run
-from quotecast.database.ids import ID_PATTERN
-from quotecast.errors import NotFound
 from quotecast.market.codec import iso_utc
 from quotecast.operators import lists
 from quotecast.operators.actions import record
@@ -112,8 +111,7 @@ async def _change(
     request: HttpRequest, user_id: str, action: str, change: Callable[[Run, str], Awaitable[None]]
 ) -> None:
     """Changes a user, and adds a row to the log: both or neither. Raises NotFound."""
-    if not ID_PATTERN.fullmatch(user_id):
-        raise NotFound("User")
+    require_id("User", user_id)
 
     async def write(run: Run, operator: OperatorSeen) -> None:
         await change(run, await accounts.email_of(run, user_id))

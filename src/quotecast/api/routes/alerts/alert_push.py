@@ -24,8 +24,9 @@ from quotecast.api.reference.account_operations import (
 )
 from quotecast.api.reference.openapi import ID, described, refused
 from quotecast.api.routes.bodies import body_of
-from quotecast.database.ids import ID_PATTERN, new_id
-from quotecast.errors import InvalidValue, NotFound, Problem, PushOff
+from quotecast.api.routes.ids import require_id
+from quotecast.database.ids import new_id
+from quotecast.errors import InvalidValue, Problem, PushOff
 from quotecast.users.account import Account
 
 
@@ -133,8 +134,7 @@ async def subscribe(request: HttpRequest) -> Answer:
 )
 async def unsubscribe(request: HttpRequest, subscription_id: FromPath[str]) -> None:
     """Removes a browser; it should unsubscribe at its push service too."""
-    if not ID_PATTERN.fullmatch(subscription_id):
-        raise NotFound("Push subscription")
+    require_id("Push subscription", subscription_id)
 
     async def write(account: Account) -> None:
         await receivers.remove_browser(account, subscription_id)

@@ -34,9 +34,10 @@ from quotecast.api.reference.account_operations import (
 from quotecast.api.reference.openapi import ID, refused
 from quotecast.api.routes.alerts import alert_events, alert_push, alert_webhook
 from quotecast.api.routes.bodies import body_of
+from quotecast.api.routes.ids import require_id
 from quotecast.api.routes.portfolio.watchlist import resolve_ticker
 from quotecast.api.routes.retries import replay_key, run_once
-from quotecast.database.ids import ID_PATTERN, new_id
+from quotecast.database.ids import new_id
 from quotecast.database.tables import Alert
 from quotecast.errors import InvalidValue, NotFound, Problem
 from quotecast.market import codec
@@ -194,8 +195,8 @@ async def add(request: HttpRequest) -> Answer:
 )
 async def one(request: HttpRequest, alert_id: FromPath[str]) -> Answer:
     """Answers 404 for another user's alert too."""
-    wanted = _require_id(alert_id)
-    return answer(shown_alert(await with_account(request, lambda account: _row(account, wanted))))
+    require_id("Alert", alert_id)
+    return answer(shown_alert(await with_account(request, lambda account: _row(account, alert_id))))
 
 
 @patch(
@@ -209,13 +210,13 @@ async def one(request: HttpRequest, alert_id: FromPath[str]) -> Answer:
 )
 async def change(request: HttpRequest, alert_id: FromPath[str]) -> Answer:
     """Changes what is given. Another condition, and a start, count crossings from now on only."""
-    wanted = _require_id(alert_id)
+    require_id("Alert", alert_id)
     given = await body_of(request, AlertChange)
     now = services_of(request).wall_time()
 
     async def write(account: Account) -> Any:
-        values = changed_values(given, before := await _row(account, wanted))
-        return await stored.change(account, wanted, values, now) if values else before
+        values = changed_values(given, before := await _row(account, alert_id))
+        return await stored.change(account, alert_id, values, now) if values else before
 
     return answer(shown_alert(await with_account(request, write, writing=True)))
 
@@ -229,8 +230,8 @@ async def change(request: HttpRequest, alert_id: FromPath[str]) -> Answer:
 )
 async def remove(request: HttpRequest, alert_id: FromPath[str]) -> None:
     """Removes an alert; its events stay."""
-    wanted = _require_id(alert_id)
-    await with_account(request, lambda account: stored.remove(account, wanted), writing=True)
+    require_id("Alert", alert_id)
+    await with_account(request, lambda account: stored.remove(account, alert_id), writing=True)
 
 
 async def _row(account: Account, alert_id: str) -> Any:
@@ -238,12 +239,6 @@ async def _row(account: Account, alert_id: str) -> Any:
     if not rows:
         raise NotFound("Alert")
     return rows[0]
-
-
-def _require_id(alert_id: str) -> str:
-    if not ID_PATTERN.fullmatch(alert_id):
-        raise NotFound("Alert")
-    return alert_id
 
 
 BODIES: Final[tuple[type[Struct], ...]] = (

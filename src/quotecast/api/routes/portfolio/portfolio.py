@@ -25,6 +25,7 @@ from quotecast.api.reference.account_operations import (
     taking,
 )
 from quotecast.api.routes.bodies import body_of
+from quotecast.api.routes.ids import require_id
 from quotecast.api.routes.portfolio import transactions
 from quotecast.api.routes.portfolio.allocation import allocation
 from quotecast.api.routes.portfolio.holding_values import (
@@ -53,8 +54,8 @@ from quotecast.api.routes.portfolio.positions import list_positions
 from quotecast.api.routes.portfolio.proposals import proposals
 from quotecast.api.routes.portfolio.transactions_csv import import_transactions
 from quotecast.api.routes.retries import FULL, replay_key, run_once
-from quotecast.database.ids import ID_PATTERN, new_id
-from quotecast.errors import InvalidValue, NotFound
+from quotecast.database.ids import new_id
+from quotecast.errors import InvalidValue
 from quotecast.market import codec
 from quotecast.portfolio import portfolio
 from quotecast.portfolio.portfolio import Holding
@@ -160,7 +161,7 @@ async def change(request: HttpRequest, holding_id: FromPath[str]) -> Answer:
     services = services_of(request)
     given = await body_of(request, HoldingChange)
     values = changed_values(given, services.wall_time())
-    _check_id(holding_id)
+    require_id("Holding", holding_id)
     changed = await with_account(
         request, lambda account: portfolio.change(account, holding_id, values), writing=True
     )
@@ -176,13 +177,8 @@ async def change(request: HttpRequest, holding_id: FromPath[str]) -> Answer:
 )
 async def remove(request: HttpRequest, holding_id: FromPath[str]) -> None:
     """Answers 404 for another user's holding too."""
-    _check_id(holding_id)
+    require_id("Holding", holding_id)
     await with_account(request, lambda account: portfolio.remove(account, holding_id), writing=True)
-
-
-def _check_id(holding_id: str) -> None:
-    if not ID_PATTERN.fullmatch(holding_id):
-        raise NotFound("Holding")
 
 
 BODIES: Final[tuple[type[Struct], ...]] = (NewHolding, HoldingChange, *transactions.BODIES)

@@ -27,6 +27,7 @@ from quotecast.api.reference.account_operations import (
 from quotecast.api.reference.openapi import ID, refused
 from quotecast.api.routes.bodies import body_of
 from quotecast.api.routes.days import past_day
+from quotecast.api.routes.ids import require_id
 from quotecast.api.routes.portfolio.holding_values import (
     EARLIEST,
     Cost,
@@ -37,8 +38,8 @@ from quotecast.api.routes.portfolio.holding_values import (
 )
 from quotecast.api.routes.portfolio.holdings_shown import Amount
 from quotecast.api.routes.retries import replay_key, run_once
-from quotecast.database.ids import ID_PATTERN, new_id
-from quotecast.errors import InvalidValue, NotFound, Problem
+from quotecast.database.ids import new_id
+from quotecast.errors import InvalidValue, Problem
 from quotecast.market import codec, money
 from quotecast.portfolio import transactions as stored
 from quotecast.portfolio.ledger import MAX_RATIO, Transaction, TransactionType
@@ -167,8 +168,7 @@ async def add(request: HttpRequest) -> Answer:
 )
 async def remove(request: HttpRequest, transaction_id: FromPath[str]) -> None:
     """A buy whose shares were sold stays until that sale is removed."""
-    if not ID_PATTERN.fullmatch(transaction_id):
-        raise NotFound("Transaction")
+    require_id("Transaction", transaction_id)
     await with_account(request, lambda account: stored.remove(account, transaction_id), writing=True)
 
 
