@@ -116,12 +116,9 @@ async def overview(request: HttpRequest) -> Answer:
     reports, available = await _reports(request)
     used = {each.key for report in reports if report.worker for each in report.worker.keys}
     slow = {each.key for report in reports if report.worker for each in report.worker.slow}
-
-    async def names(run: Run) -> dict[str, str]:
-        return await lists.names_of_keys(run, used | slow)
-
-    named = await services_of(request).accounts.database.transaction(names)
-    at = iso_utc(services_of(request).clock())
+    services = services_of(request)
+    named = await services.accounts.database.transaction(lambda run: lists.names_of_keys(run, used | slow))
+    at = iso_utc(services.clock())
     return answer(Overview(at=at, available=available, processes=reports, keys=named))
 
 
@@ -135,11 +132,7 @@ async def overview(request: HttpRequest) -> Answer:
 async def usage(request: HttpRequest, days: Days = 7) -> Answer:
     """Sums of the last days in UTC. Counts appear within 15 seconds of their use."""
     first = services_of(request).wall_time().date() - timedelta(days=days - 1)
-
-    async def read(run: Run, _: OperatorSeen) -> list[KeyUsage]:
-        return await lists.usage(run, first)
-
-    return answer(await with_operator(request, read))
+    return answer(await with_operator(request, lambda run, _: lists.usage(run, first)))
 
 
 @get(

@@ -1,7 +1,7 @@
 """A user's events: crossings that the user's alerts waited for, at once or when they come."""
 
 import asyncio
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from litestar import get
 from litestar.params import QueryParameter
@@ -17,7 +17,6 @@ from quotecast.api.market.services import HttpRequest, services_of
 from quotecast.api.reference.account_operations import AccountOperation, answer, outcomes
 from quotecast.api.reference.openapi import ID
 from quotecast.api.routes.numbers import number_of, number_parameter
-from quotecast.users.account import Account
 
 MAX_EVENTS: Final = 500
 MAX_WAIT_SECONDS: Final = 25
@@ -94,14 +93,8 @@ async def _await_events(
 
 
 async def _read(request: HttpRequest, after: int, limit: int) -> list[Event]:
-    async def read(account: Account) -> list[Event]:
-        return await stored.after(account, after, limit)
-
-    return await with_account(request, read)
+    return await with_account(request, lambda account: stored.after(account, after, limit))
 
 
 def _answer(found: list[Event], before: int) -> Answer:
     return answer(Events([shown_event(event) for event in found], found[-1].id if found else before))
-
-
-HANDLERS: Final[list[Any]] = [events]

@@ -27,7 +27,6 @@ from quotecast.api.routes.bodies import body_of
 from quotecast.api.routes.ids import require_id
 from quotecast.database.ids import new_id
 from quotecast.errors import InvalidValue, Problem, PushOff
-from quotecast.users.account import Account
 
 
 class Keys(Struct, frozen=True):
@@ -117,11 +116,9 @@ async def subscribe(request: HttpRequest) -> Answer:
     _check(services, given)
     now = services.wall_time()
     new = Browser(new_id(services.clock), given.endpoint, given.keys.p256dh, given.keys.auth, now)
-
-    async def write(account: Account) -> tuple[Browser, bool]:
-        return await receivers.add_browser(account, new)
-
-    browser, is_new = await with_account(request, write, writing=True)
+    browser, is_new = await with_account(
+        request, lambda account: receivers.add_browser(account, new), writing=True
+    )
     return answer(_shown(browser), 201 if is_new else 200)
 
 
@@ -135,11 +132,9 @@ async def subscribe(request: HttpRequest) -> Answer:
 async def unsubscribe(request: HttpRequest, subscription_id: FromPath[str]) -> None:
     """Removes a browser; it should unsubscribe at its push service too."""
     require_id("Push subscription", subscription_id)
-
-    async def write(account: Account) -> None:
-        await receivers.remove_browser(account, subscription_id)
-
-    await with_account(request, write, writing=True)
+    await with_account(
+        request, lambda account: receivers.remove_browser(account, subscription_id), writing=True
+    )
 
 
 def _public_key(services: Services) -> str:

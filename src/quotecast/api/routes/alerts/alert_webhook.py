@@ -26,7 +26,6 @@ from quotecast.api.reference.account_operations import (
 )
 from quotecast.api.routes.bodies import body_of
 from quotecast.errors import Busy, InvalidValue
-from quotecast.users.account import Account
 
 
 class NewWebhook(Struct, frozen=True):
@@ -124,11 +123,9 @@ async def set_webhook(request: HttpRequest) -> Answer:
         raise InvalidValue("url", str(error)) from error
     now = services.wall_time()
     secret = webhooks.new_secret()
-
-    async def write(account: Account) -> StoredWebhook:
-        return await receivers.set_webhook(account, url, secret, now)
-
-    stored = await with_account(request, write, writing=True)
+    stored = await with_account(
+        request, lambda account: receivers.set_webhook(account, url, secret, now), writing=True
+    )
     return secret_answer(_shown(stored, WebhookSecret, secret=secret))
 
 

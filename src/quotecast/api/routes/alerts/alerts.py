@@ -149,11 +149,10 @@ _MISSING: Final = not_found("Alert")
 )
 async def alerts(request: HttpRequest) -> Answer:
     """Returns all alerts, paused ones too."""
-
-    async def read(account: Account) -> list[Any]:
-        return await account.select(Alert, order_by=Alert.id, ascending=False)
-
-    return answer([shown_alert(row) for row in await with_account(request, read)])
+    rows = await with_account(
+        request, lambda account: account.select(Alert, order_by=Alert.id, ascending=False)
+    )
+    return answer([shown_alert(row) for row in rows])
 
 
 @post(
@@ -256,7 +255,7 @@ ROUTER: Final = Router(
         one,
         change,
         remove,
-        *alert_events.HANDLERS,
+        alert_events.events,
         *alert_webhook.HANDLERS,
         *alert_push.HANDLERS,
     ],

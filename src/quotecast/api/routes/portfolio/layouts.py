@@ -16,7 +16,6 @@ from quotecast.errors import InvalidValue, MalformedJson, Problem, TooLarge
 from quotecast.market import codec
 from quotecast.portfolio import layouts as terminal
 from quotecast.portfolio.layouts import SavedLayout
-from quotecast.users.account import Account
 
 MAX_BYTES: Final = 65_536
 MAX_DEPTH: Final = 32
@@ -91,11 +90,10 @@ async def save(request: HttpRequest) -> Answer:
     given = await body_of(request, NewLayout)
     text = _require_object(bytes(given.layout))
     now = services_of(request).wall_time()
-
-    async def write(account: Account) -> SavedLayout:
-        return await terminal.save_layout(account, text, given.version, now)
-
-    return answer(_encode_layout(await with_account(request, write, writing=True)))
+    saved = await with_account(
+        request, lambda account: terminal.save_layout(account, text, given.version, now), writing=True
+    )
+    return answer(_encode_layout(saved))
 
 
 def _require_object(layout: bytes) -> str:

@@ -59,7 +59,6 @@ from quotecast.errors import InvalidValue
 from quotecast.market import codec
 from quotecast.portfolio import portfolio
 from quotecast.portfolio.portfolio import Holding
-from quotecast.users.account import Account
 
 _DAY: Final = "YYYY-MM-DD, not in the future"
 _CODE: Final = "A code of ISO 4217, in any case"
@@ -140,11 +139,7 @@ async def add(request: HttpRequest) -> Answer:
     new = holding_from(given, services.mirrors, new_id(services.clock), now)
     asked = fingerprint(given, new)
     body = codec.encode_json(encode_holding(new, services.mirrors))
-
-    async def write(account: Account) -> None:
-        await portfolio.add(account, new)
-
-    return await run_once(request, key, asked, body, write)
+    return await run_once(request, key, asked, body, lambda account: portfolio.add(account, new))
 
 
 @patch(

@@ -33,7 +33,6 @@ from quotecast.market import codec, money
 from quotecast.market.feeds import Kind
 from quotecast.portfolio import portfolio
 from quotecast.portfolio.portfolio import Holding
-from quotecast.users.account import Account
 
 MAX_BYTES: Final = 256 * 1024
 _FILE: Final = "ticker,shares,avg_cost,bought_at,currency\r\nAAPL,0.1,187.5,2026-03-02,USD\r\n"
@@ -168,11 +167,8 @@ async def import_file(request: HttpRequest, *, dry_run: DryRun = False) -> Answe
         await with_account(request, lambda account: portfolio.check_room(account, len(new)))
         return answer(_EncodedRows(count=len(new), rows=[_row_shown(request, each) for each in new]))
     made = codec.encode_json(Imported(count=len(new)))
-
-    async def write(account: Account) -> None:
-        await portfolio.add(account, *new)
-
-    return await run_once(request, key, b"import " + body, made, write)
+    asked = b"import " + body
+    return await run_once(request, key, asked, made, lambda account: portfolio.add(account, *new))
 
 
 def _row_shown(request: HttpRequest, holding: Holding) -> _EncodedRow:

@@ -43,7 +43,6 @@ from quotecast.errors import InvalidValue, Problem
 from quotecast.market import codec, money
 from quotecast.portfolio import transactions as stored
 from quotecast.portfolio.ledger import MAX_RATIO, Transaction, TransactionType
-from quotecast.users.account import Account
 
 #: The fields that each type needs, and those that it may have.
 NEEDED: Final[Mapping[TransactionType, tuple[str, ...]]] = {
@@ -151,12 +150,10 @@ async def add(request: HttpRequest) -> Answer:
     amounts = {name: bytes(value) for name in AMOUNTS if (value := getattr(given, name)) is not UNSET}
     new = transaction_of(given, amounts, services.mirrors, new_id(services.clock), now)
     body = codec.encode_json(encoded(new))
-
-    async def write(account: Account) -> None:
-        await stored.add(account, [new])
-
     asked = codec.encode_json((new.type, new.ticker.upper(), new.date, new.currency, amounts))
-    return await run_once(request, key, b"transaction " + asked, body, write)
+    return await run_once(
+        request, key, b"transaction " + asked, body, lambda account: stored.add(account, [new])
+    )
 
 
 @delete(

@@ -31,7 +31,6 @@ from quotecast.market import codec
 from quotecast.portfolio import transactions as stored
 from quotecast.portfolio.ledger import Transaction
 from quotecast.portfolio.transactions import MAX_TRANSACTIONS
-from quotecast.users.account import Account
 
 #: Holds the export of a full ledger.
 MAX_BYTES: Final = 1024 * 1024
@@ -93,11 +92,8 @@ async def import_transactions(request: HttpRequest, *, dry_run: DryRun = False) 
         await with_account(request, lambda account: stored.check_all(account, new))
         return answer(ImportedTransactions(count=len(new), dry_run=True))
     made = codec.encode_json(ImportedTransactions(count=len(new), dry_run=False))
-
-    async def write(account: Account) -> None:
-        await stored.add(account, new)
-
-    return await run_once(request, key, b"import transactions " + body, made, write)
+    asked = b"import transactions " + body
+    return await run_once(request, key, asked, made, lambda account: stored.add(account, new))
 
 
 def transactions_of(body: bytes, mirrors: Mirrors, ids: Sequence[str], now: datetime) -> list[Transaction]:

@@ -148,11 +148,9 @@ async def add(request: HttpRequest, list_id: ListId = DEFAULT_LIST) -> Answer:
     services = services_of(request)
     kind, ticker = resolve_ticker(services, given.ticker, given.type)
     now = services.wall_time()
-
-    async def write(account: Account) -> tuple[WatchedSymbol, bool]:
-        return await watchlist.add(account, kind, ticker, now, list_id)
-
-    entry, is_new = await with_account(request, write, writing=True)
+    entry, is_new = await with_account(
+        request, lambda account: watchlist.add(account, kind, ticker, now, list_id), writing=True
+    )
     return answer(_encode_entry(entry), 201 if is_new else 200)
 
 
