@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from typing import Annotated, Any, Final
 
-from msgspec import UNSET, Meta, Raw, Struct, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.structs import asdict, replace
 
 from quotecast.api.answers.csv import CsvTable
@@ -52,25 +52,8 @@ class HoldingShown(Struct, frozen=True, kw_only=True):
     converted: ConvertedShown | UnsetType | None = UNSET
 
 
-class EncodedHolding(Struct, frozen=True, kw_only=True):
-    """A HoldingShown whose amounts are encoded JSON."""
-
-    id: str
-    ticker: str
-    shares: Raw
-    avg_cost: Raw
-    bought_at: date
-    currency: str
-    created_at: str
-    type: Kind | None
-    price: float | UnsetType | None = UNSET
-    market_value: Raw | UnsetType = UNSET
-    gain: Raw | UnsetType = UNSET
-    gain_percent: Raw | UnsetType = UNSET
-    day_change: Raw | UnsetType = UNSET
-    rates: list[RateShown] | UnsetType | None = UNSET
-    converted: ConvertedShown | UnsetType | None = UNSET
-
+#: A HoldingShown whose amounts are encoded JSON.
+EncodedHolding = Mapping[str, Any]
 
 SHOWN: Final = HoldingShown(
     id="01a1fc87e0c47a905dd5d085",
@@ -124,16 +107,16 @@ TABLE: Final = CsvTable(
 def encode_holding(holding: Holding, mirrors: Mirrors) -> EncodedHolding:
     """Returns the holding without a valuation."""
     found = first_with(mirrors, holding.ticker)
-    return EncodedHolding(
-        id=holding.id,
-        ticker=holding.ticker,
-        shares=money.amount_json(money.without_zeros(holding.shares)),
-        avg_cost=money.amount_json(money.without_zeros(holding.avg_cost)),
-        bought_at=holding.bought_at,
-        currency=holding.currency,
-        created_at=codec.iso_utc(holding.created_at.timestamp()),
-        type=found[0].spec.kind if found else None,
-    )
+    return {
+        "id": holding.id,
+        "ticker": holding.ticker,
+        "shares": money.amount_json(money.without_zeros(holding.shares)),
+        "avg_cost": money.amount_json(money.without_zeros(holding.avg_cost)),
+        "bought_at": holding.bought_at,
+        "currency": holding.currency,
+        "created_at": codec.iso_utc(holding.created_at.timestamp()),
+        "type": found[0].spec.kind if found else None,
+    }
 
 
 def value_holding(
@@ -145,25 +128,27 @@ def value_holding(
     quote = entry.quote if entry else None
     rates = find(feed.spec.currency(quote), holding.currency) if feed and quote else None
     if quote is None or rates is None:
-        nothing = dict.fromkeys(money.Worth.__struct_fields__, money.amount_json(None))
-        return replace(alone, price=None, rates=None, converted=None if currency else UNSET, **nothing)
+        nothing = dict.fromkeys(("price", *money.Worth.__struct_fields__, "rates"))
+        return {**alone, **nothing, **({"converted": None} if currency else {})}
     price = convert(quote.price, rates)
     change = None if quote.change is None else convert(quote.change, rates)
     worth = money.worth_of(holding.shares, holding.avg_cost, price, change)
-    return replace(
-        alone,
-        price=price,
-        rates=[rate_shown(rate) for rate in rates],
-        converted=_converted_worth(currency, worth, find(holding.currency, currency)) if currency else UNSET,
+    converted = _converted_worth(currency, worth, find(holding.currency, currency)) if currency else None
+    return {
+        **alone,
+        "price": price,
         **{name: money.amount_json(amount) for name, amount in asdict(worth).items()},
-    )
+        "rates": [rate_shown(rate) for rate in rates],
+        **({"converted": converted} if currency else {}),
+    }
 
 
 def feeds_of(holding: EncodedHolding) -> set[Feed]:
     """Returns the feeds of the holding's quote and rates."""
-    own = {feed_of_kind(holding.type)} if holding.type else set()
-    rates = [holding.rates, holding.converted.rates if holding.converted else None]
-    return own.union(RATE_FEEDS) if any(rates) else own
+    own = {feed_of_kind(holding["type"])} if holding["type"] else set()
+    converted: ConvertedShown | None = holding.get("converted")
+    rates = holding["rates"] or (converted and converted.rates)
+    return own.union(RATE_FEEDS) if rates else own
 
 
 def _converted_worth(

@@ -51,14 +51,6 @@ class LayoutShown(Struct, frozen=True):
     updated_at: str | None
 
 
-class _EncodedLayout(Struct, frozen=True):
-    """A LayoutShown whose layout is encoded JSON."""
-
-    layout: Raw
-    version: int
-    updated_at: str | None
-
-
 _LAYOUT: Final = {"panes": ["chart", "news"]}
 _SHOWN: Final = LayoutShown(_LAYOUT, 1, "2026-11-20T15:30:00.000Z")
 _STALE: Final = refused(
@@ -122,9 +114,10 @@ def _is_deeper(value: object, levels: int) -> bool:
             return False
 
 
-def _encode_layout(saved: SavedLayout) -> _EncodedLayout:
+def _encode_layout(saved: SavedLayout) -> dict[str, Any]:
+    """Returns a LayoutShown whose layout is encoded JSON."""
     updated_at = codec.iso_utc(saved.updated_at.timestamp()) if saved.updated_at else None
-    return _EncodedLayout(Raw(saved.layout.encode()), saved.version, updated_at)
+    return {"layout": Raw(saved.layout.encode()), "version": saved.version, "updated_at": updated_at}
 
 
 BODIES: Final[tuple[type[Struct], ...]] = (NewLayout,)

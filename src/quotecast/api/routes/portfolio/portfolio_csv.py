@@ -9,12 +9,11 @@ from litestar.openapi.spec import OpenAPIMediaType, OpenAPIResponse, OpenAPIType
 from litestar.openapi.spec.enums import OpenAPIFormat
 from litestar.openapi.spec.example import Example
 from litestar.params import QueryParameter
-from msgspec import UNSET, Raw, Struct, UnsetType
+from msgspec import UNSET, Struct, UnsetType
 
 from quotecast.api.answers.answers import Answer, SharedBody
 from quotecast.api.answers.csv import CSV
 from quotecast.api.gate.identity import with_account
-from quotecast.api.market.lookup import first_with
 from quotecast.api.market.services import HttpRequest, services_of
 from quotecast.api.reference.account_operations import (
     AccountOperation,
@@ -25,14 +24,13 @@ from quotecast.api.reference.account_operations import (
 from quotecast.api.reference.openapi import ID, refused
 from quotecast.api.routes.portfolio.csv_rows import MAX_ROWS
 from quotecast.api.routes.portfolio.holdings_csv import holdings_csv, holdings_of
-from quotecast.api.routes.portfolio.holdings_shown import Amount
+from quotecast.api.routes.portfolio.holdings_shown import Amount, encode_holding
 from quotecast.api.routes.retries import FULL, replay_key, run_once
 from quotecast.database.ids import new_id
 from quotecast.errors import FieldProblem, Problem
-from quotecast.market import codec, money
+from quotecast.market import codec
 from quotecast.market.feeds import Kind
 from quotecast.portfolio import portfolio
-from quotecast.portfolio.portfolio import Holding
 
 MAX_BYTES: Final = 256 * 1024
 _FILE: Final = "ticker,shares,avg_cost,bought_at,currency\r\nAAPL,0.1,187.5,2026-03-02,USD\r\n"
@@ -56,24 +54,6 @@ class Imported(Struct, frozen=True, kw_only=True):
 
     count: int
     rows: list[RowShown] | UnsetType = UNSET
-
-
-class _EncodedRow(Struct, frozen=True, kw_only=True):
-    """A RowShown whose amounts are encoded JSON."""
-
-    ticker: str
-    shares: Raw
-    avg_cost: Raw
-    bought_at: date
-    currency: str
-    type: Kind | None
-
-
-class _EncodedRows(Struct, frozen=True, kw_only=True):
-    """An Imported with encoded rows."""
-
-    count: int
-    rows: list[_EncodedRow]
 
 
 _SHOWN: Final = RowShown(
@@ -165,19 +145,9 @@ async def import_file(request: HttpRequest, *, dry_run: DryRun = False) -> Answe
     new = holdings_of(body, services.mirrors, ids, now)
     if dry_run:
         await with_account(request, lambda account: portfolio.check_room(account, len(new)))
-        return answer(_EncodedRows(count=len(new), rows=[_row_shown(request, each) for each in new]))
+        shown = (encode_holding(each, services.mirrors) for each in new)
+        rows = [{name: each[name] for name in RowShown.__struct_fields__} for each in shown]
+        return answer({"count": len(new), "rows": rows})
     made = codec.encode_json(Imported(count=len(new)))
     asked = b"import " + body
     return await run_once(request, key, asked, made, lambda account: portfolio.add(account, *new))
-
-
-def _row_shown(request: HttpRequest, holding: Holding) -> _EncodedRow:
-    found = first_with(services_of(request).mirrors, holding.ticker)
-    return _EncodedRow(
-        ticker=holding.ticker,
-        shares=money.amount_json(holding.shares),
-        avg_cost=money.amount_json(holding.avg_cost),
-        bought_at=holding.bought_at,
-        currency=holding.currency,
-        type=found[0].spec.kind if found else None,
-    )

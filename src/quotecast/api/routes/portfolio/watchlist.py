@@ -1,6 +1,6 @@
 """The symbols of a user's watchlists: stocks, pairs, currencies and metals."""
 
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from litestar import Router, delete, get, post, put
 from litestar.params import PathParameter, QueryParameter
@@ -88,16 +88,6 @@ class Entry(Struct, frozen=True):
     quote: Quote | UnsetType | None = UNSET
 
 
-class _EncodedEntry(Struct, frozen=True):
-    """An Entry whose quote is encoded JSON."""
-
-    ticker: str
-    type: str
-    position: int
-    added_at: str
-    quote: Raw | UnsetType | None = UNSET
-
-
 _ENTRY: Final = Entry("AAPL", "stock", 0, "2026-11-20T15:30:00.000Z")
 _QUOTED: Final = Entry("AAPL", "stock", 0, "2026-11-20T15:30:00.000Z", examples.STOCK)
 _FULL: Final = refused("The list is full", Problem("At most 500 watchlist entries", "full", ID))
@@ -120,12 +110,11 @@ async def entries(request: HttpRequest, include: Include = None, list_id: ListId
     """Positions count from 0, without gaps. New symbols are at the end."""
     listed = await with_account(request, lambda account: watchlist.entries(account, list_id))
     if include is None:
-        return answer([_encode_entry(entry) for entry in listed])
+        return answer([_shown(entry) for entry in listed])
     services = services_of(request)
     state = combined_state(services, {feed_of_kind(entry.kind) for entry in listed})
-    return answer(
-        [_encode_entry(entry, _quote(services, entry)) for entry in listed], 200, state_header(state)
-    )
+    shown = [_shown(entry, _quote(services, entry)) for entry in listed]
+    return answer(shown, 200, state_header(state))
 
 
 @post(
@@ -151,7 +140,7 @@ async def add(request: HttpRequest, list_id: ListId = DEFAULT_LIST) -> Answer:
     entry, is_new = await with_account(
         request, lambda account: watchlist.add(account, kind, ticker, now, list_id), writing=True
     )
-    return answer(_encode_entry(entry), 201 if is_new else 200)
+    return answer(_shown(entry), 201 if is_new else 200)
 
 
 @put(
@@ -178,7 +167,7 @@ async def reorder(request: HttpRequest, list_id: ListId = DEFAULT_LIST) -> Answe
         wanted = [(kind, keys[kind, symbol]) for kind, symbol in named if (kind, symbol) in keys]
         return await watchlist.reorder(account, wanted, list_id)
 
-    return answer([_encode_entry(entry) for entry in await with_account(request, write, writing=True)])
+    return answer([_shown(entry) for entry in await with_account(request, write, writing=True)])
 
 
 @delete(
@@ -243,9 +232,10 @@ def _quote(services: Services, entry: WatchedSymbol) -> Raw | None:
     return Raw(found.full_json()) if found else None
 
 
-def _encode_entry(entry: WatchedSymbol, quote: Raw | UnsetType | None = UNSET) -> _EncodedEntry:
+def _shown(entry: WatchedSymbol, quote: Any = UNSET) -> Entry:
+    """Returns an entry; its quote may be encoded JSON."""
     added_at = codec.iso_utc(entry.added_at.timestamp())
-    return _EncodedEntry(entry.ticker, entry.kind, entry.position, added_at, quote)
+    return Entry(entry.ticker, entry.kind, entry.position, added_at, quote)
 
 
 BODIES: Final[tuple[type[Struct], ...]] = (NewEntry, NewOrder)
