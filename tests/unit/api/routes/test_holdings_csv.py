@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quotecast.api.routes.portfolio.csv_rows import MAX_PROBLEMS, MAX_ROWS
-from quotecast.api.routes.portfolio.holdings_csv import holdings_csv, holdings_of
+from quotecast.api.routes.portfolio.portfolio_csv import holdings_csv, holdings_of
 from quotecast.errors import InvalidRows
 from quotecast.portfolio.portfolio import Holding
 from support.made.factories import NOW, full_mirrors

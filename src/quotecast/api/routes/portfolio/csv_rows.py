@@ -3,8 +3,8 @@
 import csv
 import io
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Final, Literal, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final, Literal, NamedTuple, TypeVar
 
 from quotecast.errors import FieldProblem, InvalidRows, InvalidValue
 
@@ -21,15 +21,48 @@ _SIGN_NAMES: Final = {".": "point", ",": "comma"}
 #: The decimal sign of a file.
 Sign = Literal[".", ","]
 
+T = TypeVar("T")
 
-class Row(NamedTuple):
+
+class _Row(NamedTuple):
     """A line's number in the file, and its cells by column; empty cells are left out."""
 
     line: int
     cells: Mapping[str, str]
 
 
-def decimal_sign_of(rows: Sequence[Row], numbers: Sequence[str]) -> Sign | None:
+def records_of(
+    body: bytes,
+    make: Callable[[Mapping[str, str], Sign | None], T],
+    *,
+    known: Sequence[str],
+    required: Sequence[str],
+    numbers: Sequence[str],
+    most: int = MAX_ROWS,
+) -> list[T]:
+    """Returns what `make` reads from the cells of each line, by the decimal sign of the file.s numbers.
+
+    Columns may stand in any order. A header with semicolons makes semicolons the separators. Raises
+    InvalidRows with the problem of each wrong line, and for text that is no such file.
+    """
+    rows, delimiter = _rows_of(body, known, required, most)
+    sign = _decimal_sign_of(rows, numbers) or ("." if delimiter == "," else None)
+    records: list[T] = []
+    problems: list[FieldProblem] = []
+    for row in rows:
+        if missing := [column for column in required if column not in row.cells]:
+            problems.append(FieldProblem(missing[0], "Missing", row.line))
+            continue
+        try:
+            records.append(make(row.cells, sign))
+        except InvalidValue as error:
+            problems.append(FieldProblem(error.field, str(error), row.line))
+    if problems:
+        raise InvalidRows(problems[:MAX_PROBLEMS])
+    return records
+
+
+def _decimal_sign_of(rows: Sequence[_Row], numbers: Sequence[str]) -> Sign | None:
     """Returns the sign of the first number that cannot mean thousands; None without one."""
     for cell in (row.cells.get(column, "") for row in rows for column in numbers):
         found = _DECIMAL.fullmatch(cell)
@@ -60,9 +93,7 @@ def _refuse_sign(column: str, text: str, used: str, sign: Sign | None) -> None:
     )
 
 
-def rows_of(
-    body: bytes, known: Sequence[str], required: Sequence[str], *, most: int = MAX_ROWS
-) -> tuple[list[Row], str]:
+def _rows_of(body: bytes, known: Sequence[str], required: Sequence[str], most: int) -> tuple[list[_Row], str]:
     """Returns the lines that are not blank, at most so many, and what separates their cells.
 
     The header has the required columns, and others of the known ones. Raises InvalidRows for text that is no
@@ -79,14 +110,14 @@ def rows_of(
     if header is None:
         raise _refusal("", "No header line", 1)
     columns = _columns_of(*header, known=known, required=required)
-    rows: list[Row] = []
+    rows: list[_Row] = []
     for line, cells in lines:
         if len(rows) == most:
             raise _refusal("", f"At most {most} rows", line)
         if len(cells) != len(columns):
             raise _refusal("", f"{len(columns)} cells, as in the header", line)
         named = zip(columns, (cell.strip() for cell in cells), strict=True)
-        rows.append(Row(line, {column: cell for column, cell in named if cell}))
+        rows.append(_Row(line, {column: cell for column, cell in named if cell}))
     if not rows:
         raise _refusal("", "No rows", header[0])
     return rows, delimiter

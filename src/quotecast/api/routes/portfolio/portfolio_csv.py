@@ -1,7 +1,8 @@
-"""The portfolio as a file of CSV: out and in."""
+"""Holdings as a file of CSV, out and in: a header line, then a line for each holding."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from typing import Annotated, ClassVar, Final, cast
 
 from litestar import get, post
@@ -12,27 +13,32 @@ from litestar.params import QueryParameter
 from msgspec import UNSET, Struct, UnsetType
 
 from quotecast.api.answers.answers import Answer, SharedBody
-from quotecast.api.answers.csv import CSV
+from quotecast.api.answers.csv import CSV, write_csv
 from quotecast.api.gate.identity import with_account
+from quotecast.api.market.lookup import Mirrors
 from quotecast.api.market.services import HttpRequest, services_of
-from quotecast.api.reference.account_operations import (
-    AccountOperation,
-    answer,
-    outcomes,
-    replayable,
-)
+from quotecast.api.reference.account_operations import AccountOperation, answer, outcomes, replayable
 from quotecast.api.reference.openapi import ID, refused
-from quotecast.api.routes.portfolio.csv_rows import MAX_ROWS
-from quotecast.api.routes.portfolio.holdings_csv import holdings_csv, holdings_of
+from quotecast.api.routes.portfolio.csv_rows import MAX_ROWS, Sign, number_cell, records_of
+from quotecast.api.routes.portfolio.holding_values import (
+    bought_at_of,
+    cost_of,
+    currency_code,
+    shares_of,
+    ticker_of,
+    today_of,
+)
 from quotecast.api.routes.portfolio.holdings_shown import Amount, encode_holding
 from quotecast.api.routes.retries import FULL, replay_key, run_once
 from quotecast.database.ids import new_id
 from quotecast.errors import FieldProblem, Problem
-from quotecast.market import codec
+from quotecast.market import codec, money
 from quotecast.market.feeds import Kind
 from quotecast.portfolio import portfolio
+from quotecast.portfolio.portfolio import Holding
 
 MAX_BYTES: Final = 256 * 1024
+COLUMNS: Final = ("ticker", "shares", "avg_cost", "bought_at", "currency")
 _FILE: Final = "ticker,shares,avg_cost,bought_at,currency\r\nAAPL,0.1,187.5,2026-03-02,USD\r\n"
 
 DryRun = Annotated[bool, QueryParameter(description="Checks the file and answers its rows; adds nothing")]
@@ -151,3 +157,37 @@ async def import_file(request: HttpRequest, *, dry_run: DryRun = False) -> Answe
     made = codec.encode_json(Imported(count=len(new)))
     asked = b"import " + body
     return await run_once(request, key, asked, made, lambda account: portfolio.add(account, *new))
+
+
+def holdings_csv(holdings: Iterable[Holding]) -> bytes:
+    """Returns the file of holdings (RFC 4180), oldest first, with exact amounts."""
+    return write_csv(COLUMNS, map(_cells, sorted(holdings, key=lambda holding: holding.id)))
+
+
+def _cells(holding: Holding) -> list[str]:
+    amounts = (f"{money.without_zeros(amount):f}" for amount in (holding.shares, holding.avg_cost))
+    return [holding.ticker, *amounts, holding.bought_at.isoformat(), holding.currency]
+
+
+def holdings_of(body: bytes, mirrors: Mirrors, ids: Iterable[str], now: datetime) -> list[Holding]:
+    """Returns the holdings of a file, in its order, with the given ids. Raises InvalidRows.
+
+    `bought_at` and `currency` may be missing or empty.
+    """
+    free_ids = iter(ids)
+
+    def make(cells: Mapping[str, str], sign: Sign | None) -> Holding:
+        ticker = ticker_of(cells["ticker"], mirrors)
+        return Holding(
+            id=next(free_ids),
+            ticker=ticker,
+            shares=shares_of(number_cell("shares", cells["shares"], sign)),
+            avg_cost=cost_of(number_cell("avg_cost", cells["avg_cost"], sign)),
+            bought_at=bought_at_of(cells["bought_at"], now)
+            if "bought_at" in cells
+            else today_of(ticker, mirrors, now),
+            currency=currency_code("currency", cells.get("currency", "USD")),
+            created_at=now,
+        )
+
+    return records_of(body, make, known=COLUMNS, required=COLUMNS[:3], numbers=COLUMNS[1:3])

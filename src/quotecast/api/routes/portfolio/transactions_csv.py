@@ -1,7 +1,7 @@
 """Transactions of a file of CSV."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Final
 
@@ -14,19 +14,12 @@ from quotecast.api.market.lookup import Mirrors
 from quotecast.api.market.services import HttpRequest, services_of
 from quotecast.api.reference.account_operations import answer, outcomes
 from quotecast.api.reference.openapi import ID, refused
-from quotecast.api.routes.portfolio.csv_rows import (
-    MAX_PROBLEMS,
-    Row,
-    Sign,
-    decimal_sign_of,
-    number_cell,
-    rows_of,
-)
+from quotecast.api.routes.portfolio.csv_rows import Sign, number_cell, records_of
 from quotecast.api.routes.portfolio.portfolio_csv import DryRun, ImportOperation
 from quotecast.api.routes.portfolio.transactions import AMOUNTS, FULL, NewTransaction, transaction_of
 from quotecast.api.routes.retries import replay_key, run_once
 from quotecast.database.ids import new_id
-from quotecast.errors import FieldProblem, InvalidRows, InvalidValue, Problem
+from quotecast.errors import FieldProblem, InvalidValue, Problem
 from quotecast.market import codec
 from quotecast.portfolio import transactions as stored
 from quotecast.portfolio.ledger import Transaction
@@ -48,9 +41,6 @@ class ImportedTransactions(msgspec.Struct, frozen=True, kw_only=True):
 
     count: int
     dry_run: bool
-
-
-_CHECKED: Final = ImportedTransactions(count=12, dry_run=True)
 
 
 @post(
@@ -96,32 +86,17 @@ async def import_transactions(request: HttpRequest, *, dry_run: DryRun = False) 
     return await run_once(request, key, asked, made, lambda account: stored.add(account, new))
 
 
-def transactions_of(body: bytes, mirrors: Mirrors, ids: Sequence[str], now: datetime) -> list[Transaction]:
+def transactions_of(body: bytes, mirrors: Mirrors, ids: Iterable[str], now: datetime) -> list[Transaction]:
     """Returns the transactions of a file, in its order, with the given ids. Raises InvalidRows."""
-    rows, delimiter = rows_of(body, _COLUMNS, _REQUIRED, most=MAX_TRANSACTIONS)
-    sign = decimal_sign_of(rows, AMOUNTS) or ("." if delimiter == "," else None)
-    found: list[Transaction] = []
-    problems: list[FieldProblem] = []
-    for transaction_id, row in zip(ids, rows, strict=False):
+    free_ids = iter(ids)
+
+    def make(cells: Mapping[str, str], sign: Sign | None) -> Transaction:
+        texts = {name: text for name in (*_REQUIRED, "currency") if (text := cells.get(name))}
         try:
-            found.append(_transaction_of(row, sign, mirrors, transaction_id, now))
-        except InvalidValue as error:
-            problems.append(FieldProblem(error.field, str(error), row.line))
-    if problems:
-        raise InvalidRows(problems[:MAX_PROBLEMS])
-    return found
+            given = msgspec.convert(texts | {"type": texts["type"].lower()}, NewTransaction)
+        except msgspec.ValidationError as error:
+            raise InvalidValue("type", "Must be buy, sell, dividend, fee or split") from error
+        amounts = {name: number_cell(name, cells[name], sign) for name in AMOUNTS if name in cells}
+        return transaction_of(given, amounts, mirrors, next(free_ids), now)
 
-
-def _transaction_of(
-    row: Row, sign: Sign | None, mirrors: Mirrors, transaction_id: str, now: datetime
-) -> Transaction:
-    for column in _REQUIRED:
-        if column not in row.cells:
-            raise InvalidValue(column, "Missing")
-    texts = {name: text for name in (*_REQUIRED, "currency") if (text := row.cells.get(name))}
-    try:
-        given = msgspec.convert(texts | {"type": texts["type"].lower()}, NewTransaction)
-    except msgspec.ValidationError as error:
-        raise InvalidValue("type", "Must be buy, sell, dividend, fee or split") from error
-    amounts = {name: number_cell(name, row.cells[name], sign) for name in AMOUNTS if name in row.cells}
-    return transaction_of(given, amounts, mirrors, transaction_id, now)
+    return records_of(body, make, known=_COLUMNS, required=_REQUIRED, numbers=AMOUNTS, most=MAX_TRANSACTIONS)
