@@ -7,11 +7,7 @@ from typing import Final
 
 import structlog
 from litestar import Response
-from litestar.exceptions import (
-    HTTPException,
-    SerializationException,
-    ValidationException,
-)
+from litestar.exceptions import HTTPException, SerializationException, ValidationException
 from litestar.types import ExceptionHandlersMap
 from msgspec import UNSET
 

@@ -10,14 +10,7 @@ from msgspec import Struct, field
 from quotecast.api.market.services import MarketServices
 from quotecast.api.prices.actions import Adjusted
 from quotecast.api.prices.instruments import Instrument
-from quotecast.api.prices.rates import (
-    RATE_FEEDS,
-    RateFinder,
-    RateShown,
-    rate_finder,
-    rate_shown,
-    venue_date,
-)
+from quotecast.api.prices.rates import RATE_FEEDS, RateFinder, RateShown, rate_finder, rate_shown, venue_date
 from quotecast.errors import InvalidValue, QuotecastError, UpstreamError
 from quotecast.market.conversion import Rate, factor, times
 from quotecast.market.feeds import Feed, Kind

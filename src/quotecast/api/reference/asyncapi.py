@@ -9,12 +9,7 @@ from typing import Any, Final
 from quotecast.api.reference.feed_examples import commands_to, frames_from
 from quotecast.api.reference.feed_schemas import COMMANDS, feed_schemas, reference, schema_name
 from quotecast.close_codes import CloseCode
-from quotecast.feed.commands import (
-    DEFAULT_INTERVAL,
-    INTERVALS,
-    MAX_HEARTBEAT_SECONDS,
-    MIN_HEARTBEAT_SECONDS,
-)
+from quotecast.feed.commands import DEFAULT_INTERVAL, INTERVALS, MAX_HEARTBEAT_SECONDS, MIN_HEARTBEAT_SECONDS
 from quotecast.feed.projection import moving_fields
 from quotecast.market.feeds import Feed
 from quotecast.market.own_bars import LIVE_INTERVALS

@@ -9,13 +9,7 @@ from quotecast.api.accounts.logins import Attempt
 from quotecast.api.answers.answers import Answer
 from quotecast.api.gate.identity import require_token, with_account
 from quotecast.api.market.services import Accounts, HttpRequest, services_of
-from quotecast.api.reference.account_operations import (
-    SECURED,
-    AccountOperation,
-    answer,
-    outcomes,
-    taking,
-)
+from quotecast.api.reference.account_operations import SECURED, AccountOperation, answer, outcomes, taking
 from quotecast.api.reference.openapi import ID, refused
 from quotecast.api.routes.accounts import account_safety
 from quotecast.api.routes.accounts.attempts import count_outcome

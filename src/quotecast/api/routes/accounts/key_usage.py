@@ -13,13 +13,7 @@ from quotecast.api.answers.answers import Answer
 from quotecast.api.answers.csv import CsvTable, Format, formatted_apart
 from quotecast.api.gate.identity import require_token, with_account
 from quotecast.api.market.services import HttpRequest, services_of
-from quotecast.api.reference.account_operations import (
-    SECURED,
-    AccountOperation,
-    answer,
-    not_found,
-    outcomes,
-)
+from quotecast.api.reference.account_operations import SECURED, AccountOperation, answer, not_found, outcomes
 from quotecast.api.routes.ids import require_id
 from quotecast.database.tables import ApiKey
 from quotecast.errors import InvalidValue, NotFound

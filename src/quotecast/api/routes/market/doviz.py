@@ -17,11 +17,7 @@ from quotecast.api.market.past import At
 from quotecast.api.market.selection import symbol_of_path
 from quotecast.api.market.services import MarketServices, mirror_at, require_mirror
 from quotecast.api.reference import examples
-from quotecast.api.reference.openapi import (
-    FeedReading,
-    QuotesReading,
-    answered,
-)
+from quotecast.api.reference.openapi import FeedReading, QuotesReading, answered
 from quotecast.api.routes.market.feed_bars import FeedBars, Symbol, bar_handlers
 from quotecast.api.routes.market.quotes import one_quote
 from quotecast.api.routes.market.symbol_pages import After, PageLimit, SymbolPage

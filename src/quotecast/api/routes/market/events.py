@@ -16,12 +16,7 @@ from quotecast.access.request_state import request_state
 from quotecast.api.market.services import HttpRequest
 from quotecast.api.reference.openapi import ID, Reading, refused
 from quotecast.errors import FieldProblem, NoData, Problem
-from quotecast.feed.commands import (
-    DEFAULT_INTERVAL,
-    INTERVALS,
-    MAX_HEARTBEAT_SECONDS,
-    MIN_HEARTBEAT_SECONDS,
-)
+from quotecast.feed.commands import DEFAULT_INTERVAL, INTERVALS, MAX_HEARTBEAT_SECONDS, MIN_HEARTBEAT_SECONDS
 from quotecast.market.feeds import Feed
 from quotecast.market.own_bars import LIVE_INTERVALS
 from quotecast.stream.handshakes import FULL

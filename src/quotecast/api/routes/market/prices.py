@@ -24,22 +24,8 @@ from quotecast.api.market.selection import (
 from quotecast.api.market.services import Services
 from quotecast.api.prices import journals
 from quotecast.api.prices.actions import Adjusted
-from quotecast.api.prices.history import (
-    DayPrice,
-    PathStep,
-    PriceHistory,
-    Wanted,
-    price_history,
-    prices_on,
-)
-from quotecast.api.prices.instruments import (
-    Instrument,
-    Measure,
-    Unit,
-    feeds_of,
-    find_instrument,
-    fineness_of,
-)
+from quotecast.api.prices.history import DayPrice, PathStep, PriceHistory, Wanted, price_history, prices_on
+from quotecast.api.prices.instruments import Instrument, Measure, Unit, feeds_of, find_instrument, fineness_of
 from quotecast.api.prices.prices import Price, prices_now, unpriced
 from quotecast.api.prices.rates import RATE_FEEDS, RateShown, currency_of
 from quotecast.api.reference.openapi import BatchReading, SymbolReading, answered

@@ -17,23 +17,14 @@ from quotecast.api.market.lookup import Mirrors
 from quotecast.api.market.services import HttpRequest, Services, combined_state, services_of
 from quotecast.api.prices.day_rates import read_day_rates
 from quotecast.api.prices.rates import RATE_FEEDS, RateFinder, RateShown, rate_finder, rate_shown
-from quotecast.api.reference.account_operations import (
-    QuotedOperation,
-    answer,
-    outcomes,
-)
+from quotecast.api.reference.account_operations import QuotedOperation, answer, outcomes
 from quotecast.api.routes.portfolio.holding_values import currency_code
 from quotecast.api.routes.portfolio.holdings_shown import Amount
 from quotecast.api.routes.portfolio.position_values import fraction_json, quoted_position
 from quotecast.market.conversion import factor
 from quotecast.market.feeds import Feed, Kind
 from quotecast.portfolio import transactions as stored
-from quotecast.portfolio.ledger import (
-    Method,
-    Position,
-    Transaction,
-    positions,
-)
+from quotecast.portfolio.ledger import Method, Position, Transaction, positions
 
 _ONE: Final = Decimal(1)
 
