@@ -13,8 +13,8 @@ from quotecast.api.bars.market import MAX_AGE, Market, market_of, until_prices_m
 from quotecast.api.bars.pages import BarPage, time_of
 from quotecast.api.bars.parameters import Paging, count_of
 from quotecast.api.bars.queries import BarQuery
-from quotecast.api.bars.reading import FoundPage, read_bars
-from quotecast.api.bars.sources import PAST_SECONDS
+from quotecast.api.bars.reading import read_bars
+from quotecast.api.bars.sources import OWN, PAST_SECONDS
 from quotecast.api.market.selection import AS_TEXT, missing_headers, renamed_headers, selection_of
 from quotecast.api.market.services import Services, require_mirror
 from quotecast.errors import InvalidValue, SymbolNotFound
@@ -28,7 +28,7 @@ MAX_BATCH_BARS: Final = 10_000
 DEFAULT_BATCH_BARS: Final = 100
 #: Symbols of one request that are read at a time: the upstream's other readers have to get a turn.
 _AT_ONCE: Final = 4
-_NO_BARS: Final = FoundPage(BarPage([], None, "HIT", 0, past=False, history=False), "own")
+_NO_BARS: Final = BarPage([], None, "HIT", 0, past=False, history=False, source=OWN)
 
 BatchSymbols = Annotated[
     list[str],
@@ -83,16 +83,16 @@ async def batch_answer(
     """Returns a page of bars of each known symbol: the pages of one token begin at the same time."""
     markets, missing = markets_of(services, feed, names)
     pages = await _read_all(services, markets, query_for, own_only=own_only)
-    rest = _earliest_rest([each.page.rest for each in pages])
+    rest = _earliest_rest([each.rest for each in pages])
     # In a thread: 10,000 bars are a megabyte.
     body = await asyncio.to_thread(_body_of, feed, markets, pages, rest)
     mirror = services.mirrors[feed]
     state = mirror.state(services.monotonic())
-    statuses = {each.page.status for each in pages}
+    statuses = {each.status for each in pages}
     status = next((each for each in ("STALE", "MISS") if each in statuses), "HIT")
     # An unknown symbol may be listed the next moment.
-    past = bool(pages) and not missing and all(each.page.past for each in pages)
-    age = max(each.page.age_seconds for each in pages) if past else 0
+    past = bool(pages) and not missing and all(each.past for each in pages)
+    age = max(each.age_seconds for each in pages) if past else 0
     headers = [
         *feed_headers(body.tag, state, cached_for(PAST_SECONDS if past else MAX_AGE)),
         *missing_headers(missing),
@@ -106,11 +106,11 @@ async def batch_answer(
 
 
 def _body_of(
-    feed: Feed, markets: Sequence[Market], pages: Sequence[FoundPage], rest: BarQuery | None
+    feed: Feed, markets: Sequence[Market], pages: Sequence[BarPage], rest: BarQuery | None
 ) -> SharedBody:
     return SharedBody(
         codec.object_json(
-            (market.symbol, codec.encode_json(answered_bars(feed, _before(rest, each.page))))
+            (market.symbol, codec.encode_json(answered_bars(feed, _before(rest, each))))
             for market, each in zip(markets, pages, strict=True)
         )
     )
@@ -137,11 +137,11 @@ async def _read_all(
     query_for: Callable[[Market], BarQuery],
     *,
     own_only: bool,
-) -> list[FoundPage]:
+) -> list[BarPage]:
     """Reads each market's page, and only then raises the first error."""
     turns = asyncio.Semaphore(_AT_ONCE)
 
-    async def read(market: Market) -> FoundPage:
+    async def read(market: Market) -> BarPage:
         async with turns:
             await asyncio.sleep(0)  # other requests and the feeds get a turn between two symbols
             try:
@@ -150,7 +150,7 @@ async def _read_all(
                 return _NO_BARS
 
     found = await asyncio.gather(*map(read, markets), return_exceptions=True)
-    pages: list[FoundPage] = []
+    pages: list[BarPage] = []
     for each in found:
         if isinstance(each, BaseException):
             raise each

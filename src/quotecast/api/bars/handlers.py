@@ -20,10 +20,10 @@ from quotecast.api.bars.market import (
     tick_header,
     until_prices_move,
 )
-from quotecast.api.bars.pages import RANGE_WINDOWS, read_page
+from quotecast.api.bars.pages import RANGE_WINDOWS, BarPage, read_page
 from quotecast.api.bars.parameters import Paging, StockQuery
 from quotecast.api.bars.queries import MAX_BARS, BarQuery, check_span, token_of
-from quotecast.api.bars.reading import WITHOUT_BARS, FoundPage, own_page, read_bars
+from quotecast.api.bars.reading import WITHOUT_BARS, own_page, read_bars
 from quotecast.api.bars.sources import PAST_SECONDS, TICK, Upstream, history_of, note_days, policy_of
 from quotecast.api.market.services import Services
 from quotecast.asgi import Header
@@ -98,7 +98,7 @@ async def _extended_answer(services: Services, market: Market, wanted: StockQuer
         page = await read_page(source, market, query)
     else:
         page = await read_page(source, market, replace(query, limit=_ALL), RANGE_WINDOWS)
-    return _answer_of(services, market, FoundPage(page, source.name))
+    return _answer_of(services, market, page)
 
 
 async def crypto_bars(services: Services, symbol: str, length: Interval, paging: Paging) -> Answer:
@@ -123,14 +123,14 @@ async def _page_answer(services: Services, market: Market, query: BarQuery, *, o
     return _answer_of(services, market, await read_bars(services, market, query, own_only=own_only))
 
 
-def _answer_of(services: Services, market: Market, found: FoundPage) -> Answer:
-    page, mirror = found.page, services.mirrors[market.feed]
+def _answer_of(services: Services, market: Market, page: BarPage) -> Answer:
+    mirror = services.mirrors[market.feed]
     body = SharedBody(encode_json(answered_bars(market.feed, page.bars)))
     state = mirror.state(services.monotonic())
     tick = tick_header(market, page.bars)
     more = [
         (b"x-cache", page.status.encode()),
-        (b"x-source", found.source.encode()),
+        (b"x-source", page.source.encode()),
         tick,
         *session_header(market),
         *next_page(page.rest),

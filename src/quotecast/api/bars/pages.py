@@ -32,6 +32,8 @@ class BarPage(Struct, frozen=True):
     past: bool
     #: Whether the source had more than the bar of the current price.
     history: bool
+    #: The name of the source.
+    source: str
 
 
 async def read_page(source: Source, market: Market, query: BarQuery, most: int = MAX_WINDOWS) -> BarPage:
@@ -54,7 +56,7 @@ async def read_page(source: Source, market: Market, query: BarQuery, most: int =
         found += _selected(parts[-1].bars, query)
     if len(found) > query.limit:
         rest = _rest_from_bar(query, found)
-    page = _page(found[: query.limit], rest, parts)
+    page = _page(source, found[: query.limit], rest, parts)
     return replace(page, past=page.past or _is_settled(source, market, query, page))
 
 
@@ -69,7 +71,7 @@ def _within_reach(market: Market, query: BarQuery) -> BarQuery:
     return query
 
 
-def _page(bars: list[Bar], rest: BarQuery | None, parts: list[HistoryPart]) -> BarPage:
+def _page(source: Source, bars: list[Bar], rest: BarQuery | None, parts: list[HistoryPart]) -> BarPage:
     statuses = {part.status for part in parts}
     return BarPage(
         bars,
@@ -78,6 +80,7 @@ def _page(bars: list[Bar], rest: BarQuery | None, parts: list[HistoryPart]) -> B
         max((part.age_seconds for part in parts), default=0),
         all(part.past for part in parts),
         any(part.history for part in parts),
+        source.name,
     )
 
 

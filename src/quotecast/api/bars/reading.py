@@ -2,7 +2,6 @@
 
 from typing import Final
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from quotecast.api.bars.as_of import DaysRead, EndedDays
@@ -11,7 +10,7 @@ from quotecast.api.bars.market import Market, market_of
 from quotecast.api.bars.own_bars import OwnAfterPast, OwnBars
 from quotecast.api.bars.pages import MAX_WINDOWS, BarPage, read_page
 from quotecast.api.bars.queries import BarQuery, check_span, opening_of
-from quotecast.api.bars.sources import ORIGIN, OWN, Source, Upstream, history_of
+from quotecast.api.bars.sources import ORIGIN, Source, Upstream, history_of
 from quotecast.api.market.services import Services
 from quotecast.errors import NotOffered, ProviderMissing, SymbolNotFound, UpstreamError
 from quotecast.market.bars import LENGTHS
@@ -23,35 +22,28 @@ _LONGEST_DAY: Final = 90_000
 WITHOUT_BARS: Final = (ProviderMissing, NotOffered, SymbolNotFound, UpstreamError)
 
 
-class FoundPage(Struct, frozen=True):
-    """A page, and where it comes from."""
-
-    page: BarPage
-    source: str
-
-
 async def read_bars(
     services: Services, market: Market, query: BarQuery, *, own_only: bool, most: int = MAX_WINDOWS
-) -> FoundPage:
+) -> BarPage:
     """Returns a page of bars; one page never mixes sources.
 
     Raises InvalidValue for a bad span, and the upstream's error if there are no own bars either.
     """
     if services.as_of is not None:
         source = _source_as_of(services, market, own_only=own_only)
-        return FoundPage(await _read(source, market, query, most), source.name)
+        return await _read(source, market, query, most)
     own = _own(services, market, own_only=own_only)
     if own is not None:
-        return FoundPage(await _read(own, market, query, most), OWN)
+        return await _read(own, market, query, most)
     try:
         day = LiveDay(services, market, Upstream(services, market))
-        found = FoundPage(await _read(day, market, query, most), day.name)
+        found = await _read(day, market, query, most)
     except WITHOUT_BARS:
         ours = await own_page(services, market, query, most)
         if ours is None:
             raise
         return ours
-    if found.page.history or (found.page.rest is not None and query.order == "asc"):
+    if found.history or (found.rest is not None and query.order == "asc"):
         return found
     return await own_page(services, market, query, most) or found
 
@@ -81,13 +73,13 @@ def _source_as_of(services: Services, market: Market, *, own_only: bool) -> Sour
     return DaysRead(services, market) if own is None else EndedDays(own, market)
 
 
-async def own_page(services: Services, market: Market, query: BarQuery, most: int) -> FoundPage | None:
+async def own_page(services: Services, market: Market, query: BarQuery, most: int) -> BarPage | None:
     """Returns a page of own bars; None if there are none, or none now."""
     try:
         page = await _read(OwnBars(services, market), market, query, most)
     except UpstreamError:
         return None
-    return FoundPage(page, OWN) if page.bars else None
+    return page if page.bars else None
 
 
 async def _read(source: Source, market: Market, asked: BarQuery, most: int) -> BarPage:

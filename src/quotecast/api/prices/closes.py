@@ -61,7 +61,7 @@ async def read_closes(
                 found = await read_bars(services, market, query, own_only=False, most=RANGE_WINDOWS)
             except (*WITHOUT_BARS, InvalidValue) as error:
                 return error
-            return {_date(bar): bar.close for bar in found.page.bars}
+            return {_date(bar): bar.close for bar in found.bars}
 
     return dict(zip(markets, await asyncio.gather(*map(read, markets.values())), strict=True))
 
@@ -76,7 +76,7 @@ async def first_close_since(services: Services, market: Market, day: date) -> da
         found = await read_bars(services, market, query, own_only=False)
     except WITHOUT_BARS:
         return None
-    return _date(found.page.bars[0]) if found.page.bars else None
+    return _date(found.bars[0]) if found.bars else None
 
 
 def close_on(closes: Closes, day: date) -> date | None:

@@ -7,8 +7,9 @@ from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from quotecast.api.bars.market import Market
+from quotecast.api.bars.pages import BarPage
 from quotecast.api.bars.queries import MAX_DAYS, BarQuery
-from quotecast.api.bars.reading import FoundPage, read_bars
+from quotecast.api.bars.reading import read_bars
 from quotecast.api.integrations.udf.resolutions import chart_time, opening_bound
 from quotecast.api.market.services import Services
 from quotecast.market.bars import LENGTHS, Bar, Interval
@@ -56,14 +57,14 @@ class Found(Struct, frozen=True):
     bars: list[Bar]
     rest: BarQuery | None
     #: The page that has the oldest of the bars.
-    last: FoundPage | None = None
+    last: BarPage | None = None
 
 
 class ChartHistory(Struct, frozen=True):
     """A table of bars, and the page that has the oldest of them; None without a read."""
 
     bars: ChartBars
-    last: FoundPage | None
+    last: BarPage | None
 
 
 async def read_history(services: Services, market: Market, wanted: HistoryQuery) -> ChartHistory:
@@ -115,7 +116,7 @@ async def _read(services: Services, market: Market, query: BarQuery) -> Found:
             break
         wanted = replace(found.rest, limit=query.limit - len(found.bars))
         last = await read_bars(services, market, wanted, own_only=False)
-        found = Found([*found.bars, *last.page.bars], last.page.rest, last)
+        found = Found([*found.bars, *last.bars], last.rest, last)
     return found
 
 

@@ -135,9 +135,9 @@ async def history(
         mirror.state(services.monotonic()),
         market,
         body.tag,
-        (b"x-cache", last.page.status.encode() if last else b"HIT"),
+        (b"x-cache", last.status.encode() if last else b"HIT"),
         (b"x-source", last.source.encode() if last else b"own"),
-        tick_header(market, last.page.bars if last else []),
+        tick_header(market, last.bars if last else []),
     )
     return Answer(body, headers, tag=headers[0][1], is_current=until_prices_move(services, mirror, [market]))
 
