@@ -10,11 +10,11 @@ from msgspec.structs import replace
 from quotecast.api.answers.answers import Answer, SharedBody, cached_for, feed_headers
 from quotecast.api.bars.handlers import answered_bars, next_page
 from quotecast.api.bars.market import MAX_AGE, Market, market_of, until_prices_move
-from quotecast.api.bars.pages import BarPage, time_of
+from quotecast.api.bars.pages import NO_BARS, BarPage, time_of
 from quotecast.api.bars.parameters import Paging, count_of
 from quotecast.api.bars.queries import BarQuery
 from quotecast.api.bars.reading import read_bars
-from quotecast.api.bars.sources import OWN, PAST_SECONDS
+from quotecast.api.bars.sources import PAST_SECONDS
 from quotecast.api.market.selection import AS_TEXT, missing_headers, renamed_headers, selection_of
 from quotecast.api.market.services import Services, require_mirror
 from quotecast.errors import InvalidValue, SymbolNotFound
@@ -28,7 +28,6 @@ MAX_BATCH_BARS: Final = 10_000
 DEFAULT_BATCH_BARS: Final = 100
 #: Symbols of one request that are read at a time: the upstream's other readers have to get a turn.
 _AT_ONCE: Final = 4
-_NO_BARS: Final = BarPage([], None, "HIT", 0, past=False, history=False, source=OWN)
 
 BatchSymbols = Annotated[
     list[str],
@@ -147,7 +146,7 @@ async def _read_all(
             try:
                 return await read_bars(services, market, query_for(market), own_only=own_only)
             except SymbolNotFound:  # by the upstream: the feed knows it
-                return _NO_BARS
+                return NO_BARS
 
     found = await asyncio.gather(*map(read, markets), return_exceptions=True)
     pages: list[BarPage] = []

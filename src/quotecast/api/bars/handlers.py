@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -16,8 +16,8 @@ from quotecast.api.bars.market import (
     Market,
     bars_headers,
     market_of,
+    source_headers,
     tail_with_price,
-    tick_header,
     until_prices_move,
 )
 from quotecast.api.bars.pages import RANGE_WINDOWS, BarPage, read_page
@@ -36,8 +36,6 @@ from quotecast.market.feeds import Feed
 from quotecast.market.ranges import start_of_newest
 from quotecast.providers.base import ExtendedHistoryProvider
 
-#: The sessions whose trades are in the bars of an answer.
-Hours = Literal["regular", "extended"]
 #: Longer bars would begin at other times than those of regular hours, which the feed continues.
 _INTERVALS: Final[tuple[Interval, ...]] = ("1m", "5m", "15m", "30m")
 #: Numbers of bars to fetch: requests for fewer share a cached history.
@@ -127,14 +125,7 @@ def _answer_of(services: Services, market: Market, page: BarPage) -> Answer:
     mirror = services.mirrors[market.feed]
     body = SharedBody(encode_json(answered_bars(market.feed, page.bars)))
     state = mirror.state(services.monotonic())
-    tick = tick_header(market, page.bars)
-    more = [
-        (b"x-cache", page.status.encode()),
-        (b"x-source", page.source.encode()),
-        tick,
-        *session_header(market),
-        *next_page(page.rest),
-    ]
+    more = [*_notes(market, page.status, page.source, page.bars), *next_page(page.rest)]
     if page.past:
         cache = cached_for(PAST_SECONDS)
         headers = [*feed_headers(body.tag, state, cache), *more, (b"age", b"%d" % page.age_seconds)]
@@ -143,9 +134,10 @@ def _answer_of(services: Services, market: Market, page: BarPage) -> Answer:
     return Answer(body, headers, tag=headers[0][1], is_current=until_prices_move(services, mirror, [market]))
 
 
-def session_header(market: Market) -> list[Header]:
-    """Returns the header that names the hours of a stock's bars."""
-    return [(b"x-session", hours_of(market).encode())] if market.feed is Feed.STOCKS else []
+def _notes(market: Market, status: str, source: str, bars: Sequence[Bar]) -> list[Header]:
+    """Returns the headers about the bars; those of stocks name their hours, too."""
+    hours = (b"x-session", b"extended" if market.is_extended else b"regular")
+    return [*source_headers(market, status, source, bars), *([hours] if market.feed is Feed.STOCKS else [])]
 
 
 def answered_bars(feed: Feed, bars: Sequence[Bar]) -> Sequence[Any]:
@@ -166,7 +158,7 @@ async def _whole_answer(services: Services, market: Market, span: HistorySpan, q
             services, market, await read_bars(services, market, query, own_only=False, most=RANGE_WINDOWS)
         )
     try:
-        cached, source = await _read(services, market, span)
+        cached = await _read(services, market, span)
     except WITHOUT_BARS:
         own = await own_page(services, market, query, RANGE_WINDOWS)
         if own is None:
@@ -178,14 +170,8 @@ async def _whole_answer(services: Services, market: Market, span: HistorySpan, q
     tail = await _tail(services, market, span, stored.last)
     document = series.document(stored, tail, span.limit)
     mirror = services.mirrors[market.feed]
-    tick = tick_header(market, tail)
-    more = [
-        (b"x-cache", cached.status.encode()),
-        (b"x-source", source.encode()),
-        tick,
-        *session_header(market),
-    ]
-    headers = bars_headers(mirror.state(services.monotonic()), market, document.tag, *more)
+    notes = _notes(market, cached.status, market.provider, tail)
+    headers = bars_headers(mirror.state(services.monotonic()), market, document.tag, *notes)
     return Answer(
         document, headers, tag=headers[0][1], is_current=until_prices_move(services, mirror, [market])
     )
@@ -198,8 +184,8 @@ async def _tail(services: Services, market: Market, span: HistorySpan, last: Seq
     return [*last[:-1], *tail_with_price(last[-1] if last else None, market, span.interval, span.start)]
 
 
-async def _read(services: Services, market: Market, span: HistorySpan) -> tuple[Cached, str]:
-    """Reads a history through the cache, and returns its source.
+async def _read(services: Services, market: Market, span: HistorySpan) -> Cached:
+    """Reads a history through the cache.
 
     Raises ProviderMissing, SymbolNotFound, NotOffered or UpstreamError.
     """
@@ -214,7 +200,7 @@ async def _read(services: Services, market: Market, span: HistorySpan) -> tuple[
         return await asyncio.to_thread(lambda: series.encode(series.series_of(bars)))
 
     key = f"{market.provider}:bars{series.VERSION}:{market.symbol}:{span.interval}:{span.name}"
-    return await services.cache.read(key, policy_of(market, span.interval), fetch), market.provider
+    return await services.cache.read(key, policy_of(market, span.interval), fetch)
 
 
 def extend_hours(services: Services, market: Market, interval: Interval) -> Market | None:
@@ -233,8 +219,3 @@ def extend_hours(services: Services, market: Market, interval: Interval) -> Mark
     calendar, pause = market.calendar.extended(), timedelta(seconds=RESTING_SECONDS)
     resting = not is_open(calendar, market.moment - pause) and not is_open(calendar, market.moment + pause)
     return replace(market, calendar=calendar, resting=resting)
-
-
-def hours_of(market: Market) -> Hours:
-    """Returns the hours of a market's bars."""
-    return "extended" if isinstance(market.calendar, Exchange) and market.calendar.is_extended else "regular"

@@ -46,6 +46,11 @@ class Market(Struct, frozen=True):
     #: How far back the client's plan reaches; None for the whole past.
     reach: Reach | None = None
 
+    @property
+    def is_extended(self) -> bool:
+        """Whether the calendar has the hours before and after regular sessions, too."""
+        return isinstance(self.calendar, Exchange) and self.calendar.is_extended
+
 
 def market_of(services: Services, feed: Feed, symbol: str) -> Market:
     """Returns the market of a symbol. Raises ProviderMissing, NoData or SymbolNotFound."""
@@ -105,9 +110,10 @@ def tail_with_price(last: Bar | None, market: Market, interval: Interval, start:
     return bars_with_price(last, opened, market.price)
 
 
-def tick_header(market: Market, bars: Sequence[Bar]) -> Header:
-    """Returns the header that names the tick size of an instrument."""
-    return b"x-tick-size", tick_size(market.feed, market.decimals, bars).encode()
+def source_headers(market: Market, status: str, source: str, bars: Sequence[Bar]) -> list[Header]:
+    """Returns the headers that say whether bars were cached, where they come from, and their tick size."""
+    tick = tick_size(market.feed, market.decimals, bars)
+    return [(b"x-cache", status.encode()), (b"x-source", source.encode()), (b"x-tick-size", tick.encode())]
 
 
 def bars_headers(state: FeedState, market: Market, tag: bytes, *more: Header) -> list[Header]:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from quotecast.api.bars.market import Market
 from quotecast.api.bars.queries import BarQuery, opening_of
-from quotecast.api.bars.sources import EPOCH, TICK, HistoryPart, Source
+from quotecast.api.bars.sources import EPOCH, OWN, TICK, HistoryPart, Source
 from quotecast.market.bar_windows import BarWindow, next_window, window_at, window_before
 from quotecast.market.bars import Bar, bar_time, opening_of_bar
 
@@ -34,6 +34,10 @@ class BarPage(Struct, frozen=True):
     history: bool
     #: The name of the source.
     source: str
+
+
+#: The page of an instrument without bars.
+NO_BARS: Final = BarPage([], None, "HIT", 0, past=False, history=False, source=OWN)
 
 
 async def read_page(source: Source, market: Market, query: BarQuery, most: int = MAX_WINDOWS) -> BarPage:

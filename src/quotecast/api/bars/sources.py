@@ -1,7 +1,7 @@
 """Where bars come from: the upstream of the price, read through the cache."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final, Literal, Protocol
 
@@ -12,12 +12,11 @@ from quotecast.api.bars.market import RESTING_SECONDS, Market, tail_with_price
 from quotecast.api.market.background import in_background
 from quotecast.api.market.services import Services
 from quotecast.api.market.stored_bars import series_of
-from quotecast.cache.base import Cache, Cached, Policy
+from quotecast.cache.base import Policy
 from quotecast.errors import ProviderMissing
 from quotecast.history.known_bars import Series
 from quotecast.market.bar_windows import BarWindow
 from quotecast.market.bars import Bar, Interval, bar_time, opening_of_bar
-from quotecast.market.calendars import Exchange
 from quotecast.market.codec import encode_json
 from quotecast.market.feeds import Feed
 from quotecast.providers.base import ExtendedHistoryProvider, HistoryProvider
@@ -91,7 +90,6 @@ class Upstream:
 
     def __init__(self, services: Services, market: Market) -> None:
         self._history = history_of(services, market)
-        self._is_extended = isinstance(market.calendar, Exchange) and market.calendar.is_extended
         self._services = services
         self._admitted = services.past_reads(market.provider)
         self._market = market
@@ -102,17 +100,18 @@ class Upstream:
         market, past = self._market, is_past(window, self._market)
         end = min(window.end, market.moment + TICK)
 
-        async def fetch() -> Sequence[Bar]:
+        async def fetch() -> bytes:
             if past:
                 await self._admitted()
             bars = await self._read(market.symbol, interval, max(window.start, EPOCH), end)
             note_days(self._services, market, interval, bars)
-            return bars
+            return await asyncio.to_thread(encode_json, bars)
 
-        hours = ":extended" if self._is_extended else ""
+        hours = ":extended" if market.is_extended else ""
         key = window_key(market.provider, f"{market.symbol}:{interval}{hours}", window, market)
         policy = PAST_POLICY if past else policy_of(market, interval)
-        cached, bars = await read_window(self._services.cache, key, policy, fetch)
+        cached = await self._services.cache.read(key, policy, fetch)
+        bars = _decode(cached.body)
         history = bool(bars)
         opened = opening_of_bar(market.calendar, interval, market.traded)
         if opened and window.start <= opened < window.end:
@@ -122,7 +121,7 @@ class Upstream:
 
     async def _read(self, symbol: str, interval: Interval, start: datetime, end: datetime) -> Sequence[Bar]:
         history = self._history
-        if self._is_extended and isinstance(history, ExtendedHistoryProvider):
+        if self._market.is_extended and isinstance(history, ExtendedHistoryProvider):
             return await history.extended_bars(symbol, interval, start, end)
         return await history.bars(symbol, interval, start, end)
 
@@ -175,16 +174,3 @@ def window_key(source: str, series: str, window: BarWindow, market: Market) -> s
     day = next(market.calendar.until(market.moment)).date
     age = f"{day:%Y%m%d}" if is_past(window, market) else "now"
     return f"{source}:windows{_VERSION}:{series}:{window.first:%Y%m%d}:{age}"
-
-
-async def read_window(
-    cache: Cache, key: str, policy: Policy, fetch: Callable[[], Awaitable[Sequence[Bar]]]
-) -> tuple[Cached, list[Bar]]:
-    """Returns the cache's answer to a window, and its bars."""
-
-    async def fetch_bytes() -> bytes:
-        bars = await fetch()
-        return await asyncio.to_thread(encode_json, bars)
-
-    cached = await cache.read(key, policy, fetch_bytes)
-    return cached, _decode(cached.body)

@@ -7,7 +7,7 @@ from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from quotecast.api.bars.market import Market
-from quotecast.api.bars.pages import BarPage
+from quotecast.api.bars.pages import NO_BARS, BarPage
 from quotecast.api.bars.queries import MAX_DAYS, BarQuery
 from quotecast.api.bars.reading import read_bars
 from quotecast.api.integrations.udf.resolutions import chart_time, opening_bound
@@ -57,14 +57,14 @@ class Found(Struct, frozen=True):
     bars: list[Bar]
     rest: BarQuery | None
     #: The page that has the oldest of the bars.
-    last: BarPage | None = None
+    last: BarPage = NO_BARS
 
 
 class ChartHistory(Struct, frozen=True):
-    """A table of bars, and the page that has the oldest of them; None without a read."""
+    """A table of bars, and the page that has the oldest of them."""
 
     bars: ChartBars
-    last: BarPage | None
+    last: BarPage
 
 
 async def read_history(services: Services, market: Market, wanted: HistoryQuery) -> ChartHistory:

@@ -13,7 +13,7 @@ from quotecast.api.answers.answers import (
     document_answer,
     feed_headers,
 )
-from quotecast.api.bars.market import bars_headers, market_of, tick_header, until_prices_move
+from quotecast.api.bars.market import bars_headers, market_of, source_headers, until_prices_move
 from quotecast.api.integrations.udf import examples, parameters
 from quotecast.api.integrations.udf.configuration import Configuration, configuration
 from quotecast.api.integrations.udf.errors import answered_to_charts, chart_exception_handlers
@@ -129,15 +129,12 @@ async def history(
     first = parameters.time_of("from", "0" if start is None else start)
     wanted = HistoryQuery(interval, first, parameters.time_of("to", end), count)
     found = await read_history(services, market, wanted)
-    body, mirror = SharedBody(encode_json(found.bars)), services.mirrors[market.feed]
-    last = found.last
+    body, mirror, last = SharedBody(encode_json(found.bars)), services.mirrors[market.feed], found.last
     headers = bars_headers(
         mirror.state(services.monotonic()),
         market,
         body.tag,
-        (b"x-cache", last.status.encode() if last else b"HIT"),
-        (b"x-source", last.source.encode() if last else b"own"),
-        tick_header(market, last.bars if last else []),
+        *source_headers(market, last.status, last.source, last.bars),
     )
     return Answer(body, headers, tag=headers[0][1], is_current=until_prices_move(services, mirror, [market]))
 
