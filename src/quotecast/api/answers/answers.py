@@ -201,10 +201,10 @@ def _plan_header(plan: str) -> Header:
     return b"x-plan", plan.encode()
 
 
-def document_answer(document: SharedBody, cache: bytes, *, tag: bytes | None = None) -> Answer:
+def document_answer(document: SharedBody, cache: bytes, *more: Header, tag: bytes | None = None) -> Answer:
     """Returns an answer that stays the same until its content changes."""
     tag = tag or document.tag
-    headers = [(b"content-type", document.media_type), (b"etag", tag), (b"cache-control", cache)]
+    headers = [(b"content-type", document.media_type), (b"etag", tag), (b"cache-control", cache), *more]
     return Answer(document, headers, tag=tag)
 
 
@@ -246,8 +246,19 @@ def symbols_body(
 
 def names_answer(mirror: Mirror, now: float, names: SharedBody) -> Answer:
     """Returns an answer that is the same until the feed's symbols or its state change."""
-    headers = feed_headers(names.tag, mirror.state(now), CACHE_LISTS)
-    return Answer(names, headers, tag=headers[0][1])
+    return feed_answer(names, mirror.state(now), CACHE_LISTS)
+
+
+def feed_answer(
+    body: SharedBody,
+    state: FeedState,
+    cache: bytes,
+    *more: Header,
+    is_current: Callable[[], bool] = lambda: False,
+) -> Answer:
+    """Returns an answer with data of feeds in this state; see `feed_headers`."""
+    headers = feed_headers(body.tag, state, cache)
+    return Answer(body, [*headers, *more], tag=headers[0][1], is_current=is_current)
 
 
 def feed_headers(tag: bytes, state: FeedState, cache: bytes) -> list[Header]:

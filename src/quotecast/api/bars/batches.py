@@ -7,7 +7,7 @@ from typing import Annotated, Final
 from litestar.params import QueryParameter
 from msgspec.structs import replace
 
-from quotecast.api.answers.answers import Answer, SharedBody, cached_for, feed_headers
+from quotecast.api.answers.answers import Answer, SharedBody, cached_for, feed_answer
 from quotecast.api.bars.handlers import answered_bars, next_page
 from quotecast.api.bars.market import MAX_AGE, Market, market_of, until_prices_move
 from quotecast.api.bars.pages import NO_BARS, BarPage, time_of
@@ -92,16 +92,18 @@ async def batch_answer(
     # An unknown symbol may be listed the next moment.
     past = bool(pages) and not missing and all(each.past for each in pages)
     age = max(each.age_seconds for each in pages) if past else 0
-    headers = [
-        *feed_headers(body.tag, state, cached_for(PAST_SECONDS if past else MAX_AGE)),
+    return feed_answer(
+        body,
+        state,
+        cached_for(PAST_SECONDS if past else MAX_AGE),
         *missing_headers(missing),
         *renamed_headers(mirror, mirror.keys_named(names).items()),
         *next_page(rest),
         (b"x-cache", status.encode()),
         (b"x-source", ",".join(sorted({each.source for each in pages})).encode()),
         (b"age", b"%d" % age),
-    ]
-    return Answer(body, headers, tag=headers[0][1], is_current=until_prices_move(services, mirror, markets))
+        is_current=until_prices_move(services, mirror, markets),
+    )
 
 
 def _body_of(

@@ -10,7 +10,7 @@ import msgspec
 from litestar.params import QueryParameter
 from msgspec import Struct
 
-from quotecast.api.answers.answers import Answer, SharedBody, cached_for, feed_headers
+from quotecast.api.answers.answers import Answer, SharedBody, cached_for, feed_answer
 from quotecast.api.bars.batches import named_symbols
 from quotecast.api.bars.market import MAX_AGE, calendar_of_venue
 from quotecast.api.bars.own_bars import LIVE_POLICY, as_upstream, recent_bars
@@ -85,15 +85,16 @@ async def sparklines_answer(services: Services, feed: Feed, symbols: Sequence[st
                 await asyncio.sleep(0)  # other requests and the feeds get a turn
     state = mirror.state(services.monotonic())
     body = SharedBody(codec.object_json(lines))
-    headers = [
-        *feed_headers(body.tag, state, cached_for(MAX_AGE)),
+    return feed_answer(
+        body,
+        state,
+        cached_for(MAX_AGE),
         *missing_headers(missing),
         *renamed_headers(mirror, ((name, entry.key) for name, entry in named.items() if entry)),
         (b"x-cache", status.encode()),
         (b"x-source", OWN.encode()),
         (b"age", b"0"),
-    ]
-    return Answer(body, headers, tag=headers[0][1])
+    )
 
 
 def _moment(services: Services, mirror: Mirror, entries: Iterable[QuoteEntry]) -> datetime:

@@ -11,7 +11,7 @@ from quotecast.api.answers.answers import (
     SharedBody,
     cached_for,
     document_answer,
-    feed_headers,
+    feed_answer,
 )
 from quotecast.api.bars.market import bars_headers, market_of, source_headers, until_prices_move
 from quotecast.api.integrations.udf import examples, parameters
@@ -67,8 +67,7 @@ async def symbols(services: Services, symbol: parameters.Name) -> Answer:
     instrument = find_instrument(services, symbol)
     body = SharedBody(encode_json(await symbol_info(services, instrument)))
     state = services.mirrors[instrument.feed].state(services.monotonic())
-    headers = feed_headers(body.tag, state, _CACHE_SEARCH)
-    return Answer(body, headers, tag=headers[0][1])
+    return feed_answer(body, state, _CACHE_SEARCH)
 
 
 @get(
@@ -90,9 +89,8 @@ async def search(
 ) -> Answer:
     """The search of `/api/search`, by type and exchange."""
     found = await find_symbols(services, text, parameters.kind_of(kind), exchange, limit)
-    body = SharedBody(encode_json(found))
-    headers = feed_headers(body.tag, combined_state(services, services.configured()), _CACHE_SEARCH)
-    return Answer(body, headers, tag=headers[0][1])
+    state = combined_state(services, services.configured())
+    return feed_answer(SharedBody(encode_json(found)), state, _CACHE_SEARCH)
 
 
 @get(
@@ -191,8 +189,7 @@ def time(services: Services) -> Answer:
 def quotes(services: Services, symbols: parameters.Names) -> Answer:
     """The quotes of stocks, pairs, currencies and metals; an unknown name has an item with `s` = `error`."""
     body = SharedBody(encode_json(chart_quotes(services, names_of(symbols))))
-    headers = feed_headers(body.tag, combined_state(services, services.configured()), CACHE_QUOTES)
-    return Answer(body, headers, tag=headers[0][1])
+    return feed_answer(body, combined_state(services, services.configured()), CACHE_QUOTES)
 
 
 ROUTER: Final = Router(

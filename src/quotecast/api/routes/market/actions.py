@@ -11,7 +11,7 @@ from litestar import get
 from litestar.params import QueryParameter
 from msgspec.structs import replace
 
-from quotecast.api.answers.answers import JSON, Answer, SharedBody, cached_for
+from quotecast.api.answers.answers import JSON, Answer, SharedBody, cached_for, document_answer
 from quotecast.api.answers.csv import CsvTable, Format, formatted
 from quotecast.api.answers.tables import columns
 from quotecast.api.bars.batches import MAX_BATCH, BatchSymbols, named_symbols
@@ -108,21 +108,20 @@ async def actions(
     if services.as_of is None:
         read = await _read_all(services, stocks)
         found = [each for _, rows in read for each in rows]
-        cache = _cache_headers([cached for cached, _ in read])
+        cache, notes = _cache_headers([cached for cached, _ in read])
     else:
         found = await actions_known_at(services, stocks, datetime.fromtimestamp(services.as_of, UTC))
-        cache = [(b"cache-control", cached_for(MAX_AGE))]
+        cache, notes = cached_for(MAX_AGE), []
     listed = [each for each in found if first <= each.ex_day and (last is None or each.ex_day <= last)]
     listed.sort(key=lambda each: (each.ex_day, each.symbol, each.id))
-    body = SharedBody(encode_json(listed))
-    headers = [
-        (b"content-type", JSON),
-        (b"etag", body.tag),
-        *cache,
+    answer = document_answer(
+        SharedBody(encode_json(listed)),
+        cache,
+        *notes,
         *missing_headers([name for name, key in known.items() if key is None]),
         *renamed_headers(mirror, known.items()),
-    ]
-    return formatted(Answer(body, headers, tag=body.tag), form, _TABLE)
+    )
+    return formatted(answer, form, _TABLE)
 
 
 async def adjusted_bars(
@@ -182,11 +181,10 @@ async def _read_all(services: Services, symbols: Sequence[str]) -> list[tuple[Ca
     return await asyncio.gather(*map(read, symbols))
 
 
-def _cache_headers(cached: Sequence[Cached]) -> list[Header]:
+def _cache_headers(cached: Sequence[Cached]) -> tuple[bytes, list[Header]]:
+    """Returns the `Cache-Control` of an answer with all of these, and the headers about the cache."""
     statuses = {each.status for each in cached}
     status = next((each for each in ("STALE", "MISS") if each in statuses), "HIT")
-    return [
-        (b"cache-control", cached_for(min((each.fresh_seconds for each in cached), default=0))),
-        (b"x-cache", status.encode()),
-        (b"age", b"%d" % max((each.age_seconds for each in cached), default=0)),
-    ]
+    age = max((each.age_seconds for each in cached), default=0)
+    fresh_seconds = min((each.fresh_seconds for each in cached), default=0)
+    return cached_for(fresh_seconds), [(b"x-cache", status.encode()), (b"age", b"%d" % age)]

@@ -6,7 +6,7 @@ from typing import Annotated, Final
 from litestar import get
 from litestar.params import QueryParameter
 
-from quotecast.api.answers.answers import CACHE_LISTS, JSON, Answer, SharedBody
+from quotecast.api.answers.answers import CACHE_LISTS, Answer, SharedBody, document_answer
 from quotecast.api.limits.repeats import repeatable
 from quotecast.api.market.services import MarketServices, require_items
 from quotecast.api.reference import examples
@@ -53,7 +53,7 @@ def assets(services: MarketServices, search: Search = "", limit: Limit = None, o
         body = copy.derive(all_assets)
     else:
         body = SharedBody(encode_json(found[offset:][:most]))
-    return _counted(body, len(found))
+    return document_answer(body, CACHE_LISTS, (b"x-total-count", b"%d" % len(found)))
 
 
 def _found(copy: Copy[Asset], everything: Sequence[Asset], search: str) -> Sequence[Asset]:
@@ -65,13 +65,3 @@ def _found(copy: Copy[Asset], everything: Sequence[Asset], search: str) -> Seque
 def all_assets(assets: Sequence[Asset]) -> SharedBody:
     """Returns the body that lists every asset."""
     return SharedBody(encode_json(assets))
-
-
-def _counted(body: SharedBody, total: int) -> Answer:
-    headers = [
-        (b"content-type", JSON),
-        (b"etag", body.tag),
-        (b"cache-control", CACHE_LISTS),
-        (b"x-total-count", b"%d" % total),
-    ]
-    return Answer(body, headers, tag=body.tag)

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Annotated, Final
 
-from quotecast.api.answers.answers import CACHE_QUOTES, Answer, SharedBody, cached_for, feed_headers
+from quotecast.api.answers.answers import CACHE_QUOTES, Answer, SharedBody, cached_for, feed_answer
 from quotecast.api.bars.market import MAX_AGE
 from quotecast.api.bars.sources import PAST_SECONDS
 from quotecast.api.market.services import Services, combined_state
@@ -50,11 +50,10 @@ def answer_of_day(
         # What was read by a past moment may still be on its way to the database.
         is_settled = last < (services.moment() - _SETTLED_AFTER).date() and services.as_of is None
         cache = cached_for(PAST_SECONDS if is_settled else MAX_AGE)
-    headers = feed_headers(document.tag, state, cache)
     marks = [(services.mirrors[feed], services.mirrors[feed].mark) for feed in used]
 
     def is_current() -> bool:
         unchanged = all(mirror.mark is mark for mirror, mark in marks)
         return last is None and unchanged and combined_state(services, used) == state
 
-    return Answer(document, [*headers, *more], tag=headers[0][1], is_current=is_current)
+    return feed_answer(document, state, cache, *more, is_current=is_current)

@@ -11,7 +11,7 @@ from litestar.openapi import ResponseSpec
 from litestar.openapi.spec import OpenAPIType
 from litestar.params import FromPath, QueryParameter
 
-from quotecast.api.answers.answers import JSON, Answer, SharedBody, cached_for
+from quotecast.api.answers.answers import Answer, SharedBody, cached_for, document_answer
 from quotecast.api.limits.repeats import repeatable
 from quotecast.api.market.selection import renamed_headers
 from quotecast.api.market.services import Services
@@ -201,16 +201,16 @@ def _answer(services: Services, cached: Cached, *more: Header) -> Answer:
     document = _document(cached.body)
     # The whole time to live: caches subtract `Age`. A stale answer has none.
     max_age = cached.age_seconds + cached.fresh_seconds if cached.fresh_seconds else 0
-    headers = [
-        (b"content-type", JSON),
-        (b"etag", document.tag),
-        (b"cache-control", cached_for(max_age)),
+    answer = document_answer(
+        document,
+        cached_for(max_age),
         (b"x-cache", cached.status.encode()),
         (b"age", b"%d" % cached.age_seconds),
         *more,
-    ]
+    )
     until = services.monotonic() + HELD_SECONDS
-    return Answer(document, headers, tag=document.tag, is_current=lambda: services.monotonic() < until)
+    answer.is_current = lambda: services.monotonic() < until
+    return answer
 
 
 @lru_cache(maxsize=256)

@@ -8,7 +8,7 @@ from litestar import Router, get
 from litestar.params import QueryParameter
 from msgspec import Struct, field
 
-from quotecast.api.answers.answers import Answer, SharedBody, cached_for, feed_headers
+from quotecast.api.answers.answers import Answer, SharedBody, cached_for, feed_answer
 from quotecast.api.bars.market import calendar_of_venue
 from quotecast.api.bars.own_bars import as_upstream
 from quotecast.api.limits.repeats import repeatable
@@ -189,9 +189,8 @@ async def quality(services: Services, feed: FeedParameter, symbol: Symbol = None
         figures=None if stored is None else feed_day_of(stored),
     )
     body = SharedBody(encode_json(found))
-    headers = feed_headers(body.tag, mirror.state(services.monotonic()), cached_for(fresh_seconds))
     renamed = renamed_headers(mirror, [] if entry is None or symbol is None else [(symbol, entry.key)])
-    return Answer(body, [*headers, *renamed], tag=headers[0][1])
+    return feed_answer(body, mirror.state(services.monotonic()), cached_for(fresh_seconds), *renamed)
 
 
 def today_at_venue(services: Services, mirror: Mirror) -> date:

@@ -5,7 +5,7 @@ from typing import Annotated, Final
 from litestar import Router, get
 from litestar.params import QueryParameter
 
-from quotecast.api.answers.answers import Answer, SharedBody, cached_for, feed_headers
+from quotecast.api.answers.answers import Answer, SharedBody, cached_for, feed_answer
 from quotecast.api.limits.repeats import repeatable
 from quotecast.api.market.finding import GROUP, find
 from quotecast.api.market.services import MarketServices, combined_state
@@ -52,8 +52,7 @@ async def search(services: MarketServices, q: Text, limit: Limit = 10) -> Answer
     """
     feeds = services.configured()
     body = SharedBody(encode_json(await find(services, q, limit, feeds)))
-    headers = feed_headers(body.tag, combined_state(services, feeds), _CACHE)
-    return Answer(body, headers, tag=headers[0][1])
+    return feed_answer(body, combined_state(services, feeds), _CACHE)
 
 
 ROUTER: Final = Router(
