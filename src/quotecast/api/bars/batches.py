@@ -15,6 +15,7 @@ from quotecast.api.bars.parameters import Paging, count_of
 from quotecast.api.bars.queries import BarQuery
 from quotecast.api.bars.reading import read_bars
 from quotecast.api.bars.sources import PAST_SECONDS
+from quotecast.api.market.parameters import number_parameter
 from quotecast.api.market.selection import AS_TEXT, missing_headers, renamed_headers, selection_of
 from quotecast.api.market.services import Services, require_mirror
 from quotecast.errors import InvalidValue, SymbolNotFound
@@ -39,16 +40,12 @@ BatchSymbols = Annotated[
 ]
 BatchCount = Annotated[
     str | None,
-    QueryParameter(
-        name="limit",
-        description=f"How many bars of each symbol at most; of all symbols together, {MAX_BATCH_BARS:,}",
-        schema_extra={
-            "type": "integer",
-            "one_of": None,
-            "minimum": 1,
-            "maximum": 1000,
-            "default": DEFAULT_BATCH_BARS,
-        },
+    number_parameter(
+        "limit",
+        f"How many bars of each symbol at most; of all symbols together, {MAX_BATCH_BARS:,}",
+        minimum=1,
+        maximum=1000,
+        default=DEFAULT_BATCH_BARS,
     ),
 ]
 

@@ -1,12 +1,9 @@
 """Query parameters of the routes of bars, and their validation."""
 
 import re
-from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Annotated, Any, Final, NamedTuple
+from typing import Annotated, Final, NamedTuple
 
-from litestar.openapi.spec import OpenAPIType
-from litestar.params import QueryParameter
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -19,6 +16,7 @@ from quotecast.api.bars.queries import (
     parse_time,
     query_of_page,
 )
+from quotecast.api.market.parameters import number_parameter, text_parameter
 from quotecast.errors import InvalidValue
 from quotecast.market.bars import INTERVALS, Interval, opening_of_bar
 from quotecast.market.calendars import Calendar
@@ -38,81 +36,73 @@ _OWN: Final = "own"
 _SESSIONS: Final = ("regular", "extended")
 _COUNT: Final = re.compile(r"[1-9][0-9]{0,3}")
 
-
-def _choice(
-    name: str, description: str, values: Sequence[str] = (), default: str | None = None
-) -> QueryParameter:
-    """Returns an optional text; to the framework it may be null, which no query can say."""
-    schema: dict[str, Any] = {"type": OpenAPIType.STRING, "one_of": None}
-    if values:
-        schema["enum"] = [*values]
-    if default is not None:
-        schema["default"] = default
-    return QueryParameter(name=name, description=description, schema_extra=schema)
-
-
 Span = Annotated[
     str | None,
-    _choice(
-        "range", "How far back from `end`, in any letter case; `1D` without `start` and `limit`", RANGES, "1D"
+    text_parameter(
+        "range",
+        "How far back from `end`, in any letter case; `1D` without `start` and `limit`",
+        enum=[*RANGES],
+        default="1D",
     ),
 ]
 StockInterval = Annotated[
     str | None,
-    _choice(
+    text_parameter(
         "interval",
         "Length of a bar, `1m` a minute, `M` a month; the default depends on the range",
-        STOCK_INTERVALS,
+        enum=[*STOCK_INTERVALS],
     ),
 ]
-StockTimeframe = Annotated[str | None, _choice("timeframe", "Another name of `interval`", STOCK_INTERVALS)]
+StockTimeframe = Annotated[
+    str | None, text_parameter("timeframe", "Another name of `interval`", enum=[*STOCK_INTERVALS])
+]
 Timeframe = Annotated[
     str | None,
-    _choice(
+    text_parameter(
         "timeframe",
         "Length of a bar: `1m` is a minute, `M` a month. `1Min`, `1Hour`, `1Day` and the like mean the same",
-        INTERVALS,
-        "1h",
+        enum=[*INTERVALS],
+        default="1h",
     ),
 ]
-AnyInterval = Annotated[str | None, _choice("interval", "Another name of `timeframe`", INTERVALS)]
-_COUNTED: Final = {
-    "type": "integer",
-    "one_of": None,
-    "minimum": 1,
-    "maximum": MAX_BARS,
-    "default": DEFAULT_BARS,
-}
-# Strings to the framework, which would accept 1e2 as an integer.
+AnyInterval = Annotated[
+    str | None, text_parameter("interval", "Another name of `timeframe`", enum=[*INTERVALS])
+]
 Count = Annotated[
     str | None,
-    QueryParameter(name="limit", description="How many bars at most", schema_extra=_COUNTED),
+    number_parameter("limit", "How many bars at most", minimum=1, maximum=MAX_BARS, default=DEFAULT_BARS),
 ]
 Start = Annotated[
     str | None,
-    _choice("start", "Bars that open from this time on: ISO 8601, in UTC without an offset, or Unix seconds"),
+    text_parameter(
+        "start", "Bars that open from this time on: ISO 8601, in UTC without an offset, or Unix seconds"
+    ),
 ]
-End = Annotated[
-    str | None,
-    _choice("end", "Bars that open before this time; the present by default"),
-]
+End = Annotated[str | None, text_parameter("end", "Bars that open before this time; the present by default")]
 Ordered = Annotated[
     str | None,
-    _choice("order", "`asc` has the oldest bar first, `desc` the newest", ORDERS, ORDERS[0]),
+    text_parameter(
+        "order",
+        "`asc` has the oldest bar first, `desc` the newest",
+        enum=[*ORDERS],
+        default=ORDERS[0],
+    ),
 ]
 PageToken = Annotated[
-    str | None,
-    _choice("page", "`X-Next-Page` of the last answer to the same query"),
+    str | None, text_parameter("page", "`X-Next-Page` of the last answer to the same query")
 ]
 Source = Annotated[
     str | None,
-    _choice("source", "`own` asks for bars made from the service's own quotes only", [_OWN]),
+    text_parameter("source", "`own` asks for bars made from the service's own quotes only", enum=[_OWN]),
 ]
-
-
 Session = Annotated[
     str | None,
-    _choice("session", "`extended` adds the hours before and after regular sessions", _SESSIONS, "regular"),
+    text_parameter(
+        "session",
+        "`extended` adds the hours before and after regular sessions",
+        enum=[*_SESSIONS],
+        default="regular",
+    ),
 ]
 
 

@@ -2,14 +2,14 @@
 
 import re
 from math import floor
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
-from litestar.openapi.spec import OpenAPIType
 from litestar.params import QueryParameter
 
 from quotecast.api.integrations.udf.history import MAX_BARS
 from quotecast.api.integrations.udf.instruments import MAX_NAME, TYPES
 from quotecast.api.integrations.udf.resolutions import RESOLUTIONS, resolution_of
+from quotecast.api.market.parameters import number_parameter, text_parameter
 from quotecast.api.market.selection import MAX_SYMBOLS
 from quotecast.errors import InvalidValue
 from quotecast.market.bars import Interval
@@ -25,17 +25,6 @@ _LATEST: Final = 4_102_444_800
 _SECONDS: Final = re.compile(r"-?[0-9]{1,12}(\.[0-9]{1,20})?")
 _COUNT: Final = re.compile(r"[0-9]{1,7}")
 _WHEN: Final = "Must be a Unix time in seconds"
-
-
-def _text(name: str, description: str, example: str, **more: Any) -> QueryParameter:
-    """Returns a text; to the framework an optional one may be null, which no query can say."""
-    schema: dict[str, Any] = {"type": OpenAPIType.STRING, "one_of": None, "examples": [example], **more}
-    return QueryParameter(name=name, description=description, schema_extra=schema)
-
-
-def _number(name: str, description: str, example: int, **more: Any) -> QueryParameter:
-    schema: dict[str, Any] = {"type": "integer", "one_of": None, "examples": [example], **more}
-    return QueryParameter(name=name, description=description, schema_extra=schema)
 
 
 Name = Annotated[
@@ -70,7 +59,13 @@ Text = Annotated[
 ]
 Kind = Annotated[
     str,
-    _text("type", "Only symbols of this type; empty for all types", "stock", enum=["", *TYPES], default=""),
+    text_parameter(
+        "type",
+        "Only symbols of this type; empty for all types",
+        examples=["stock"],
+        enum=["", *TYPES],
+        default="",
+    ),
 ]
 ExchangeName = Annotated[
     str,
@@ -89,34 +84,39 @@ Limit = Annotated[
 ]
 Resolution = Annotated[
     str,
-    _text(
+    text_parameter(
         "resolution",
         "Length of a bar: minutes, or `1D`, `1W`, `1M`. `symbols` names those of a symbol",
-        "1D",
+        examples=["1D"],
         enum=[*RESOLUTIONS, "D", "W", "M"],
     ),
 ]
-# Strings to the framework, which would accept 1e2 as an integer.
 Start = Annotated[
     str | None,
-    _number(
+    number_parameter(
         "from",
         "Unix time in seconds of the first bar; ignored with a `countback`, required without",
-        1_795_100_000,
+        examples=[1_795_100_000],
     ),
 ]
 End = Annotated[
     str,
-    _number("to", "Unix time in seconds before which the bars open, up to the present", 1_795_188_600),
+    number_parameter(
+        "to", "Unix time in seconds before which the bars open, up to the present", examples=[1_795_188_600]
+    ),
 ]
-MarksStart = Annotated[str, _number("from", "Unix time in seconds of the first bar", 1_795_100_000)]
-MarksEnd = Annotated[str, _number("to", "Unix time in seconds of the last bar", 1_795_188_600)]
+MarksStart = Annotated[
+    str, number_parameter("from", "Unix time in seconds of the first bar", examples=[1_795_100_000])
+]
+MarksEnd = Annotated[
+    str, number_parameter("to", "Unix time in seconds of the last bar", examples=[1_795_188_600])
+]
 CountBack = Annotated[
     str | None,
-    _number(
+    number_parameter(
         "countback",
         f"How many bars before `to`; an answer has at most {MAX_BARS:,}",
-        300,
+        examples=[300],
         minimum=0,
         maximum=9_999_999,
     ),

@@ -13,17 +13,20 @@ from quotecast.alerts.messages import EventShown, shown_event
 from quotecast.api.accounts.alert_waits import Wait
 from quotecast.api.answers.answers import Answer
 from quotecast.api.gate.identity import user_of, with_account
+from quotecast.api.market.parameters import number_of, number_parameter
 from quotecast.api.market.services import HttpRequest, services_of
 from quotecast.api.reference.account_operations import AccountOperation, answer, outcomes
 from quotecast.api.reference.openapi import ID
-from quotecast.api.routes.numbers import number_of, number_parameter
 
 MAX_EVENTS: Final = 500
 MAX_WAIT_SECONDS: Final = 25
 MAX_ID: Final = 2**53
 
 After = Annotated[
-    str | None, number_parameter("Only events after this id; by default the newest ones", 0, MAX_ID)
+    str | None,
+    number_parameter(
+        "after", "Only events after this id; by default the newest ones", minimum=0, maximum=MAX_ID
+    ),
 ]
 Limit = Annotated[int, QueryParameter(ge=1, le=MAX_EVENTS, description="Most events of an answer")]
 WaitSeconds = Annotated[

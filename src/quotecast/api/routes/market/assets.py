@@ -8,10 +8,10 @@ from litestar.params import QueryParameter
 
 from quotecast.api.answers.answers import CACHE_LISTS, Answer, SharedBody, document_answer
 from quotecast.api.limits.repeats import repeatable
+from quotecast.api.market.parameters import number_of, number_parameter
 from quotecast.api.market.services import MarketServices, require_items
 from quotecast.api.reference import examples
 from quotecast.api.reference.openapi import PageReading, answered
-from quotecast.api.routes.numbers import number_of, number_parameter
 from quotecast.feed.documents import Copy
 from quotecast.market.assets import Asset, index_assets, search_assets
 from quotecast.market.codec import encode_json
@@ -27,7 +27,10 @@ Search = Annotated[
         description="Beginning of a ticker, or any part of a name; letter case makes no difference",
     ),
 ]
-Limit = Annotated[str | None, number_parameter("How many at most; all by default", 1, MAX_ASSETS)]
+Limit = Annotated[
+    str | None,
+    number_parameter("limit", "How many at most; all by default", minimum=1, maximum=MAX_ASSETS),
+]
 Offset = Annotated[int, QueryParameter(ge=0, description="How many to skip at the beginning")]
 
 

@@ -9,10 +9,11 @@ from typing import Annotated, Any, Final, NoReturn
 
 from litestar import Router, get
 from litestar.openapi import ResponseSpec
-from litestar.openapi.spec import Example, OpenAPIResponse, OpenAPIType
+from litestar.openapi.spec import Example, OpenAPIResponse
 from litestar.params import HeaderParameter, QueryParameter
 
 from quotecast.access.request_state import request_state
+from quotecast.api.market.parameters import number_parameter, optional_schema, text_parameter
 from quotecast.api.market.services import HttpRequest
 from quotecast.api.reference.openapi import ID, Reading, refused
 from quotecast.errors import FieldProblem, NoData, Problem
@@ -30,68 +31,71 @@ _SHOWN: Final = (
 _CURSOR: Final = "01a1fbdce3accb15dff6.fe29-2463"
 
 
-def _schema(example: Any, kind: OpenAPIType, **more: Any) -> dict[str, Any]:
-    """Returns the schema of an optional parameter; to the framework it may be null, as no query is."""
-    return {"type": kind, "one_of": None, "examples": [example], **more}
-
-
-def _text(name: str, description: str, example: str, **more: Any) -> QueryParameter:
-    schema = _schema(example, OpenAPIType.STRING, **more)
-    return QueryParameter(name=name, description=description, schema_extra=schema)
-
-
-def _number(name: str, description: str, example: int, **more: Any) -> QueryParameter:
-    schema = _schema(example, OpenAPIType.INTEGER, **more)
-    return QueryParameter(name=name, description=description, schema_extra=schema)
-
-
 #: The feed reads the parameters itself: here they are texts, so that its own errors are answered.
 Symbols = Annotated[
     str | None,
-    _text("symbols", "Symbols or groups with commas between them, or `all`; at least one", "AAPL,MSFT"),
+    text_parameter(
+        "symbols",
+        "Symbols or groups with commas between them, or `all`; at least one",
+        examples=["AAPL,MSFT"],
+    ),
 ]
 Interval = Annotated[
     str | None,
-    _number(
+    number_parameter(
         "interval",
         "Minimum milliseconds between two updates",
-        500,
+        examples=[500],
         enum=[*INTERVALS],
         default=DEFAULT_INTERVAL,
     ),
 ]
 Fields = Annotated[
     str | None,
-    _text("fields", "The fields that move which the client needs; by default all of them", "price"),
+    text_parameter(
+        "fields", "The fields that move which the client needs; by default all of them", examples=["price"]
+    ),
 ]
 Bars = Annotated[
     str | None,
-    _text(
-        "bars", "Interval of live bars of the symbols", "1m", enum=[*LIVE_INTERVALS, "none"], default="none"
+    text_parameter(
+        "bars",
+        "Interval of live bars of the symbols",
+        examples=["1m"],
+        enum=[*LIVE_INTERVALS, "none"],
+        default="none",
     ),
 ]
 BarsSince = Annotated[
     str | None,
-    _text("bars_since", "Time up to which the client has final bars, in ISO 8601", "2026-11-20T15:30:00Z"),
+    text_parameter(
+        "bars_since",
+        "Time up to which the client has final bars, in ISO 8601",
+        examples=["2026-11-20T15:30:00Z"],
+    ),
 ]
 Since = Annotated[
     str | None,
-    _text("since", "`<epoch>-<seq>` of the last frame; counts only without `Last-Event-ID`", _CURSOR),
+    text_parameter(
+        "since",
+        "`<epoch>-<seq>` of the last frame; counts only without `Last-Event-ID`",
+        examples=[_CURSOR],
+    ),
 ]
 Snapshot = Annotated[
     str | None,
     QueryParameter(
         name="snapshot",
         description="`false`: no snapshot comes, only changes",
-        schema_extra=_schema(False, OpenAPIType.BOOLEAN, default=True),
+        schema_extra=optional_schema("boolean", examples=[False], default=True),
     ),
 ]
 Heartbeat = Annotated[
     str | None,
-    _number(
+    number_parameter(
         "heartbeat",
         "Seconds between two heartbeats; by default as the service is set (15)",
-        5,
+        examples=[5],
         minimum=MIN_HEARTBEAT_SECONDS,
         maximum=MAX_HEARTBEAT_SECONDS,
     ),
@@ -101,7 +105,7 @@ LastEventId = Annotated[
     HeaderParameter(
         name="Last-Event-ID",
         description="`id` of the last event: the cursor to resume from. `EventSource` sends it by itself",
-        schema_extra=_schema(_CURSOR, OpenAPIType.STRING),
+        schema_extra=optional_schema("string", examples=[_CURSOR]),
     ),
 ]
 

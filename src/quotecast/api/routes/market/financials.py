@@ -8,11 +8,11 @@ from litestar import Router, get
 from litestar.exceptions import NotFoundException
 from litestar.handlers import HTTPRouteHandler
 from litestar.openapi import ResponseSpec
-from litestar.openapi.spec import OpenAPIType
-from litestar.params import FromPath, QueryParameter
+from litestar.params import FromPath
 
 from quotecast.api.answers.answers import Answer, SharedBody, cached_for, document_answer
 from quotecast.api.limits.repeats import repeatable
+from quotecast.api.market.parameters import text_parameter
 from quotecast.api.market.selection import renamed_headers
 from quotecast.api.market.services import Services
 from quotecast.api.reference import financial_examples as examples
@@ -66,11 +66,7 @@ To = Annotated[
 
 OfSymbol = Annotated[
     str | None,
-    QueryParameter(
-        name="symbol",
-        description=f"Only the reports of this company, at most {MAX_DAYS_OF_ONE} days apart",
-        schema_extra={"type": OpenAPIType.STRING, "one_of": None},
-    ),
+    text_parameter("symbol", f"Only the reports of this company, at most {MAX_DAYS_OF_ONE} days apart"),
 ]
 
 

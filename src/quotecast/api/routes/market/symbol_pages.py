@@ -8,7 +8,7 @@ from litestar.params import QueryParameter
 
 from quotecast.api.answers.answers import CACHE_QUOTES, Answer, SharedBody, feed_headers
 from quotecast.api.answers.negotiation import content_tag
-from quotecast.api.routes.numbers import number_of, number_parameter
+from quotecast.api.market.parameters import number_of, number_parameter
 from quotecast.asgi import Header
 from quotecast.errors import InvalidValue
 from quotecast.feed.entry import QuoteEntry
@@ -25,9 +25,10 @@ NEXT: Final = b"x-next-after"
 PageLimit = Annotated[
     str | None,
     number_parameter(
+        "limit",
         f"Quotes of one page, {DEFAULT_QUOTES} by default; without it and `after` all in one answer",
-        1,
-        MAX_QUOTES,
+        minimum=1,
+        maximum=MAX_QUOTES,
     ),
 ]
 After = Annotated[
