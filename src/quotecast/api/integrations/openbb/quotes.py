@@ -1,5 +1,6 @@
 """Quotes and bars of each feed for the widgets of OpenBB Workspace."""
 
+from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 from litestar import Router, get
@@ -161,51 +162,36 @@ async def _market_bars(
     return answer if raw == "true" else answer.converted(CANDLES[theme], JSON)
 
 
-@get(
-    "/bars",
-    operation_id="getOpenbbCryptoBars",
-    summary="Chart of a pair's bars",
-    operation_class=BarsReading,
-    responses=answered(Figure, FIGURE, "A Plotly figure, or the bars", 404, 422, 429, 503),
-    opt={"door": "bars"},
-)
-@repeatable
-async def _crypto_bars(
-    services: Services,
-    symbol: OneSymbol,
-    *,
-    timeframe: Timeframe = "1h",
-    theme: Theming = "dark",
-    raw: Raw = "false",
-) -> Answer:
-    """Candles of the newest 500 bars."""
-    answer = await crypto_bars(services, symbol, timeframe_of(timeframe, None), Paging())
-    return answer if raw == "true" else answer.converted(CANDLES[theme], JSON)
+def _chart(name: str, summary: str, read: Callable[..., Awaitable[Answer]]) -> HTTPRouteHandler:
+    @get(
+        "/bars",
+        operation_id=f"getOpenbb{name}Bars",
+        summary=summary,
+        operation_class=BarsReading,
+        responses=answered(Figure, FIGURE, "A Plotly figure, or the bars", 404, 422, 429, 503),
+        opt={"door": "bars"},
+    )
+    @repeatable
+    async def bars(
+        services: Services,
+        symbol: OneSymbol,
+        *,
+        timeframe: Timeframe = "1h",
+        theme: Theming = "dark",
+        raw: Raw = "false",
+    ) -> Answer:
+        """Candles of the newest 500 bars."""
+        answer = await read(services, symbol, timeframe_of(timeframe, None), Paging())
+        return answer if raw == "true" else answer.converted(CANDLES[theme], JSON)
+
+    return bars
 
 
-@get(
-    "/bars",
-    operation_id="getOpenbbDovizBars",
-    summary="Chart of the bars of a currency or metal",
-    operation_class=BarsReading,
-    responses=answered(Figure, FIGURE, "A Plotly figure, or the bars", 404, 422, 429, 503),
-    opt={"door": "bars"},
-)
-@repeatable
-async def _doviz_bars(
-    services: Services,
-    symbol: OneSymbol,
-    *,
-    timeframe: Timeframe = "1h",
-    theme: Theming = "dark",
-    raw: Raw = "false",
-) -> Answer:
-    """Candles of the newest 500 bars."""
-    answer = await doviz_bars(services, symbol, timeframe_of(timeframe, None), Paging())
-    return answer if raw == "true" else answer.converted(CANDLES[theme], JSON)
-
-
-_BARS: Final = {Feed.STOCKS: _market_bars, Feed.CRYPTO: _crypto_bars, Feed.DOVIZ: _doviz_bars}
+_BARS: Final = {
+    Feed.STOCKS: _market_bars,
+    Feed.CRYPTO: _chart("Crypto", "Chart of a pair's bars", crypto_bars),
+    Feed.DOVIZ: _chart("Doviz", "Chart of the bars of a currency or metal", doviz_bars),
+}
 
 
 def feed_router(feed: Feed, *more: HTTPRouteHandler) -> Router:

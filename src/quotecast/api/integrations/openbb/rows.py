@@ -1,7 +1,7 @@
 """Rows of widgets, made of the JSON of the service's answers."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -9,7 +9,6 @@ import msgspec
 from quotecast.api.routes.market.status import MarketStatus
 from quotecast.feed.mirror import Mirror
 from quotecast.market.codec import encode_json
-from quotecast.market.feeds import Feed
 from quotecast.market.groups import bank_of
 from quotecast.market.quotes import DovizQuote, Quote
 
@@ -46,10 +45,6 @@ def _tiles(heatmap: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [{"sector": each["sector"], **stock} for each in heatmap["sectors"] for stock in each["stocks"]]
 
 
-def _articles(articles: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
-    return [_article(each) for each in articles]
-
-
 def _article(article: Mapping[str, Any]) -> dict[str, str]:
     text = article["summary"] or article["headline"]
     body = in_markdown(text)
@@ -69,10 +64,6 @@ def in_markdown(text: str) -> str:
     return _MARKS.sub(r"\\\1", text)
 
 
-def _figures(metrics: Mapping[str, Any]) -> list[dict[str, Any]]:
-    return [{"metric": name, "value": value} for name, value in metrics["metric"].items()]
-
-
 def _profile(metrics: Mapping[str, Any]) -> list[dict[str, str]]:
     """Returns the known figures of a profile, in its order."""
     known = metrics["metric"]
@@ -87,8 +78,10 @@ def _profile(metrics: Mapping[str, Any]) -> list[dict[str, str]]:
 GAINERS: Final = _rows(lambda movers: movers["gainers"])
 LOSERS: Final = _rows(lambda movers: movers["losers"])
 TILES: Final = _rows(_tiles)
-ARTICLES: Final = _rows(_articles)
-FIGURES: Final = _rows(_figures)
+ARTICLES: Final = _rows(lambda articles: [_article(each) for each in articles])
+FIGURES: Final = _rows(
+    lambda metrics: [{"metric": name, "value": value} for name, value in metrics["metric"].items()]
+)
 PROFILE_METRICS: Final = _rows(_profile)
 
 
@@ -159,8 +152,3 @@ def status_metrics(status: MarketStatus) -> bytes:
     ]
     exchange = {"label": "New York", "value": status.session}
     return encode_json([{"label": "service", "value": status.status}, exchange, *feeds])
-
-
-def feed_name(feed: Feed) -> str:
-    """Returns the name of a feed in the texts of widgets."""
-    return {Feed.STOCKS: "Stocks", Feed.CRYPTO: "Crypto", Feed.DOVIZ: "Türkiye"}[feed]

@@ -9,7 +9,6 @@ from typing import Any, Final
 
 from quotecast.api.integrations.openbb import columns
 from quotecast.api.integrations.openbb.columns import Column
-from quotecast.api.integrations.openbb.rows import feed_name
 from quotecast.market.bars import INTERVALS
 from quotecast.market.feeds import Feed
 from quotecast.market.ranges import RANGES
@@ -23,6 +22,7 @@ PRICES_MS: Final = 5_000
 LISTS_MS: Final = 60_000
 DAY_MS: Final = 900_000
 
+_NAMES: Final = {Feed.STOCKS: "Stocks", Feed.CRYPTO: "Crypto", Feed.DOVIZ: "Türkiye"}
 _WATCHED: Final = {
     Feed.STOCKS: "AAPL,MSFT,NVDA,AMZN,GOOGL",
     Feed.CRYPTO: "BTC/USDT,ETH/USDT,SOL/USDT",
@@ -72,7 +72,11 @@ def _clicked(feed: Feed) -> Param:
     return {**_symbol(feed, _CHARTED[feed]), "show": False}
 
 
-def _widget(endpoint: str, kind: str, name: str, description: str, category: str, **more: Any) -> Widget:
+def _widget(
+    endpoint: str, kind: str, name: str, description: str, category: str, *, every: int = 0, **more: Any
+) -> Widget:
+    """Returns a widget that reads its endpoint again after `every` milliseconds, if that is not 0."""
+    reading = {"refetchInterval": every, "staleTime": every} if every else {}
     return {
         "name": name,
         "description": description,
@@ -82,6 +86,7 @@ def _widget(endpoint: str, kind: str, name: str, description: str, category: str
         "gridData": {"w": 20, "h": 12, "minW": 8, "minH": 4},
         "source": ["quotecast"],
         **more,
+        **reading,
     }
 
 
@@ -94,14 +99,13 @@ def _grid(feed: Feed) -> Widget:
     return _widget(
         f"{ROOT}/{name}/grid",
         "live_grid",
-        f"{feed_name(feed)}: live quotes",
+        f"{_NAMES[feed]}: live quotes",
         f"Quotes of a list of symbols, live: {_TEXTS[feed]}.",
-        feed_name(feed),
+        _NAMES[feed],
         wsEndpoint=f"api/ws/openbb/{name}",
         data=_table(columns.QUOTES[feed], wsRowIdColumn=columns.ROW_OF[feed]),
         params=[_symbol(feed, _WATCHED[feed], several=True)],
-        refetchInterval=LISTS_MS,
-        staleTime=LISTS_MS,
+        every=LISTS_MS,
     )
 
 
@@ -111,13 +115,12 @@ def _quotes(feed: Feed) -> Widget:
     return _widget(
         f"{ROOT}/{name}/quotes",
         "table",
-        f"{feed_name(feed)}: quotes",
+        f"{_NAMES[feed]}: quotes",
         f"Quotes of a group, or of everything: {_TEXTS[feed]}.",
-        feed_name(feed),
+        _NAMES[feed],
         data=_table(columns.clickable(columns.QUOTES[feed], columns.ROW_OF[feed])),
         params=[*groups, _clicked(feed)],
-        refetchInterval=PRICES_MS,
-        staleTime=PRICES_MS,
+        every=PRICES_MS,
     )
 
 
@@ -140,13 +143,12 @@ def _bars(feed: Feed) -> Widget:
     return _widget(
         f"{ROOT}/{feed.spec.name}/bars",
         "chart",
-        f"{feed_name(feed)}: candles",
+        f"{_NAMES[feed]}: candles",
         f"Open, high, low and close of one symbol: {_TEXTS[feed]}.",
-        feed_name(feed),
+        _NAMES[feed],
         raw=True,
         params=[_symbol(feed, _CHARTED[feed]), length],
-        refetchInterval=LISTS_MS,
-        staleTime=LISTS_MS,
+        every=LISTS_MS,
     )
 
 
@@ -155,95 +157,6 @@ _TEXTS: Final = {
     Feed.CRYPTO: "crypto pairs over the last 24 hours",
     Feed.DOVIZ: "Turkish currency, gold and precious metals, those of banks among them",
 }
-
-
-def _chart_of_tradingview() -> Widget:
-    return _widget(
-        "api/udf",
-        "advanced_charting",
-        "TradingView chart",
-        "Bars of any stock, pair, currency or metal in TradingView's chart.",
-        "Charts",
-        data={"defaultSymbol": "AAPL", "updateFrequency": LISTS_MS},
-    )
-
-
-def _market() -> list[Widget]:
-    stocks = feed_name(Feed.STOCKS)
-    return [
-        _widget(
-            f"{ROOT}/market/movers",
-            "table",
-            "Stocks: movers",
-            "The 20 stocks that rose or fell the most today.",
-            stocks,
-            data=_table(columns.MOVERS),
-            params=[
-                _choice("list", "List", "gainers", ("gainers", "losers"), "Which end of the ranking"),
-                _clicked(Feed.STOCKS),
-            ],
-            refetchInterval=PRICES_MS,
-            staleTime=PRICES_MS,
-        ),
-        _widget(
-            f"{ROOT}/market/heatmap",
-            "chart",
-            "Stocks: heatmap",
-            "All stocks by sector: the area is the market capitalization, the colour the change of the day.",
-            stocks,
-            raw=True,
-            data=_table(columns.TILES),
-            refetchInterval=LISTS_MS,
-            staleTime=LISTS_MS,
-        ),
-        _widget(
-            f"{ROOT}/market/news",
-            "newsfeed",
-            "Stocks: news",
-            "The newest articles, of all stocks or of one.",
-            stocks,
-            params=[
-                _symbol(Feed.STOCKS, ""),
-                _param("limit", "Articles", "number", 20, "How many articles, at most 50"),
-            ],
-            refetchInterval=LISTS_MS,
-            staleTime=LISTS_MS,
-        ),
-    ]
-
-
-def _overviews() -> list[Widget]:
-    return [
-        _widget(
-            f"{ROOT}/market/status",
-            "metric",
-            "State of the feeds",
-            "Whether prices are live, how many symbols each feed has, and the session in New York.",
-            "Service",
-            refetchInterval=PRICES_MS,
-            staleTime=PRICES_MS,
-        ),
-        _widget(
-            f"{ROOT}/doviz/banks",
-            "table",
-            "Türkiye: spreads of banks",
-            "Buying and selling prices of banks for one currency or metal, the narrowest spread first.",
-            feed_name(Feed.DOVIZ),
-            data=_table(columns.BANKS),
-            params=[
-                _param(
-                    "instrument",
-                    "Instrument",
-                    "endpoint",
-                    "USD",
-                    "Currency or metal that banks deal in",
-                    optionsEndpoint=f"{ROOT}/doviz/instruments",
-                )
-            ],
-            refetchInterval=PRICES_MS,
-            staleTime=PRICES_MS,
-        ),
-    ]
 
 
 def _company(path: str, kind: str, name: str, description: str, given: list[Column] | None) -> Widget:
@@ -255,33 +168,91 @@ def _company(path: str, kind: str, name: str, description: str, given: list[Colu
         "Companies",
         **({} if given is None else {"data": _table(given)}),
         params=[_symbol(Feed.STOCKS, "AAPL")],
-        refetchInterval=DAY_MS,
-        staleTime=DAY_MS,
+        every=DAY_MS,
     )
-
-
-def _companies() -> list[Widget]:
-    return [
-        _company("profile", "metric", "profile", "The main figures of a company.", None),
-        _company("metrics", "table", "all figures", "Every figure that the provider has.", columns.FIGURES),
-        _company(
-            "earnings", "table", "earnings", "Reported and expected earnings by quarter.", columns.EARNINGS
-        ),
-        _company(
-            "recommendations",
-            "table",
-            "recommendations",
-            "Numbers of analysts by recommendation and month.",
-            columns.RECOMMENDATIONS,
-        ),
-    ]
 
 
 _ALL: Final = [
     *(make(feed) for make in (_grid, _quotes, _bars) for feed in Feed),
-    _chart_of_tradingview(),
-    *_market(),
-    *_overviews(),
-    *_companies(),
+    _widget(
+        "api/udf",
+        "advanced_charting",
+        "TradingView chart",
+        "Bars of any stock, pair, currency or metal in TradingView's chart.",
+        "Charts",
+        data={"defaultSymbol": "AAPL", "updateFrequency": LISTS_MS},
+    ),
+    _widget(
+        f"{ROOT}/market/movers",
+        "table",
+        "Stocks: movers",
+        "The 20 stocks that rose or fell the most today.",
+        "Stocks",
+        data=_table(columns.MOVERS),
+        params=[
+            _choice("list", "List", "gainers", ("gainers", "losers"), "Which end of the ranking"),
+            _clicked(Feed.STOCKS),
+        ],
+        every=PRICES_MS,
+    ),
+    _widget(
+        f"{ROOT}/market/heatmap",
+        "chart",
+        "Stocks: heatmap",
+        "All stocks by sector: the area is the market capitalization, the colour the change of the day.",
+        "Stocks",
+        raw=True,
+        data=_table(columns.TILES),
+        every=LISTS_MS,
+    ),
+    _widget(
+        f"{ROOT}/market/news",
+        "newsfeed",
+        "Stocks: news",
+        "The newest articles, of all stocks or of one.",
+        "Stocks",
+        params=[
+            _symbol(Feed.STOCKS, ""),
+            _param("limit", "Articles", "number", 20, "How many articles, at most 50"),
+        ],
+        every=LISTS_MS,
+    ),
+    _widget(
+        f"{ROOT}/market/status",
+        "metric",
+        "State of the feeds",
+        "Whether prices are live, how many symbols each feed has, and the session in New York.",
+        "Service",
+        every=PRICES_MS,
+    ),
+    _widget(
+        f"{ROOT}/doviz/banks",
+        "table",
+        "Türkiye: spreads of banks",
+        "Buying and selling prices of banks for one currency or metal, the narrowest spread first.",
+        "Türkiye",
+        data=_table(columns.BANKS),
+        params=[
+            _param(
+                "instrument",
+                "Instrument",
+                "endpoint",
+                "USD",
+                "Currency or metal that banks deal in",
+                optionsEndpoint=f"{ROOT}/doviz/instruments",
+            )
+        ],
+        every=PRICES_MS,
+    ),
+    _company("profile", "metric", "profile", "The main figures of a company.", None),
+    _company("metrics", "table", "all figures", "Every figure that the provider has.", columns.FIGURES),
+    _company("earnings", "table", "earnings", "Reported and expected earnings by quarter.", columns.EARNINGS),
+    _company(
+        "recommendations",
+        "table",
+        "recommendations",
+        "Numbers of analysts by recommendation and month.",
+        columns.RECOMMENDATIONS,
+    ),
 ]
 WIDGETS: Final[dict[str, Widget]] = {widget_id(each["endpoint"]): each for each in _ALL}
