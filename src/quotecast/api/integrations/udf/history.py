@@ -49,6 +49,15 @@ class ChartBars(Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 
 _NO_DATA: Final = ChartBars(s="no_data")
+EXAMPLE_BARS: Final = ChartBars(
+    s="ok",
+    t=[1_795_188_300, 1_795_188_600],
+    o=[189.5, 189.72],
+    h=[189.8, 189.9],
+    l=[189.41, 189.7],
+    c=[189.72, 189.84],
+    v=[120400.0, 8100.0],
+)
 
 
 class Found(Struct, frozen=True):

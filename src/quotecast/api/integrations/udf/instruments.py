@@ -1,15 +1,17 @@
-"""Instruments as charts name them: `AAPL`, `NASDAQ:AAPL`, `BTC/USDT`, `DOVIZ:gram-altin`."""
+"""Instruments as charts name them, `AAPL`, `NASDAQ:AAPL`, `BTC/USDT` and `DOVIZ:gram-altin`; their search."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from msgspec import Struct
 
+from quotecast.api.market.finding import find
 from quotecast.api.market.lookup import first_with, require_data
 from quotecast.api.market.services import Services
 from quotecast.errors import SymbolNotFound
 from quotecast.market.assets import Asset
-from quotecast.market.feeds import Feed
+from quotecast.market.feeds import Feed, feed_of_kind
+from quotecast.market.listings import SearchResult
 from quotecast.market.quotes import CryptoQuote, DovizQuote, Quote, StockQuote
 
 #: The exchange of Turkish prices.
@@ -22,6 +24,10 @@ MAX_NAME: Final = 80
 _TYPES: Final = {"currency": "forex", "index": "index"}
 _METAL: Final = "commodity"
 TYPES: Final = ("stock", "crypto", "forex", _METAL, "index")
+#: The feeds of the types.
+_FEEDS: Final = {"stock": Feed.STOCKS, "crypto": Feed.CRYPTO}
+#: Results that a search looks at: those of another type or exchange do not count.
+_LOOKED_AT: Final = 500
 
 
 class Instrument(Struct, frozen=True):
@@ -85,3 +91,45 @@ def _exchanges(assets: Sequence[Asset]) -> Mapping[str, str]:
 
 def _venues(mirror: Any) -> frozenset[str]:
     return frozenset(quote.exchange for quote in mirror.quotes().values())
+
+
+class FoundSymbol(Struct, frozen=True):
+    """A result of a search, in the fields of TradingView's `SearchSymbolResultItem`."""
+
+    symbol: str
+    full_name: str
+    description: str
+    exchange: str
+    ticker: str
+    type: str
+
+
+async def find_symbols(
+    services: Services, text: str, kind: str, exchange: str, limit: int
+) -> list[FoundSymbol]:
+    """Returns the best matches of a type and an exchange; "" stands for any. Raises as `find` does."""
+    feeds = services.configured()
+    if kind:
+        feeds = [each for each in feeds if each is _FEEDS.get(kind, Feed.DOVIZ)]
+    results = await find(services, text, _LOOKED_AT if kind or exchange else limit, feeds)
+    found = [symbol for each in results if (symbol := _found(services, each))]
+    fitting = [
+        each
+        for each in found
+        if kind in {"", each.type} and exchange.casefold() in {"", each.exchange.casefold()}
+    ]
+    return fitting[:limit]
+
+
+def _found(services: Services, result: SearchResult) -> FoundSymbol | None:
+    """Returns a result as charts name it; None for a listed stock without a price."""
+    feed = feed_of_kind(result.type)
+    entry = services.mirrors[feed].find(result.ticker)
+    if entry is None or entry.quote is None:
+        return None
+    each = instrument_of(services, feed, entry.quote)
+    full_name = f"{each.exchange}:{result.ticker}"
+    return FoundSymbol(result.ticker, full_name, result.name, each.exchange, each.ticker, each.type)
+
+
+EXAMPLE_FOUND: Final = [FoundSymbol("AAPL", "NASDAQ:AAPL", "Apple Inc.", "NASDAQ", "AAPL", "stock")]

@@ -13,11 +13,10 @@ from quotecast.market.bars import Interval, opening_of_bar
 from quotecast.market.calendars import Calendar
 from quotecast.market.feeds import Feed
 
-COLOR: Final = "blue"
-FONT_COLOR: Final = "white"
+_COLOR: Final = "blue"
+_FONT_COLOR: Final = "white"
 #: Diameter of a mark in pixels.
-SIZE: Final = 14
-
+_SIZE: Final = 14
 _NEWS: Final = "N"
 _INSTANT: Final = timedelta(microseconds=1)
 
@@ -32,6 +31,11 @@ class Marks(Struct, frozen=True):
     label: list[str]
     labelFontColor: list[str]  # noqa: N815 - TradingView's name
     minSize: list[int]  # noqa: N815 - TradingView's name
+
+
+EXAMPLE_MARKS: Final = Marks(
+    ["24843171"], [1_795_188_300], [_COLOR], ["Apple opens a store"], [_NEWS], [_FONT_COLOR], [_SIZE]
+)
 
 
 def marks_of(services: Services, instrument: Instrument, interval: Interval, start: int, end: int) -> Marks:
@@ -50,11 +54,11 @@ def marks_of(services: Services, instrument: Instrument, interval: Interval, sta
     return Marks(
         id=[name for _, name, _ in found],
         time=[time for time, _, _ in found],
-        color=[COLOR] * count,
+        color=[_COLOR] * count,
         text=[headline for _, _, headline in found],
         label=[_NEWS] * count,
-        labelFontColor=[FONT_COLOR] * count,
-        minSize=[SIZE] * count,
+        labelFontColor=[_FONT_COLOR] * count,
+        minSize=[_SIZE] * count,
     )
 
 

@@ -152,8 +152,3 @@ def kind_of(text: str) -> str:
     if text and text not in TYPES:
         raise InvalidValue("type", f"Must be one of {', '.join(TYPES)}, or nothing")
     return text
-
-
-def missing_start() -> InvalidValue:
-    """Returns the error of a span without a beginning."""
-    return InvalidValue("from", "Must be given unless countback is")

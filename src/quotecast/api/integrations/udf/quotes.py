@@ -10,8 +10,6 @@ from quotecast.api.market.services import Services
 from quotecast.errors import InvalidValue, NoData, SymbolNotFound
 from quotecast.market.quotes import CryptoQuote, DovizQuote, StockQuote
 
-_MISSING: Final = f"Name 1 to {MAX_SYMBOLS} symbols"
-
 
 class QuoteValues(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The values of a quote; an unknown one is absent. `chp` is in percent."""
@@ -52,11 +50,33 @@ class ChartQuotes(Struct, frozen=True, kw_only=True):
     d: list[KnownQuote | UnknownQuote]
 
 
+EXAMPLE_QUOTES: Final = ChartQuotes(
+    d=[
+        KnownQuote(
+            "AAPL",
+            QuoteValues(
+                lp=189.84,
+                ch=1.22,
+                chp=0.65,
+                short_name="AAPL",
+                exchange="NASDAQ",
+                description="Apple Inc.",
+                open_price=188.9,
+                high_price=190.32,
+                low_price=188.19,
+                prev_close_price=188.62,
+                volume=48425696.0,
+            ),
+        )
+    ]
+)
+
+
 def names_of(text: str) -> list[str]:
     """Returns the distinct names of a comma-separated list. Raises InvalidValue for none or too many."""
     names = [*dict.fromkeys(name.strip() for name in text.split(",") if name.strip())]
     if not 0 < len(names) <= MAX_SYMBOLS:
-        raise InvalidValue("symbols", _MISSING)
+        raise InvalidValue("symbols", f"Name 1 to {MAX_SYMBOLS} symbols")
     return names
 
 

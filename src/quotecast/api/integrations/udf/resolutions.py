@@ -50,11 +50,6 @@ def resolution_of(text: str) -> str:
     return _SHORT.get(text, text)
 
 
-def is_intraday(resolution: str) -> bool:
-    """Returns whether bars of a resolution are shorter than a day."""
-    return RESOLUTIONS[resolution] in LENGTHS
-
-
 def chart_time(bar: Bar, feed: Feed, interval: Interval) -> int:
     """Returns the Unix time by which charts know a bar.
 

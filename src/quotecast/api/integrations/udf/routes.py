@@ -1,8 +1,10 @@
 """The routes of TradingView's UDF protocol."""
 
+from collections.abc import Sequence
 from typing import Final
 
 from litestar import Router, get
+from msgspec import Struct
 
 from quotecast.api.answers.answers import (
     CACHE_LISTS,
@@ -14,26 +16,75 @@ from quotecast.api.answers.answers import (
     feed_answer,
 )
 from quotecast.api.bars.market import bars_headers, market_of, source_headers, until_prices_move
-from quotecast.api.integrations.udf import examples, parameters
-from quotecast.api.integrations.udf.configuration import Configuration, configuration
+from quotecast.api.integrations.udf import parameters
 from quotecast.api.integrations.udf.errors import answered_to_charts, chart_exception_handlers
-from quotecast.api.integrations.udf.finding import FoundSymbol, find_symbols
-from quotecast.api.integrations.udf.history import ChartBars, HistoryQuery, read_history
-from quotecast.api.integrations.udf.instruments import find_instrument
-from quotecast.api.integrations.udf.marks import Marks, marks_of
-from quotecast.api.integrations.udf.quotes import ChartQuotes, chart_quotes, names_of
+from quotecast.api.integrations.udf.history import EXAMPLE_BARS, ChartBars, HistoryQuery, read_history
+from quotecast.api.integrations.udf.instruments import (
+    EXAMPLE_FOUND,
+    TYPES,
+    FoundSymbol,
+    exchanges,
+    find_instrument,
+    find_symbols,
+)
+from quotecast.api.integrations.udf.marks import EXAMPLE_MARKS, Marks, marks_of
+from quotecast.api.integrations.udf.quotes import EXAMPLE_QUOTES, ChartQuotes, chart_quotes, names_of
 from quotecast.api.integrations.udf.resolutions import RESOLUTIONS, resolutions_of
-from quotecast.api.integrations.udf.symbols import SymbolInfo, symbol_info
+from quotecast.api.integrations.udf.symbols import EXAMPLE_SYMBOL, SymbolInfo, symbol_info
 from quotecast.api.limits.repeats import repeatable
 from quotecast.api.market.finding import GROUP
 from quotecast.api.market.services import Services, combined_state
 from quotecast.api.reference.openapi import FeedReading, HistoryReading, Reading
 from quotecast.api.route_table import EVERY
 from quotecast.api.routes.market.news import CACHE_NEWS
+from quotecast.errors import InvalidValue
 from quotecast.market.codec import encode_json
 
 _TEXT: Final = b"text/plain; charset=utf-8"
 _CACHE_SEARCH: Final = cached_for(60)
+_NAMES: Final = {
+    "stock": "Stocks", "crypto": "Crypto", "forex": "Forex", "commodity": "Metals", "index": "Indices",
+}  # fmt: skip
+
+
+class ExchangeChoice(Struct, frozen=True):
+    """A choice of the search: `value` is what the search takes."""
+
+    value: str
+    name: str
+    desc: str
+
+
+class TypeChoice(Struct, frozen=True):
+    """A choice of the search: `value` is what the search takes."""
+
+    name: str
+    value: str
+
+
+class Configuration(Struct, frozen=True, kw_only=True):
+    """What the service offers to charts, in the fields of TradingView's `DatafeedConfiguration`."""
+
+    supports_search: bool = True
+    supports_group_request: bool = False
+    supports_marks: bool = True
+    supports_timescale_marks: bool = False
+    supports_time: bool = True
+    supported_resolutions: list[str]
+    exchanges: list[ExchangeChoice]
+    symbols_types: list[TypeChoice]
+
+    @classmethod
+    def of(cls, names: Sequence[str]) -> "Configuration":
+        """Returns the configuration with some exchanges."""
+        return cls(
+            supported_resolutions=[*RESOLUTIONS],
+            exchanges=[
+                ExchangeChoice("", "All exchanges", ""),
+                *(ExchangeChoice(name, name, name) for name in names),
+            ],
+            symbols_types=[TypeChoice("All types", ""), *(TypeChoice(_NAMES[each], each) for each in TYPES)],
+        )
 
 
 @get(
@@ -42,12 +93,14 @@ _CACHE_SEARCH: Final = cached_for(60)
     operation_id="getUdfConfig",
     summary="What the service offers to charts",
     operation_class=Reading,
-    responses=answered_to_charts(Configuration, examples.CONFIGURATION, "The configuration"),
+    responses=answered_to_charts(
+        Configuration, Configuration.of(["DOVIZ", "NASDAQ", "NYSE"]), "The configuration"
+    ),
 )
 @repeatable
 def config(services: Services) -> Answer:
     """The first request of a chart: resolutions, and the choices of its search."""
-    return document_answer(SharedBody(encode_json(configuration(services))), CACHE_LISTS)
+    return document_answer(SharedBody(encode_json(Configuration.of(exchanges(services)))), CACHE_LISTS)
 
 
 @get(
@@ -55,7 +108,7 @@ def config(services: Services) -> Answer:
     operation_id="getUdfSymbol",
     summary="A symbol as a chart must know it",
     operation_class=FeedReading,
-    responses=answered_to_charts(SymbolInfo, examples.SYMBOL, "The symbol", 404, 422, 503),
+    responses=answered_to_charts(SymbolInfo, EXAMPLE_SYMBOL, "The symbol", 404, 422, 503),
 )
 @repeatable
 async def symbols(services: Services, symbol: parameters.Name) -> Answer:
@@ -75,7 +128,7 @@ async def symbols(services: Services, symbol: parameters.Name) -> Answer:
     operation_id="searchUdfSymbols",
     summary="Search symbols for a chart",
     operation_class=FeedReading,
-    responses=answered_to_charts(list[FoundSymbol], examples.FOUND, "The best matches first", 422, 503),
+    responses=answered_to_charts(list[FoundSymbol], EXAMPLE_FOUND, "The best matches first", 422, 503),
     opt={"limit": GROUP},
 )
 @repeatable
@@ -98,7 +151,7 @@ async def search(
     operation_id="getUdfHistory",
     summary="Bars of a chart",
     operation_class=HistoryReading,
-    responses=answered_to_charts(ChartBars, examples.BARS, "The bars, ascending", 404, 422, 503),
+    responses=answered_to_charts(ChartBars, EXAMPLE_BARS, "The bars, ascending", 404, 422, 503),
     opt={"door": "bars"},
 )
 @repeatable
@@ -123,7 +176,7 @@ async def history(
     interval = parameters.interval_of(resolution, resolutions_of(market.feed, market.calendar))
     count = parameters.count_of(countback)
     if count is None and start is None:
-        raise parameters.missing_start()
+        raise InvalidValue("from", "Must be given unless countback is")
     first = parameters.time_of("from", "0" if start is None else start)
     wanted = HistoryQuery(interval, first, parameters.time_of("to", end), count)
     found = await read_history(services, market, wanted)
@@ -143,7 +196,7 @@ async def history(
     operation_id="getUdfMarks",
     summary="News on a chart",
     operation_class=Reading,
-    responses=answered_to_charts(Marks, examples.MARKS, "The marks, ascending", 404, 422, 503),
+    responses=answered_to_charts(Marks, EXAMPLE_MARKS, "The marks, ascending", 404, 422, 503),
 )
 @repeatable
 def marks(
@@ -183,7 +236,7 @@ def time(services: Services) -> Answer:
     operation_id="getUdfQuotes",
     summary="Quotes for a chart's watchlist",
     operation_class=FeedReading,
-    responses=answered_to_charts(ChartQuotes, examples.QUOTES, "A quote of each name", 422),
+    responses=answered_to_charts(ChartQuotes, EXAMPLE_QUOTES, "A quote of each name", 422),
 )
 @repeatable
 def quotes(services: Services, symbols: parameters.Names) -> Answer:

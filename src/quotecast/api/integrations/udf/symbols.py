@@ -13,8 +13,9 @@ from msgspec import UNSET, Struct, UnsetType
 from quotecast.api.bars.market import Market, market_of
 from quotecast.api.bars.own_bars import newest_bars
 from quotecast.api.integrations.udf.instruments import Instrument
-from quotecast.api.integrations.udf.resolutions import RESOLUTIONS, ZONES, is_intraday, resolutions_of
+from quotecast.api.integrations.udf.resolutions import RESOLUTIONS, ZONES, resolutions_of
 from quotecast.api.market.services import Services
+from quotecast.market.bars import LENGTHS
 from quotecast.market.calendars import Calendar, Exchange, VenueDay
 from quotecast.market.feeds import Feed
 from quotecast.market.sessions import NEW_YORK, TradingDay
@@ -75,7 +76,7 @@ async def symbol_info(services: Services, instrument: Instrument) -> SymbolInfo:
     now = services.moment()
     # The first call reads the holidays of decades.
     hours = await asyncio.to_thread(hours_of, market.calendar, now)
-    multipliers = [each for each in resolutions_of(feed, market.calendar) if is_intraday(each)]
+    multipliers = [each for each in resolutions_of(feed, market.calendar) if RESOLUTIONS[each] in LENGTHS]
     info = services.mirrors[feed].info
     delay = int(info.delay_seconds) if info else 0
     return SymbolInfo(
@@ -141,3 +142,25 @@ def _weekdays(last_year: int) -> Iterator[date]:
 def _session(day: TradingDay | VenueDay) -> str:
     opened, closed = (each.astimezone(NEW_YORK) for each in (day.open, day.close))
     return f"{opened:%H%M}-{closed:%H%M}"
+
+
+EXAMPLE_SYMBOL: Final = SymbolInfo(
+    name="AAPL",
+    ticker="AAPL",
+    description="Apple Inc.",
+    type="stock",
+    exchange="NASDAQ",
+    listed_exchange="NASDAQ",
+    timezone="America/New_York",
+    session="0930-1600",
+    session_holidays="20271224,20271125",
+    corrections="0930-1300:20271126",
+    minmov=1,
+    pricescale=100,
+    intraday_multipliers=["1", "5", "15"],
+    supported_resolutions=["1", "5", "15", "30", "60", "240", "1D", "1W", "1M"],
+    visible_plots_set="ohlcv",
+    volume_precision=0,
+    data_status="streaming",
+    currency_code="USD",
+)
