@@ -2,16 +2,27 @@
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, Final
 
+from quotecast.errors import NoData, ProviderMissing
 from quotecast.feed.documents import Documents
 from quotecast.feed.mirror import Mirror
 from quotecast.market.feeds import Feed
-from quotecast.market.listings import Listing, doviz_listings, identity, pair_listings, stock_listings
+from quotecast.market.listings import (
+    Listing,
+    SearchResult,
+    doviz_listings,
+    identity,
+    pair_listings,
+    stock_listings,
+)
 from quotecast.market.quotes import Quote
 from quotecast.market.renames import formers_of
-from quotecast.market.search import Index, weight_of
+from quotecast.market.search import Index, search, weight_of
 
+#: The name of the search in errors, and of its rate limit.
+GROUP: Final = "search"
 #: Listings that are indexed at a time: less than a millisecond.
 PIECE: Final = 50
 #: Seconds after which the turnover that orders equal matches is read again.
@@ -89,6 +100,18 @@ class Searches:
         self._mirrors = mirrors
         self._documents = documents
 
+    async def find(self, text: str, limit: int, feeds: Sequence[Feed], now: float) -> list[SearchResult]:
+        """Returns the best matches in some feeds; `now` is in monotonic seconds.
+
+        Raises ProviderMissing without feeds, NoData without data.
+        """
+        if not feeds:
+            raise ProviderMissing(GROUP)
+        indexes = await self.indexes(feeds, now)
+        if not indexes:
+            raise NoData(GROUP)
+        return search(indexes, text, limit)
+
     async def indexes(self, feeds: Iterable[Feed], now: float) -> list[Index]:
         """Returns the current indexes of those feeds that have data; `now` is in monotonic seconds."""
         parts = [self._parts[feed] for feed in feeds if self._has_data(feed)]
@@ -115,10 +138,6 @@ def _listings(
 
 
 def _pieces(listings: Iterable[Listing]) -> Iterator[list[Listing]]:
-    piece: list[Listing] = []
-    for listing in listings:
-        piece.append(listing)
-        if len(piece) == PIECE:
-            yield piece
-            piece = []
-    yield piece
+    rest = iter(listings)
+    while piece := list(islice(rest, PIECE)):
+        yield piece

@@ -5,7 +5,6 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from quotecast.api.market.finding import find
 from quotecast.api.market.lookup import first_with, require_data
 from quotecast.api.market.services import Services
 from quotecast.errors import SymbolNotFound
@@ -107,11 +106,12 @@ class FoundSymbol(Struct, frozen=True):
 async def find_symbols(
     services: Services, text: str, kind: str, exchange: str, limit: int
 ) -> list[FoundSymbol]:
-    """Returns the best matches of a type and an exchange; "" stands for any. Raises as `find` does."""
+    """Returns the best matches of a type and an exchange; "" stands for any. Raises as the search does."""
     feeds = services.configured()
     if kind:
         feeds = [each for each in feeds if each is _FEEDS.get(kind, Feed.DOVIZ)]
-    results = await find(services, text, _LOOKED_AT if kind or exchange else limit, feeds)
+    most = _LOOKED_AT if kind or exchange else limit
+    results = await services.searches.find(text, most, feeds, services.monotonic())
     found = [symbol for each in results if (symbol := _found(services, each))]
     fitting = [
         each

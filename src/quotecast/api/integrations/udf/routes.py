@@ -32,7 +32,7 @@ from quotecast.api.integrations.udf.quotes import EXAMPLE_QUOTES, ChartQuotes, c
 from quotecast.api.integrations.udf.resolutions import RESOLUTIONS, resolutions_of
 from quotecast.api.integrations.udf.symbols import EXAMPLE_SYMBOL, SymbolInfo, symbol_info
 from quotecast.api.limits.repeats import repeatable
-from quotecast.api.market.finding import GROUP
+from quotecast.api.market.searching import GROUP
 from quotecast.api.market.services import Services, combined_state
 from quotecast.api.reference.openapi import FeedReading, HistoryReading, Reading
 from quotecast.api.route_table import EVERY

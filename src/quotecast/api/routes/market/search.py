@@ -7,7 +7,7 @@ from litestar.params import QueryParameter
 
 from quotecast.api.answers.answers import Answer, SharedBody, cached_for, feed_answer
 from quotecast.api.limits.repeats import repeatable
-from quotecast.api.market.finding import GROUP, find
+from quotecast.api.market.searching import GROUP
 from quotecast.api.market.services import MarketServices, combined_state
 from quotecast.api.reference import examples
 from quotecast.api.reference.openapi import FeedReading, answered
@@ -51,8 +51,8 @@ async def search(services: MarketServices, q: Text, limit: Limit = 10) -> Answer
     `X-Feed-State` is `live` if every feed is.
     """
     feeds = services.configured()
-    body = SharedBody(encode_json(await find(services, q, limit, feeds)))
-    return feed_answer(body, combined_state(services, feeds), _CACHE)
+    found = await services.searches.find(q, limit, feeds, services.monotonic())
+    return feed_answer(SharedBody(encode_json(found)), combined_state(services, feeds), _CACHE)
 
 
 ROUTER: Final = Router(
