@@ -31,7 +31,6 @@ _EXAMPLES: Final[Mapping[str, Any]] = {
     "FeedMinutes.symbols": 512,
     "medianCovered": 388,
     "fewestCovered": {"AAPL": 388},
-    "dateAsked": "2026-04-01",
     "delayMinutes": 15,
     "homeSymbol": "BABA",
     "newSymbol": "META",
