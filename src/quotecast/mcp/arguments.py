@@ -153,8 +153,10 @@ def read_arguments(kind: type[A], given: Mapping[str, Any]) -> A:
         raise ToolRefused(
             f"{unknown[0]}: There is no such argument; there are: {', '.join(names) or 'none'}", 422
         )
-    if not _is_encodable(given):
-        raise ToolRefused("The arguments hold half of a character (a lone surrogate)", 422)
+    try:
+        msgspec.json.encode(given)
+    except UnicodeEncodeError:
+        raise ToolRefused("The arguments hold half of a character (a lone surrogate)", 422) from None
     try:
         return msgspec.convert(_as_meant(kind, given), type=kind)
     except msgspec.ValidationError as error:
@@ -196,14 +198,6 @@ def _as_feed(value: Any) -> Any:
 
 def _as_number(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-def _is_encodable(given: Mapping[str, Any]) -> bool:
-    try:
-        msgspec.json.encode(given)
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def schema_of(kind: type[Struct]) -> dict[str, Any]:
