@@ -13,13 +13,12 @@ from litestar.types import ControllerRouterHandler
 
 from quotecast.alerts.networks import LOOPBACK
 from quotecast.alerts.outbound import Outbound
-from quotecast.api.accounts.alert_services import Alerts
 from quotecast.api.gate.admin_services import Admin, state_of
 from quotecast.api.limits.throttle import Throttle
 from quotecast.api.market.names import Names
 from quotecast.api.market.past import Past
 from quotecast.api.market.searching import Searches
-from quotecast.api.market.services import Services
+from quotecast.api.market.services import Alerts, Services
 from quotecast.api.middleware.middleware import Middleware, Observer
 from quotecast.api.worker.app import build_app
 from quotecast.api.worker.private import private_prefixes

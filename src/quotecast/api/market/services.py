@@ -1,5 +1,6 @@
 """The services behind the routes: one value that the application is built with."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final, TypeVar
@@ -10,7 +11,8 @@ from msgspec import Struct, field
 
 from quotecast.access.reach import Reach
 from quotecast.access.request_state import request_state
-from quotecast.api.accounts.alert_services import Alerts
+from quotecast.alerts.outbound import Outbound
+from quotecast.api.accounts.alert_waits import Waits
 from quotecast.api.accounts.key_access import KeyAccess
 from quotecast.api.accounts.logins import LoginWindow
 from quotecast.api.answers.answers import Answer
@@ -38,6 +40,8 @@ HttpRequest = Request[Any, Any, State]
 
 #: The name of the provider of a feed that the operator switched off.
 NO_PROVIDER: Final = "none"
+#: Tries of webhooks at once on a worker.
+MAX_TRIALS: Final = 4
 
 
 class Accounts(Struct, frozen=True, kw_only=True):
@@ -50,6 +54,17 @@ class Accounts(Struct, frozen=True, kw_only=True):
     keys: KeyAccess
     #: Returns the address under which to count an attempt to log in.
     address_of: Callable[[Mapping[str, Any]], str]
+
+
+class Alerts(Struct, frozen=True, kw_only=True):
+    """The bounds and parts of the alerts' routes."""
+
+    per_user: int
+    outbound: Outbound
+    #: The key that browsers want at a subscription; None without Web Push.
+    public_key: str | None
+    waits: Waits = field(default_factory=Waits)
+    trials: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MAX_TRIALS))
 
 
 class MarketServices(Struct, frozen=True, kw_only=True):

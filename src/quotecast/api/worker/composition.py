@@ -16,7 +16,6 @@ from quotecast.access.plans import Plan
 from quotecast.access.usage import Usage
 from quotecast.alerts.outbound import make_outbound
 from quotecast.alerts.push import make_vapid
-from quotecast.api.accounts.alert_services import Alerts
 from quotecast.api.bars.market import exchange_of
 from quotecast.api.gate.addresses import client_address, identify_by_address, networks
 from quotecast.api.gate.admissions import Finder
@@ -28,7 +27,7 @@ from quotecast.api.limits.throttle import Find, Throttle
 from quotecast.api.market.names import Names
 from quotecast.api.market.past import Past
 from quotecast.api.market.searching import Searches
-from quotecast.api.market.services import MarketServices, Services
+from quotecast.api.market.services import Alerts, MarketServices, Services
 from quotecast.api.metrics.metrics import WorkerParts
 from quotecast.api.middleware.middleware import Middleware, Observer
 from quotecast.api.route_table import RouteTable
