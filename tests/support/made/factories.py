@@ -13,7 +13,7 @@ from litestar.types import ControllerRouterHandler
 
 from quotecast.alerts.networks import LOOPBACK
 from quotecast.alerts.outbound import Outbound
-from quotecast.api.gate.admin_services import Admin, state_of
+from quotecast.api.gate.admin_services import Admin
 from quotecast.api.limits.throttle import Throttle
 from quotecast.api.market.names import Names
 from quotecast.api.market.past import Past
@@ -179,7 +179,7 @@ def app_of(
     """Returns the application; all with the same handlers share their routes, which take most of the time."""
     routes = _routes(*extra_handlers, with_admin=admin is not None, limited=throttle is not None)
     shared = copy.copy(routes)
-    own = {"services": parts, "throttle": throttle, **state_of(admin)}
+    own = {"services": parts, "throttle": throttle, "admin": admin}
     shared.state = State({**shared.state, **own})
     return shared
 

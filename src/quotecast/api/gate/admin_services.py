@@ -3,7 +3,7 @@
 import contextlib
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import Any, Final, Protocol
+from typing import Protocol
 
 from msgspec import Struct
 
@@ -13,9 +13,6 @@ from quotecast.operators.reports.model import Report
 from quotecast.operators.reports.store import ReportStore
 from quotecast.operators.tokens import OperatorTokens
 from quotecast.settings.model import Settings
-
-#: The entry of the application's state for these services.
-STATE: Final = "admin"
 
 
 class Reports(Protocol):
@@ -39,7 +36,7 @@ class Admin(Struct, frozen=True, kw_only=True):
 
 def admin_of(request: HttpRequest) -> Admin:
     """Returns the services of the operator's routes."""
-    found: Admin = request.app.state[STATE]
+    found: Admin = request.app.state.admin
     return found
 
 
@@ -55,8 +52,3 @@ async def open_admin(
     async with ReportStore(settings.redis_url, settings.redis_prefix) as store:
         tokens = OperatorTokens(secrets, time.time)
         yield Admin(tokens=tokens, secrets=secrets, plans=plans, reports=store), store
-
-
-def state_of(admin: Admin | None) -> dict[str, Any]:
-    """Returns the entries of the application's state."""
-    return {} if admin is None else {STATE: admin}

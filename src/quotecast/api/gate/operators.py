@@ -34,7 +34,7 @@ def refuse_other_sites(connection: ASGIConnection[Any, Any, Any, Any], _: BaseRo
 
 def require_operator(connection: ASGIConnection[Any, Any, Any, Any], _: BaseRouteHandler) -> None:
     """Checks the token before the query and the body are read. Raises OperatorSessionEnded."""
-    _claims(connection.scope, connection.app.state["admin"])
+    _claims(connection.scope, connection.app.state.admin)
 
 
 async def with_operator(

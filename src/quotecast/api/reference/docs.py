@@ -16,7 +16,6 @@ from swagger_ui_bundle import swagger_ui_path
 from quotecast.api.answers.answers import CACHE_LISTS, Answer, SharedBody, document_answer
 from quotecast.api.market.services import HttpRequest
 from quotecast.api.reference.openapi import Reading, answered
-from quotecast.market.codec import encode_json
 
 #: The files of the pages; no other file of the bundle is public.
 _HTML, _SCRIPT, _STYLE = (
@@ -55,11 +54,6 @@ class ReferencePages(Struct, frozen=True):
 
     openapi: SharedBody
     asyncapi: SharedBody
-
-    @classmethod
-    def of(cls, openapi: dict[str, Any], asyncapi: dict[str, Any]) -> "ReferencePages":
-        """Returns both documents encoded."""
-        return cls(SharedBody(encode_json(openapi)), SharedBody(encode_json(asyncapi)))
 
 
 class Reference:

@@ -11,7 +11,8 @@ from litestar.handlers import BaseRouteHandler
 from litestar.types import ControllerRouterHandler, Middleware
 from msgspec import Struct
 
-from quotecast.api.gate.admin_services import Admin, state_of
+from quotecast.api.answers.answers import SharedBody
+from quotecast.api.gate.admin_services import Admin
 from quotecast.api.integrations.openbb import routes as openbb
 from quotecast.api.integrations.udf import routes as udf
 from quotecast.api.market.services import HttpRequest, MarketServices
@@ -41,6 +42,7 @@ from quotecast.api.routes.market import (
 from quotecast.api.routes.portfolio import layouts, portfolio, watchlist, watchlists
 from quotecast.api.worker.private import require_guards
 from quotecast.errors import InvalidValue, UnknownParameter
+from quotecast.market.codec import encode_json
 from quotecast.similar_names import meant_name, misspelt
 
 MAX_BODY_BYTES: Final = 80 * 1024
@@ -104,7 +106,7 @@ def build_app(
     reference = Reference(partial(_documents, *handlers))
     app = Litestar(
         handlers,
-        state=State({"services": services, "reference": reference, **state_of(admin)}),
+        state=State({"services": services, "reference": reference, "admin": admin}),
         middleware=middleware,
         before_request=check_query,
         exception_handlers=exception_handlers(),
@@ -121,11 +123,12 @@ def build_app(
 @cache
 def _documents(*handlers: ControllerRouterHandler) -> ReferencePages:
     """Caches the documents, also for the next application with the same routes."""
-    if operators.ROUTER not in handlers:
-        return ReferencePages.of(openapi_document([*handlers], _BODIES), asyncapi_document())
-    document = openapi_document([*handlers], (*_BODIES, *operators.BODIES))
-    document["components"]["securitySchemes"]["operator"] = operations.SCHEME.to_schema()
-    return ReferencePages.of(document, asyncapi_document())
+    if operators.ROUTER in handlers:
+        document = openapi_document([*handlers], (*_BODIES, *operators.BODIES))
+        document["components"]["securitySchemes"]["operator"] = operations.SCHEME.to_schema()
+    else:
+        document = openapi_document([*handlers], _BODIES)
+    return ReferencePages(SharedBody(encode_json(document)), SharedBody(encode_json(asyncapi_document())))
 
 
 async def check_query(request: HttpRequest) -> None:

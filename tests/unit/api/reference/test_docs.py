@@ -3,6 +3,7 @@
 import asyncio
 import threading
 
+from quotecast.api.answers.answers import SharedBody
 from quotecast.api.reference.docs import Reference, ReferencePages
 
 
@@ -13,7 +14,7 @@ async def test_requests_at_once_make_the_documents_once() -> None:
     def make() -> ReferencePages:
         made.append(threading.current_thread())
         assert may_end.wait(10)
-        return ReferencePages.of({"openapi": "3.1.0"}, {"asyncapi": "3.0.0"})
+        return ReferencePages(SharedBody(b"{}"), SharedBody(b"{}"))
 
     reference = Reference(make)
     asked = [asyncio.create_task(reference.pages()) for _ in range(3)]
