@@ -16,7 +16,7 @@ from quotecast.api.reference.account_operations import QuotedOperation, answer, 
 from quotecast.api.routes.portfolio.holding_values import currency_code
 from quotecast.api.routes.portfolio.holdings_shown import Amount
 from quotecast.api.routes.portfolio.portfolio_value import Currency
-from quotecast.api.routes.portfolio.position_values import QuotedPosition, fraction_json, quoted_position
+from quotecast.api.routes.portfolio.positions import QuotedPosition, fraction_json, quoted_position
 from quotecast.api.routes.portfolio.worth_history import Missing
 from quotecast.market.conversion import factor
 from quotecast.market.feeds import feed_of_kind

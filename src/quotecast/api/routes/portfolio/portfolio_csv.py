@@ -18,7 +18,7 @@ from quotecast.api.gate.identity import with_account
 from quotecast.api.market.lookup import Mirrors
 from quotecast.api.market.services import HttpRequest, services_of
 from quotecast.api.reference.account_operations import AccountOperation, answer, outcomes, replayable
-from quotecast.api.reference.openapi import ID, refused
+from quotecast.api.reference.openapi import ID, described, refused
 from quotecast.api.routes.portfolio.csv_rows import MAX_ROWS, Sign, number_cell, records_of
 from quotecast.api.routes.portfolio.holding_values import (
     bought_at_of,
@@ -129,9 +129,7 @@ async def export(request: HttpRequest) -> Answer:
     request_max_body_size=MAX_BYTES,
     responses={
         **outcomes(201, Imported, Imported(count=12), "All rows are added", body=True),
-        200: outcomes(200, Imported, Imported(count=1, rows=[_SHOWN]), "With `dry_run`: nothing is added")[
-            200
-        ],
+        200: described(Imported, Imported(count=1, rows=[_SHOWN]), "With `dry_run`: nothing is added"),
         409: FULL,
         422: refused("No row is added: each problem has its line and column", _PROBLEM),
     },

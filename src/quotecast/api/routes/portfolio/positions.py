@@ -9,22 +9,23 @@ from typing import Annotated, Any, Final
 
 from litestar import get
 from litestar.params import QueryParameter
-from msgspec import Struct
+from msgspec import Raw, Struct
 
 from quotecast.api.answers.answers import Answer, state_header
 from quotecast.api.gate.identity import with_account
-from quotecast.api.market.lookup import Mirrors
+from quotecast.api.market.lookup import Mirrors, first_with
 from quotecast.api.market.services import HttpRequest, Services, combined_state, services_of
 from quotecast.api.prices.day_rates import read_day_rates
-from quotecast.api.prices.rates import RATE_FEEDS, RateFinder, RateShown, rate_finder, rate_shown
+from quotecast.api.prices.rates import RATE_FEEDS, RateFinder, RateShown, convert, rate_finder, rate_shown
 from quotecast.api.reference.account_operations import QuotedOperation, answer, outcomes
 from quotecast.api.routes.portfolio.holding_values import currency_code
 from quotecast.api.routes.portfolio.holdings_shown import Amount
-from quotecast.api.routes.portfolio.position_values import fraction_json, quoted_position
+from quotecast.market import money
 from quotecast.market.conversion import factor
 from quotecast.market.feeds import Feed, Kind
+from quotecast.market.quotes import Quote
 from quotecast.portfolio import transactions as stored
-from quotecast.portfolio.ledger import Method, Position, Transaction, positions
+from quotecast.portfolio.ledger import Method, Position, Transaction, positions, to_decimal
 
 _ONE: Final = Decimal(1)
 
@@ -87,6 +88,30 @@ class PositionShown(Struct, frozen=True, kw_only=True):
     converted: ConvertedPosition | None
     lots: list[LotShown]
     problem: str | None
+
+
+class QuotedPosition(Struct, frozen=True):
+    """A position's quote, and its price and value in the currency of the position; None where unknown."""
+
+    kind: Kind | None
+    quote: Quote | None
+    price: float | None
+    value: Fraction | None
+
+
+def quoted_position(position: Position, mirrors: Mirrors, find: RateFinder) -> QuotedPosition:
+    """Returns what a position is worth now."""
+    feed, entry = first_with(mirrors, position.ticker) or (None, None)
+    quote = entry.quote if entry else None
+    rates = find(feed.spec.currency(quote), position.currency) if feed and quote else None
+    price = None if quote is None or rates is None else convert(quote.price, rates)
+    value = None if price is None else position.shares * Fraction(repr(price))
+    return QuotedPosition(feed.spec.kind if feed else None, quote, price, value)
+
+
+def fraction_json(number: Fraction | None) -> Raw:
+    """Returns the number as JSON, rounded to 8 decimals; None as null."""
+    return money.amount_json(None if number is None else to_decimal(number))
 
 
 _POSITION: Final = PositionShown(
