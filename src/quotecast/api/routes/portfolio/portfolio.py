@@ -52,7 +52,6 @@ from quotecast.api.routes.portfolio.portfolio_csv import export, import_file
 from quotecast.api.routes.portfolio.portfolio_value import value
 from quotecast.api.routes.portfolio.positions import list_positions
 from quotecast.api.routes.portfolio.proposals import proposals
-from quotecast.api.routes.portfolio.transactions_csv import import_transactions
 from quotecast.api.routes.retries import FULL, replay_key, run_once
 from quotecast.database.ids import new_id
 from quotecast.errors import InvalidValue
@@ -191,7 +190,7 @@ ROUTER: Final = Router(
         transactions.transactions,
         transactions.add,
         transactions.remove,
-        import_transactions,
+        transactions.import_transactions,
         list_positions,
         allocation,
         proposals,

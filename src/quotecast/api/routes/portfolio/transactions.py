@@ -1,10 +1,12 @@
 """The ledger of a portfolio: its transactions, one by one and as a file of CSV."""
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Iterable, Mapping
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Annotated, Any, Final
 
+import msgspec
 from litestar import delete, get, post
 from litestar.params import FromPath
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
@@ -24,10 +26,11 @@ from quotecast.api.reference.account_operations import (
     replayable,
     taking,
 )
-from quotecast.api.reference.openapi import ID, refused
+from quotecast.api.reference.openapi import ID, described, refused
 from quotecast.api.routes.bodies import body_of
 from quotecast.api.routes.days import past_day
 from quotecast.api.routes.ids import require_id
+from quotecast.api.routes.portfolio.csv_rows import Sign, number_cell, records_of
 from quotecast.api.routes.portfolio.holding_values import (
     EARLIEST,
     Cost,
@@ -37,12 +40,14 @@ from quotecast.api.routes.portfolio.holding_values import (
     ticker_of,
 )
 from quotecast.api.routes.portfolio.holdings_shown import Amount
+from quotecast.api.routes.portfolio.portfolio_csv import DryRun, ImportOperation
 from quotecast.api.routes.retries import replay_key, run_once
 from quotecast.database.ids import new_id
-from quotecast.errors import InvalidValue, Problem
+from quotecast.errors import FieldProblem, InvalidValue, Problem
 from quotecast.market import codec, money
 from quotecast.portfolio import transactions as stored
 from quotecast.portfolio.ledger import MAX_RATIO, Transaction, TransactionType
+from quotecast.portfolio.transactions import MAX_TRANSACTIONS
 
 #: The fields that each type needs, and those that it may have.
 NEEDED: Final[Mapping[TransactionType, tuple[str, ...]]] = {
@@ -56,6 +61,15 @@ OPTIONAL: Final[Mapping[TransactionType, tuple[str, ...]]] = {"buy": ("fee",), "
 AMOUNTS: Final = ("shares", "price", "fee", "amount", "old_shares", "new_shares")
 #: Amounts that may be zero.
 _FREE: Final = frozenset({"price", "fee"})
+#: Holds the export of a full ledger.
+MAX_BYTES: Final = 1024 * 1024
+_REQUIRED: Final = ("type", "ticker", "date")
+#: Those of the export; the ids and times of creation are new.
+_COLUMNS: Final = ("id", *_REQUIRED, "currency", *AMOUNTS, "created_at")
+_FILE: Final = "type,ticker,date,currency,shares,price,fee\r\nbuy,AAPL,2026-03-02,USD,10,187.5,1\r\n"
+_PROBLEM: Final = Problem(
+    "Invalid file", "invalid", ID, [FieldProblem("price", "Must be given for a buy", 2)]
+)
 
 
 class TransactionShown(Struct, frozen=True, kw_only=True):
@@ -92,6 +106,13 @@ class NewTransaction(Struct, frozen=True):
     amount: Shares | UnsetType = UNSET
     old_shares: Shares | UnsetType = UNSET
     new_shares: Shares | UnsetType = UNSET
+
+
+class ImportedTransactions(Struct, frozen=True, kw_only=True):
+    """The number of transactions in the file, and whether they were only checked."""
+
+    count: int
+    dry_run: bool
 
 
 SHOWN: Final = TransactionShown(
@@ -169,6 +190,47 @@ async def remove(request: HttpRequest, transaction_id: FromPath[str]) -> None:
     await with_account(request, lambda account: stored.remove(account, transaction_id), writing=True)
 
 
+@post(
+    "/transactions/import",
+    operation_id="importTransactions",
+    summary="Add the transactions of a CSV file",
+    operation_class=ImportOperation.of(_FILE),
+    request_max_body_size=MAX_BYTES,
+    responses={
+        **outcomes(
+            201,
+            ImportedTransactions,
+            ImportedTransactions(count=12, dry_run=False),
+            "All are added",
+            body=True,
+        ),
+        200: described(ImportedTransactions, ImportedTransactions(count=12, dry_run=True), "With `dry_run`"),
+        409: FULL,
+        422: refused("No row is added: each problem has its line and column", _PROBLEM),
+    },
+)
+async def import_transactions(request: HttpRequest, *, dry_run: DryRun = False) -> Answer:
+    """Adds all rows or none: at most 5000 rows and 1 MB of UTF-8.
+
+    The columns are those of the list as CSV, in any order; a cell that the row's type has no use for is
+    empty. Rows of one day take effect in the order of the file. With an `Idempotency-Key`, a retry within 24
+    hours adds nothing more.
+    """
+    key, services = replay_key(request), services_of(request)
+    now = services.wall_time()
+    body = await request.body()
+    # Sorted, so that the rows stay in the order of the file.
+    ids = sorted(new_id(now.timestamp) for _ in range(MAX_TRANSACTIONS))
+    # In a thread: thousands of rows take longer than other requests should wait.
+    new = await asyncio.to_thread(transactions_of, body, services.mirrors, ids, now)
+    if dry_run:
+        await with_account(request, lambda account: stored.check_all(account, new))
+        return answer(ImportedTransactions(count=len(new), dry_run=True))
+    made = codec.encode_json(ImportedTransactions(count=len(new), dry_run=False))
+    asked = b"import transactions " + body
+    return await run_once(request, key, asked, made, lambda account: stored.add(account, new))
+
+
 def transaction_of(
     given: NewTransaction,
     amounts: Mapping[str, bytes],
@@ -198,6 +260,22 @@ def transaction_of(
         created_at=now,
         **found,
     )
+
+
+def transactions_of(body: bytes, mirrors: Mirrors, ids: Iterable[str], now: datetime) -> list[Transaction]:
+    """Returns the transactions of a file, in its order, with the given ids. Raises InvalidRows."""
+    free_ids = iter(ids)
+
+    def make(cells: Mapping[str, str], sign: Sign | None) -> Transaction:
+        texts = {name: text for name in (*_REQUIRED, "currency") if (text := cells.get(name))}
+        try:
+            given = msgspec.convert(texts | {"type": texts["type"].lower()}, NewTransaction)
+        except msgspec.ValidationError as error:
+            raise InvalidValue("type", "Must be buy, sell, dividend, fee or split") from error
+        amounts = {name: number_cell(name, cells[name], sign) for name in AMOUNTS if name in cells}
+        return transaction_of(given, amounts, mirrors, next(free_ids), now)
+
+    return records_of(body, make, known=_COLUMNS, required=_REQUIRED, numbers=AMOUNTS, most=MAX_TRANSACTIONS)
 
 
 def encoded(entry: Transaction) -> Mapping[str, Any]:
