@@ -22,7 +22,7 @@ from quotecast.api.reference.asyncapi import asyncapi_document
 from quotecast.api.reference.docs import Reference, ReferencePages
 from quotecast.api.reference.openapi import openapi_document
 from quotecast.api.route_table import RouteTable, query_parameters
-from quotecast.api.routes.accounts import auth, key_usage, keys, tickets
+from quotecast.api.routes.accounts import auth, keys, tickets
 from quotecast.api.routes.admin import operations
 from quotecast.api.routes.admin import router as operators
 from quotecast.api.routes.alerts import alerts
@@ -66,7 +66,6 @@ ROUTERS: Final = (
     layouts.ROUTER,
     tickets.ROUTER,
     tickets.USER_ROUTER,
-    key_usage.ROUTER,
     keys.ROUTER,
     events.ROUTER,
     health.ROUTER,

@@ -3,7 +3,7 @@
 from datetime import date, timedelta
 from typing import Annotated, Final
 
-from litestar import Router, get
+from litestar import get
 from litestar.params import QueryParameter
 from msgspec.structs import fields
 
@@ -11,9 +11,9 @@ from quotecast.access.key_usage import UsageRow, usage_of_account
 from quotecast.access.storage import KEY
 from quotecast.api.answers.answers import Answer
 from quotecast.api.answers.csv import CsvTable, Format, formatted_apart
-from quotecast.api.gate.identity import require_token, with_account
+from quotecast.api.gate.identity import with_account
 from quotecast.api.market.services import HttpRequest, services_of
-from quotecast.api.reference.account_operations import SECURED, AccountOperation, answer, not_found, outcomes
+from quotecast.api.reference.account_operations import AccountOperation, answer, not_found, outcomes
 from quotecast.api.routes.ids import require_id
 from quotecast.database.tables import ApiKey
 from quotecast.errors import InvalidValue, NotFound
@@ -91,13 +91,3 @@ def _days(first: date | None, last: date | None, today: date) -> tuple[date, dat
     if not 0 <= (end - begin).days < MAX_DAYS:
         raise InvalidValue("from", f"Must be at most {MAX_DAYS - 1} days before `to`, and not after it")
     return begin, end
-
-
-ROUTER: Final = Router(
-    "/api/keys",
-    route_handlers=[usage],
-    guards=[require_token],
-    security=SECURED,
-    tags=["API keys"],
-    opt={"feed": None, "limit": "terminal"},
-)

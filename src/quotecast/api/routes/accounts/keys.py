@@ -28,6 +28,7 @@ from quotecast.api.reference.account_operations import (
     taking,
 )
 from quotecast.api.reference.openapi import ID, refused
+from quotecast.api.routes.accounts.key_usage import usage
 from quotecast.api.routes.bodies import body_of
 from quotecast.api.routes.ids import require_id
 from quotecast.database.ids import new_id
@@ -264,7 +265,7 @@ BODIES: Final[tuple[type[Struct], ...]] = (NewKey, KeyChange, KeyRotation)
 
 ROUTER: Final = Router(
     "/api/keys",
-    route_handlers=[list_keys, add, change, rotate, revoke],
+    route_handlers=[usage, list_keys, add, change, rotate, revoke],
     guards=[require_token],
     security=SECURED,
     tags=["API keys"],
