@@ -36,7 +36,7 @@ class CsvTable(NamedTuple):
     """The columns of an answer's table, and a function that takes its rows from the decoded JSON."""
 
     columns: tuple[str, ...]
-    rows: Callable[[Any], Iterable[Mapping[str, Any]]]
+    rows: Callable[[Any], Iterable[Mapping[str, Any]]] = lambda rows: rows
 
     def csv_of(self, body: bytes) -> bytes:
         """Returns the table of a JSON document; a row without a column has an empty cell there."""

@@ -19,18 +19,6 @@ def columns(kind: type[Struct]) -> tuple[str, ...]:
     return tuple(field.encode_name for field in common_fields(kind))
 
 
-def _values(by_key: Mapping[str, Row]) -> Iterable[Row]:
-    return by_key.values()
-
-
-def _itself(row: Row) -> Iterable[Row]:
-    return [row]
-
-
-def _list(rows: Iterable[Row]) -> Iterable[Row]:
-    return rows
-
-
 def _bars_by_symbol(by_symbol: Mapping[str, Iterable[Row]]) -> Iterator[Row]:
     return ({"symbol": symbol, **bar} for symbol, bars in by_symbol.items() for bar in bars)
 
@@ -39,8 +27,8 @@ def _movers(lists: Mapping[str, Any]) -> Iterator[Row]:
     return ({"list": name, **mover} for name in ("gainers", "losers") for mover in lists[name])
 
 
-QUOTES: Final = {feed: CsvTable(columns(feed.spec.quote), _values) for feed in Feed}
-QUOTE: Final = {feed: CsvTable(columns(feed.spec.quote), _itself) for feed in Feed}
-BARS: Final = CsvTable(columns(Bar), _list)
+QUOTES: Final = {feed: CsvTable(columns(feed.spec.quote), dict.values) for feed in Feed}
+QUOTE: Final = {feed: CsvTable(columns(feed.spec.quote), lambda row: [row]) for feed in Feed}
+BARS: Final = CsvTable(columns(Bar))
 BARS_BY_SYMBOL: Final = CsvTable(("symbol", *columns(Bar)), _bars_by_symbol)
 MOVERS: Final = CsvTable(("list", *columns(Mover)), _movers)

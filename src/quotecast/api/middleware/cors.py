@@ -45,16 +45,9 @@ class CorsPolicy:
             (b"access-control-max-age", b"7200"),
         ]
         exposed = [(b"access-control-expose-headers", _EXPOSED.encode())]
-        self._answer = _CorsHeaders(allowed, exposed, always, with_local=with_local)
-        self._preflight = _CorsHeaders(allowed, preflight, always, with_local=with_local)
-
-    def answer(self, origin: bytes | None) -> Headers:
-        """Returns the headers of an answer to this origin; callers must not change the list."""
-        return self._answer.headers(origin)
-
-    def preflight(self, origin: bytes) -> Headers:
-        """Returns the headers of a preflight's answer to this origin; callers must not change the list."""
-        return self._preflight.headers(origin)
+        #: Headers of an answer, and of a preflight's, by origin; callers must not change the lists.
+        self.answer = _CorsHeaders(allowed, exposed, always, with_local=with_local).headers
+        self.preflight = _CorsHeaders(allowed, preflight, always, with_local=with_local).headers
 
 
 class _CorsHeaders:

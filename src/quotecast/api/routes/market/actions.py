@@ -61,7 +61,7 @@ EXAMPLE: Final = CorporateAction(
     new_shares=4.0,
     provider="alpaca",
 )
-_TABLE: Final = CsvTable(columns(CorporateAction), lambda rows: rows)
+_TABLE: Final = CsvTable(columns(CorporateAction))
 _decode: Final = msgspec.json.Decoder(list[Bar]).decode
 
 

@@ -157,13 +157,9 @@ _HISTORY: Final = PriceHistory(
 )
 
 
-def _rows(prices: Mapping[str, Mapping[str, object]]) -> Iterable[Mapping[str, object]]:
-    return prices.values()
-
-
 #: Without the rates, of which a price may have several, and the object of the terms.
 _COLUMNS: Final = tuple(name for name in columns(Price) if name not in ("rates", "terms"))
-_TABLE: Final = CsvTable(_COLUMNS, _rows)
+_TABLE: Final = CsvTable(_COLUMNS, dict.values)
 _ROW: Final = CsvTable(_COLUMNS, lambda price: [price])
 _HISTORY_TABLE: Final = CsvTable(columns(DayPrice), lambda history: history["prices"])
 
