@@ -2,7 +2,7 @@
 
 import re
 from datetime import UTC, datetime
-from typing import Annotated, Final, NamedTuple
+from typing import Annotated, Final, NamedTuple, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -12,7 +12,6 @@ from quotecast.api.bars.queries import (
     MAX_BARS,
     ORDERS,
     BarQuery,
-    Order,
     parse_time,
     query_of_page,
 )
@@ -35,6 +34,8 @@ STOCK_INTERVALS: Final[tuple[Interval, ...]] = ("1m", "5m", "15m", "1h", "4h", "
 _OWN: Final = "own"
 _SESSIONS: Final = ("regular", "extended")
 _COUNT: Final = re.compile(r"[1-9][0-9]{0,3}")
+
+C = TypeVar("C", bound=str)
 
 Span = Annotated[
     str | None,
@@ -140,17 +141,18 @@ class Paging(Struct, frozen=True):
             None if self.start is None else parse_time("start", self.start),
             None if self.end is None else parse_time("end", self.end),
             count_of(self.limit),
-            _order_of(self.order),
+            _choice_of("order", self.order, ORDERS),
         )
         return query if self.page is None else query_of_page(query, self.page)
 
 
-def _order_of(text: str | None) -> Order:
-    folded = ORDERS[0] if text is None else text.strip().lower()
-    order = next((each for each in ORDERS if each == folded), None)
-    if order is None:
-        raise InvalidValue("order", f"Must be one of {', '.join(ORDERS)}")
-    return order
+def _choice_of(field: str, text: str | None, choices: tuple[C, ...]) -> C:
+    """Returns the choice that a text names in any case, by default the first. Raises InvalidValue."""
+    folded = choices[0] if text is None else text.strip().lower()
+    found = next((each for each in choices if each == folded), None)
+    if found is None:
+        raise InvalidValue(field, f"Must be one of {', '.join(choices)}")
+    return found
 
 
 def range_and_interval(span: str | None, given: Length) -> tuple[Range, Interval]:
@@ -191,7 +193,7 @@ class StockQuery(Struct, frozen=True):
             wanted, length = range_and_interval(span, given)
             query = paging.query(length)
         is_page = paging.asks_for_page() or paging.limit is not None
-        extended = _is_extended(session)
+        extended = _choice_of("session", session, _SESSIONS) == "extended"
         return cls(query, None if paging.page else wanted, is_page, paging.own_only(), extended)
 
     def start_of_range(self, calendar: Calendar, moment: datetime) -> datetime | None:
@@ -209,13 +211,6 @@ class StockQuery(Struct, frozen=True):
             return self.query
         first = opening_of_bar(calendar, self.query.interval, start) or start
         return replace(self.query, start=int(first.timestamp()))
-
-
-def _is_extended(session: str | None) -> bool:
-    folded = _SESSIONS[0] if session is None else session.strip().lower()
-    if folded not in _SESSIONS:
-        raise InvalidValue("session", f"Must be one of {', '.join(_SESSIONS)}")
-    return folded == _SESSIONS[1]
 
 
 def _interval_since(span: str | None, given: Length) -> Interval:

@@ -91,11 +91,6 @@ def claims_of(request: HttpRequest) -> Claims:
     return _require_claims(request.scope, services_of(request).accounts.tokens)
 
 
-def user_of(request: HttpRequest) -> str:
-    """Returns the id of the user of the request's token, which may be revoked. Raises NotAuthenticated."""
-    return _require_claims(request.scope, services_of(request).accounts.tokens).sub
-
-
 def _require_claims(scope: Any, tokens: Tokens) -> Claims:
     """Returns the claims of the request's token. Raises NotAuthenticated or InvalidToken."""
     claims = _claims(scope, tokens)

@@ -70,7 +70,10 @@ def feed_families(worker: WorkerParts) -> Iterator[Metric]:
     yield from _fan_out(worker.hubs, worker.streams)
     yield from _feeds(mirrors, worker.monotonic())
     yield from _bus(worker.relay)
-    yield from _relays(worker.relays)
+    yield gauge("relays", "Edges and installations that follow this worker's feeds.", len(worker.relays))
+    yield counter(
+        "relays_missed_messages", "Messages of the bus that slow relays missed.", worker.relays.missed
+    )
 
 
 def families(worker: ApiWorkerParts) -> Iterator[Metric]:
@@ -79,19 +82,10 @@ def families(worker: ApiWorkerParts) -> Iterator[Metric]:
     yield from _cache(worker.cache)
     yield from account_families(worker.database, worker.logins)
     yield from key_families(len(worker.keys.book), worker.keys.usage)
-    yield from _waits(worker.waits)
+    yield gauge("alert_waits", "Requests that wait for an event of an alert.", worker.waits.count)
+    yield counter("alert_waits_refused", "Such requests that found the worker full.", worker.waits.refused)
     yield from outcomes.families(worker.budgets)
     yield from worker.calls.families()
-
-
-def _relays(relays: Relays) -> Iterator[Metric]:
-    yield gauge("relays", "Edges and installations that follow this worker's feeds.", len(relays))
-    yield counter("relays_missed_messages", "Messages of the bus that slow relays missed.", relays.missed)
-
-
-def _waits(waits: Waits) -> Iterator[Metric]:
-    yield gauge("alert_waits", "Requests that wait for an event of an alert.", waits.count)
-    yield counter("alert_waits_refused", "Such requests that found the worker full.", waits.refused)
 
 
 def _http(requests: Requests) -> Iterator[Metric]:

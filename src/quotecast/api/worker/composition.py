@@ -129,7 +129,10 @@ async def open_services(
             providers={feed: ",".join(settings.providers_of(feed)) or NONE for feed in Feed},
             clock=time.time,
             monotonic=time.monotonic,
-            checks=_checks(bus, settings),
+            checks={
+                "redis": cached_check(bus.check),
+                "postgres": cached_check(postgres_check(settings.database_url)),
+            },
             draining=draining.is_set,
         )
         yield Opened(services=services, bus=bus, cache=cache, left=left)
@@ -278,13 +281,6 @@ def make_middleware(
         private=private,
         observers=observers,
     )
-
-
-def _checks(bus: RedisBus, settings: Settings) -> dict[str, Check]:
-    return {
-        "redis": cached_check(bus.check),
-        "postgres": cached_check(postgres_check(settings.database_url)),
-    }
 
 
 def cached_check(check: Check, clock: Callable[[], float] = time.monotonic) -> Check:

@@ -152,11 +152,12 @@ async def login(request: HttpRequest) -> Answer:
     """
     given = await body_of(request, Credentials)
     email, password = rules.lower_email(given.email), rules.password(given.password, 1)
-    attempt = services_of(request).accounts.logins.attempt(email)
+    accounts = services_of(request).accounts
+    attempt = accounts.logins.attempt(email)
 
     async def log_in() -> Session:
         user = await _authenticate(request, attempt, email, password)
-        return await _begin(request, user)
+        return await accounts.database.transaction(lambda run: begin_session(request, Account(run, user)))
 
     return session_answer(request, await count_outcome(request, attempt, log_in()))
 
@@ -223,11 +224,6 @@ async def _verify(accounts: Accounts, user: UserRow | None, password: str) -> Us
         newer = await accounts.passwords.hash(password)
         await accounts.database.transaction(lambda run: users.rehash(run, user, newer))
     return user
-
-
-async def _begin(request: HttpRequest, user: UserRow) -> Session:
-    database = services_of(request).accounts.database
-    return await database.transaction(lambda run: begin_session(request, Account(run, user)))
 
 
 BODIES: Final[tuple[type[Struct], ...]] = (

@@ -5,12 +5,12 @@ from typing import Annotated, Final
 
 from litestar import get
 from litestar.params import QueryParameter
-from msgspec.structs import fields
 
 from quotecast.access.key_usage import UsageRow, usage_of_account
 from quotecast.access.storage import KEY
 from quotecast.api.answers.answers import Answer
 from quotecast.api.answers.csv import CsvTable, Format, formatted_apart
+from quotecast.api.answers.tables import columns
 from quotecast.api.gate.identity import with_account
 from quotecast.api.market.services import HttpRequest, services_of
 from quotecast.api.reference.account_operations import AccountOperation, answer, not_found, outcomes
@@ -40,7 +40,7 @@ _SHOWN: Final = UsageRow(
     quotes=981_204,
     bytes=143_002_551,
 )
-_TABLE: Final = CsvTable(tuple(field.encode_name for field in fields(UsageRow)))
+_TABLE: Final = CsvTable(columns(UsageRow))
 
 
 @get(

@@ -12,7 +12,7 @@ from quotecast.alerts.events import Event
 from quotecast.alerts.messages import EventShown, shown_event
 from quotecast.api.accounts.alert_waits import Wait
 from quotecast.api.answers.answers import Answer
-from quotecast.api.gate.identity import user_of, with_account
+from quotecast.api.gate.identity import claims_of, with_account
 from quotecast.api.market.parameters import number_of, number_parameter
 from quotecast.api.market.services import HttpRequest, services_of
 from quotecast.api.reference.account_operations import AccountOperation, answer, outcomes
@@ -81,7 +81,7 @@ async def events(
         return _answer(await with_account(request, lambda account: stored.newest(account, limit)), 0)
     if not wait:
         return _answer(await _read(request, last, limit), last)
-    with services_of(request).alerts.waits.wait(user_of(request)) as waiting:
+    with services_of(request).alerts.waits.wait(claims_of(request).sub) as waiting:
         return _answer(await _await_events(request, waiting, last, limit, wait), last)
 
 

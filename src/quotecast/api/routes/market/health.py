@@ -81,7 +81,16 @@ async def ready(request: HttpRequest) -> Answer:
 async def readiness(services: MarketServices, worker: MarketServices) -> Readiness:
     """Runs the checks and returns the readiness of a worker, with the feeds of a client's view."""
     outcomes = await asyncio.gather(*map(_outcome, services.checks.values()))
-    return _readiness(services, worker, dict(zip(services.checks, outcomes, strict=True)))
+    checks = dict(zip(services.checks, outcomes, strict=True))
+    feeds = {feed: _age(services.mirrors[feed], services.monotonic()) for feed in services.configured()}
+    if services.draining():
+        return Readiness("draining", checks, feeds, "Draining", "draining")
+    # One feed with data is enough: one dead upstream must not take the others out of service. So is one that
+    # a client's view lacks: a delayed market has no data yet for a quarter of an hour.
+    states = [worker.mirrors[feed].state(worker.monotonic()) for feed in worker.configured()]
+    if states and all(state == "down" for state in states):
+        return Readiness("loading", checks, feeds, "No data yet", "no_data")
+    return Readiness("ready", checks, feeds)
 
 
 async def readiness_on_private_port(
@@ -106,25 +115,10 @@ async def _outcome(check: Callable[[], Awaitable[str]]) -> str:
         return "failed"
 
 
-def _readiness(services: MarketServices, worker: MarketServices, checks: dict[str, str]) -> Readiness:
-    feeds = {feed: _age(services.mirrors[feed], services.monotonic()) for feed in services.configured()}
-    if services.draining():
-        return Readiness("draining", checks, feeds, "Draining", "draining")
-    # One feed with data is enough: one dead upstream must not take the others out of service. So is one that
-    # a client's view lacks: a delayed market has no data yet for a quarter of an hour.
-    states = [worker.mirrors[feed].state(worker.monotonic()) for feed in worker.configured()]
-    if states and all(state == "down" for state in states):
-        return Readiness("loading", checks, feeds, "No data yet", "no_data")
-    return Readiness("ready", checks, feeds)
-
-
 def _age(mirror: Mirror, now: float) -> FeedAge:
     age = now - mirror.heard_at
-    return FeedAge(mirror.state(now), round(age, 3) if age != float("inf") else None, _problem(mirror))
-
-
-def _problem(mirror: Mirror) -> Literal["unreadable"] | UnsetType:
-    return UNSET if mirror.readable else "unreadable"
+    shown = None if age == float("inf") else round(age, 3)
+    return FeedAge(mirror.state(now), shown, UNSET if mirror.readable else "unreadable")
 
 
 def _answer(body: bytes, status: int) -> Answer:
