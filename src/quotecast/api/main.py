@@ -42,7 +42,6 @@ from quotecast.api.worker.delayed_feeds import delayed_feeds
 from quotecast.api.worker.lifetime import Worker, serve
 from quotecast.api.worker.private import private_prefixes
 from quotecast.asgi import App, Receive, Scope, Send
-from quotecast.database.database import Database
 from quotecast.environment import PREFIX
 from quotecast.errors import SettingsError
 from quotecast.limits.window import Window
@@ -131,7 +130,11 @@ async def _worker(stack: contextlib.AsyncExitStack, settings: Settings) -> Worke
     observers = observers_of(parts.requests, settings)
     app = traced(make_middleware(gate, private_prefixes(routed), settings, observers), span_attributes)
     roll_up = await _roll_up(stack, accounts, settings)
-    waker = Waker(services.alerts.waits, opened.bus.announcements, partial(_users_after, accounts.database))
+    waker = Waker(
+        services.alerts.waits,
+        opened.bus.announcements,
+        lambda event_id: accounts.database.session(partial(users_after, event_id=event_id)),
+    )
     own_loops = [waker.follow_hints(), waker.follow_events(), mcp.run(), roll_up.run()]
     keys_loops = [accounts.keys.book.run(), accounts.keys.shared.run()]
     return Worker(
@@ -172,10 +175,6 @@ async def _roll_up(stack: contextlib.AsyncExitStack, accounts: Accounts, setting
     # After the loops and the clients have ended: then nothing counts any more.
     stack.push_async_callback(roll_up.flush)
     return roll_up
-
-
-async def _users_after(database: Database, event_id: int | None) -> tuple[int, list[str]]:
-    return await database.session(partial(users_after, event_id=event_id))
 
 
 def _notes(settings: Settings) -> str:

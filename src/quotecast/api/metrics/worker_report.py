@@ -39,7 +39,7 @@ class WorkerReporter:
     def make(self, seconds: float, lag_seconds: float) -> WorkerReport:
         """Returns a report, `seconds` after the last one."""
         worker, clients = self._worker, self._worker.streams.clients
-        total = _total(worker.requests)
+        total = sum(each.count for each in worker.requests.latencies().values())
         rate, self._requests = (total - self._requests) / max(seconds, 0.001), total
         return WorkerReport(
             sockets=sum(clients.sockets.values()),
@@ -84,10 +84,6 @@ def report_loops(
         return []
     process = f"{os.getpid()}-{connection_id()}"
     return [Reporter(admin[1], process, WorkerReporter(worker, providers).make).run()]
-
-
-def _total(requests: Requests) -> int:
-    return sum(each.count for each in requests.latencies().values())
 
 
 def _keys(worker: ApiWorkerParts, clients: Clients) -> list[KeyReport]:

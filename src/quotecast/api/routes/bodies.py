@@ -23,7 +23,10 @@ async def body_of(request: HttpRequest, kind: type[T]) -> T:
     try:
         return msgspec.json.decode(body, type=kind)
     except msgspec.ValidationError as error:
-        raise _invalid(str(error), kind) from error
+        text = str(error)
+        field = complaint(text).field
+        message = complaint(text, choices_of(_annotation(kind, field))).message
+        raise InvalidValue(field or "body", message) from error
 
 
 def _check_json(body: bytes) -> None:
@@ -33,11 +36,6 @@ def _check_json(body: bytes) -> None:
         _SYNTAX.decode(body)
     except (ValueError, RecursionError) as error:
         raise MalformedJson from error
-
-
-def _invalid(text: str, kind: type) -> InvalidValue:
-    field = complaint(text).field
-    return InvalidValue(field or "body", complaint(text, choices_of(_annotation(kind, field))).message)
 
 
 def _annotation(kind: type, field: str) -> Any:

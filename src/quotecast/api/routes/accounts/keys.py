@@ -9,6 +9,7 @@ from typing import Annotated, Any, Final
 from litestar import Router, delete, get, patch, post
 from litestar.params import FromPath
 from msgspec import Meta, Struct
+from msgspec.structs import asdict
 
 from quotecast.access import key_text, storage
 from quotecast.access.keys import MAX_NAME, Key, Scope, normalise, shown_text
@@ -106,9 +107,7 @@ _SHOWN: Final = KeyShown(
     previous_until=None,
 )
 #: No valid key: a scanner for secrets must not take the document for a leak.
-_SECRET: Final = KeySecret(
-    secret_key=f"{_SHOWN.key}_...", **{name: getattr(_SHOWN, name) for name in KeyShown.__struct_fields__}
-)
+_SECRET: Final = KeySecret(secret_key=f"{_SHOWN.key}_...", **asdict(_SHOWN))
 _FULL: Final = refused("There are too many keys", Problem("At most 20 API keys", "full", ID))
 
 

@@ -1,12 +1,13 @@
 """What the processes say of themselves, what keys used, and the log of operators' actions."""
 
 from datetime import date, timedelta
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import structlog
 from litestar import get
 from litestar.params import QueryParameter
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from quotecast.api.answers.answers import Answer
 from quotecast.api.gate.admin_services import admin_of
@@ -198,5 +199,4 @@ async def _reports(request: HttpRequest) -> tuple[list[Report], bool]:
 
 
 def _shown(action: actions.Action) -> ActionShown:
-    values: dict[str, Any] = {name: getattr(action, name) for name in action.__struct_fields__}
-    return ActionShown(**{**values, "happened_at": iso_utc(action.happened_at.timestamp())})
+    return ActionShown(**asdict(action) | {"happened_at": iso_utc(action.happened_at.timestamp())})

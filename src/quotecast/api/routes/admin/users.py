@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final
 from litestar import get, post
 from litestar.params import FromPath, QueryParameter
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from quotecast.api.answers.answers import Answer
 from quotecast.api.gate.operators import actor_of, with_operator
@@ -121,5 +122,4 @@ async def _change(
 
 
 def _shown(user: UserListed) -> UserShown:
-    values: dict[str, Any] = {name: getattr(user, name) for name in user.__struct_fields__}
-    return UserShown(**{**values, "created_at": iso_utc(user.created_at.timestamp())})
+    return UserShown(**asdict(user) | {"created_at": iso_utc(user.created_at.timestamp())})

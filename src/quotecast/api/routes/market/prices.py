@@ -1,7 +1,7 @@
 """Prices of any instruments on any day in any currency."""
 
 import asyncio
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from datetime import date, timedelta
 from typing import Annotated, Final, Literal
 
