@@ -299,11 +299,5 @@ def _quotes_headers(mirror: Mirror, state: FeedState) -> list[Header]:
     return feed_headers(_feed_tag(mirror, mirror.mark.seq), state, CACHE_QUOTES)
 
 
-def quotes_json(entries: Iterable[QuoteEntry]) -> bytes:
-    """Returns a JSON object of quotes by key, in the order of the keys."""
-    ordered = sorted((entry.key, entry) for entry in entries)
-    return codec.object_json((key, entry.full_json()) for key, entry in ordered)
-
-
 def _feed_tag(mirror: Mirror, seq: int) -> bytes:
     return b'W/"%b-%d"' % (mirror.mark.epoch.encode(), seq)

@@ -63,7 +63,7 @@ def _entries_of(mirror: Mirror, name: str) -> list[QuoteEntry]:
 
 
 def _all_rows(mirror: Mirror) -> bytes:
-    return _array(sorted(mirror.live(), key=lambda entry: entry.key))
+    return _array(mirror.ordered())
 
 
 def _array(entries: Any) -> bytes:

@@ -7,7 +7,7 @@ from litestar import Router, get
 from litestar.params import QueryParameter
 from msgspec import Struct
 
-from quotecast.api.answers.answers import Answer, all_quotes_json, names_answer, quotes_json, symbols_body
+from quotecast.api.answers.answers import Answer, all_quotes_json, names_answer, symbols_body
 from quotecast.api.answers.csv import Format, formatted
 from quotecast.api.answers.lasting import lasting_answer
 from quotecast.api.answers.tables import QUOTE, QUOTES
@@ -124,7 +124,8 @@ def symbols(services: MarketServices) -> Answer:
 
 
 def _quotes_of(mirror: Mirror, category: str) -> bytes:
-    return quotes_json(entry for entry in mirror.live() if entry.quote and _is_of(category, entry.quote))
+    found = (entry for entry in mirror.ordered() if entry.quote and _is_of(category, entry.quote))
+    return codec.object_json((entry.key, entry.full_json()) for entry in found)
 
 
 def _is_of(category: str, quote: Quote) -> bool:
