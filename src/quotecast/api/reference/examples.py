@@ -1,8 +1,6 @@
 """Examples in the documents: quotes and other answers."""
 
-from typing import Any, Final
-
-import msgspec
+from typing import Final
 
 from quotecast.market.assets import Asset
 from quotecast.market.bars import Bar
@@ -113,11 +111,6 @@ SEARCH_RESULTS: Final = [
 ]
 
 
-def plain(value: Any) -> Any:
-    """Returns the value as a client would parse it from JSON."""
-    return msgspec.to_builtins(value)
-
-
-def by_key(quote: Quote) -> dict[str, Any]:
+def by_key(quote: Quote) -> dict[str, Quote]:
     """Returns the answer of a route of quotes that has one quote."""
-    return {quote.key: plain(quote)}
+    return {quote.key: quote}

@@ -29,7 +29,6 @@ from msgspec import Struct
 
 from quotecast.api.answers.csv import FORMAT
 from quotecast.api.market.selection import MAX_HEADER_BYTES
-from quotecast.api.reference.examples import plain
 from quotecast.api.reference.parameters import complete_parameters
 from quotecast.api.reference.samples import add_samples
 from quotecast.api.reference.schemas import complete_fields, without_modules
@@ -156,7 +155,7 @@ def _key_refusals() -> dict[str, OpenAPIResponse]:
 def _refusal(description: str, *problems: Problem) -> OpenAPIResponse:
     media = OpenAPIMediaType(
         schema=Reference("#/components/schemas/Problem"),
-        examples={each.code or each.detail: Example(value=plain(each)) for each in problems},
+        examples={each.code or each.detail: Example(value=msgspec.to_builtins(each)) for each in problems},
     )
     return OpenAPIResponse(description=description, content={"application/json": media})
 
@@ -252,7 +251,7 @@ def refused(description: str, *problems: Problem) -> ResponseSpec:
         data_container=Problem,
         generate_examples=False,
         description=description,
-        examples=[Example(summary=each.detail, value=plain(each)) for each in problems],
+        examples=[Example(summary=each.detail, value=msgspec.to_builtins(each)) for each in problems],
     )
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec import to_builtins
 
 from quotecast.api.market.lookup import Mirrors
 from quotecast.api.prices.rates import rate_finder
-from quotecast.api.reference.examples import plain
 from quotecast.api.routes.portfolio.holdings_shown import (
     SHOWN,
     VALUED,
@@ -160,8 +160,8 @@ def test_the_examples_are_what_is_answered() -> None:
     """The examples have the fields of the answers in the same order, with numbers as amounts."""
     alone = json.loads(codec.encode_json(encode_holding(holding(), mirrors())))
     worth = worth_in(rated(), holding(), "TRY")
-    assert list(plain(SHOWN)) == list(alone)
-    assert list(plain(VALUED)) == list(worth)
-    assert list(plain(VALUED)["converted"]) == list(worth["converted"])
+    assert list(to_builtins(SHOWN)) == list(alone)
+    assert list(to_builtins(VALUED)) == list(worth)
+    assert list(to_builtins(VALUED)["converted"]) == list(worth["converted"])
     amounts = {"shares", "avg_cost", *WORTH}
-    assert all(isinstance(plain(VALUED)[name], float) for name in amounts)
+    assert all(isinstance(to_builtins(VALUED)[name], float) for name in amounts)

@@ -35,7 +35,7 @@ from quotecast.api.bars.sparklines import Sparkline, SparklineSymbols, sparkline
 from quotecast.api.limits.repeats import repeatable
 from quotecast.api.market.selection import renamed_headers, symbol_of_path
 from quotecast.api.market.services import Services
-from quotecast.api.reference.examples import SPARKLINE, plain
+from quotecast.api.reference.examples import SPARKLINE
 from quotecast.api.reference.openapi import BarsReading, BatchBarsReading, SparklinesReading, answered
 from quotecast.api.routes.as_of import AsOf, view_as_of
 from quotecast.market.bars import Interval
@@ -129,7 +129,7 @@ def _batch_handler(words: FeedBars, omits: str) -> HTTPRouteHandler:
         operation_class=BatchBarsReading,
         responses=answered(
             words.bars_by_symbol,
-            {words.symbol: plain(words.example)},
+            {words.symbol: words.example},
             f"Bars by {words.one}",
             *(422, 429, 503),
         ),
@@ -170,7 +170,7 @@ def _sparklines_handler(words: FeedBars, omits: str) -> HTTPRouteHandler:
         operation_class=SparklinesReading,
         responses=answered(
             dict[str, Sparkline],
-            {words.symbol: plain(SPARKLINE)},
+            {words.symbol: SPARKLINE},
             f"Sparklines by {words.one}",
             *(422, 429, 503),
         ),

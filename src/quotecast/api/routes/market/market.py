@@ -58,7 +58,6 @@ from quotecast.api.market.selection import (
 )
 from quotecast.api.market.services import MarketServices, Services, mirror_at
 from quotecast.api.reference import examples
-from quotecast.api.reference.examples import plain
 from quotecast.api.reference.openapi import (
     BatchBarsReading,
     BatchQuotesReading,
@@ -220,7 +219,7 @@ async def bars(
     operation_id="getBarsBatch",
     summary="Bars of several stocks",
     operation_class=BatchBarsReading,
-    responses=answered(dict[str, list[Bar]], {"AAPL": plain(examples.BARS)}, "Bars by ticker", 422, 429, 503),
+    responses=answered(dict[str, list[Bar]], {"AAPL": examples.BARS}, "Bars by ticker", 422, 429, 503),
     opt={"door": "bars", "symbols": "query"},
 )
 @repeatable
@@ -264,7 +263,7 @@ async def batch(
     summary="Sparklines of several stocks",
     operation_class=SparklinesReading,
     responses=answered(
-        dict[str, Sparkline], {"AAPL": plain(examples.SPARKLINE)}, "Sparklines by ticker", 422, 429, 503
+        dict[str, Sparkline], {"AAPL": examples.SPARKLINE}, "Sparklines by ticker", 422, 429, 503
     ),
     opt={"door": "bars", "symbols": "query"},
 )
