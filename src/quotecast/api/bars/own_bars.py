@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from quotecast.api.bars.market import Market
 from quotecast.api.bars.sources import EPOCH, OWN, PAST_POLICY, HistoryPart, Source, window_key
@@ -140,16 +141,10 @@ class OwnAfterPast:
         whole = next((bar for bar in past.bars if bar.time == first.time), None)
         if earlier and whole is not None:
             # Of the day, or the minute, in which own bars begin they have the end only.
-            first = Bar(
-                first.time,
-                whole.open,
-                max(whole.high, first.high),
-                min(whole.low, first.low),
-                first.close,
-                first.volume,
-            )
+            high, low = max(whole.high, first.high), min(whole.low, first.low)
+            first = replace(first, open=whole.open, high=high, low=low)
         bars = [*earlier, first, *others]
-        return msgspec.structs.replace(own, bars=bars, past=own.past and past.past)
+        return replace(own, bars=bars, past=own.past and past.past)
 
 
 @contextlib.contextmanager
@@ -177,7 +172,7 @@ def recent_bars(mirror: Mirror, symbol: str, interval: LiveInterval, *, after: i
         return
     newest = book.in_progress(symbol, progress, interval)
     # For two seconds after a minute the bar of the minute before is not final, and may be another one.
-    before = book.in_progress(symbol, msgspec.structs.replace(progress, minute=None), interval)
+    before = book.in_progress(symbol, replace(progress, minute=None), interval)
     if before is not None and newest is not None and before.opened < newest.opened:
         yield before
     if newest is not None:

@@ -54,12 +54,12 @@ async def read_page(source: Source, market: Market, query: BarQuery, most: int =
     rest: BarQuery | None = None
     for window in _windows(market, query):
         if len(parts) == most or len(found) >= query.limit:
-            rest = _rest_from_window(query, window)
+            rest = _rest(query, int(window.start.timestamp()), int(window.end.timestamp()))
             break
         parts.append(await source.read(query.interval, window))
         found += _selected(parts[-1].bars, query)
     if len(found) > query.limit:
-        rest = _rest_from_bar(query, found)
+        rest = _rest(query, opening_of(found[query.limit]), opening_of(found[query.limit - 1]))
     page = _page(source, found[: query.limit], rest, parts)
     return replace(page, past=page.past or _is_settled(source, market, query, page))
 
@@ -126,16 +126,9 @@ def _selected(bars: Sequence[Bar], query: BarQuery) -> list[Bar]:
     return found if query.order == "asc" else found[::-1]
 
 
-def _rest_from_window(query: BarQuery, window: BarWindow) -> BarQuery:
-    if query.order == "asc":
-        return replace(query, start=int(window.start.timestamp()))
-    return replace(query, end=int(window.end.timestamp()))
-
-
-def _rest_from_bar(query: BarQuery, found: list[Bar]) -> BarQuery:
-    if query.order == "asc":
-        return replace(query, start=opening_of(found[query.limit]))
-    return replace(query, end=opening_of(found[query.limit - 1]))
+def _rest(query: BarQuery, first: int, end: int) -> BarQuery:
+    """Returns the query that goes on from a Unix time, or back before one."""
+    return replace(query, start=first) if query.order == "asc" else replace(query, end=end)
 
 
 def time_of(seconds: int) -> str:

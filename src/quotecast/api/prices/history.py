@@ -86,7 +86,7 @@ class _Series(Struct, frozen=True):
     instrument: Instrument
     closes: Closes
     rates: Sequence[tuple[Rate, Closes]]
-    adjustment: Adjustment = Adjustment()
+    adjustment: Adjustment
 
     def on(self, day: date) -> tuple[float, Sequence[Rate] | None]:
         """Returns the quoted price of a day that has a close, and the rates; None if one is missing."""
@@ -249,31 +249,29 @@ async def _read(
     closes = await read_closes(services, markets, wanted.first - CARRIED, last)
     found: list[_Series | QuotecastError] = []
     for instrument, each in zip(instruments, needed, strict=True):
-        series = each if isinstance(each, QuotecastError) else _series(instrument, *each, closes)
-        if isinstance(series, _Series) and not isinstance(each, QuotecastError):
-            series = await _adjusted(services, each[0], series, wanted.adjusted)
-        found.append(series)
+        if isinstance(each, QuotecastError):
+            found.append(each)
+        else:
+            found.append(await _series(services, instrument, *each, closes, adjusted=wanted.adjusted))
     return found
 
 
-async def _adjusted(
-    services: Services, market: Market, series: _Series, adjusted: Adjusted
-) -> _Series | QuotecastError:
-    try:
-        adjustment = await adjustment_of(services, market, series.closes, adjusted)
-    except (ProviderMissing, NotOffered, UpstreamError, InvalidValue) as error:
-        return error
-    return replace(series, adjustment=adjustment)
-
-
-def _series(
+async def _series(
+    services: Services,
     instrument: Instrument,
     market: Market,
     rates: Sequence[tuple[Rate, Market]],
     closes: Mapping[Name, Closes | QuotecastError],
+    *,
+    adjusted: Adjusted,
 ) -> _Series | QuotecastError:
     found = [closes[name_of(each)] for each in (market, *(each for _, each in rates))]
     if failed := next((each for each in found if isinstance(each, QuotecastError)), None):
         return failed
     own, *others = (each for each in found if not isinstance(each, QuotecastError))
-    return _Series(instrument, own, [(rate, each) for (rate, _), each in zip(rates, others, strict=True)])
+    try:
+        adjustment = await adjustment_of(services, market, own, adjusted)
+    except (ProviderMissing, NotOffered, UpstreamError, InvalidValue) as error:
+        return error
+    chain = [(rate, each) for (rate, _), each in zip(rates, others, strict=True)]
+    return _Series(instrument, own, chain, adjustment)

@@ -103,7 +103,8 @@ def proposed(
             continue
         old, new, paid = (_exact(each) for each in (action.old_shares, action.new_shares, action.amount))
         amount = None if paid is None else to_decimal(held * Fraction(paid))
-        currency = action.currency or _currency_of(entries, action.symbol)
+        own = next(each.currency for each in entries if each.ticker == action.symbol)
+        currency = action.currency or own
         found.append(
             {
                 "type": kind,
@@ -141,10 +142,6 @@ def _is_entered(
 ) -> bool:
     days = (action.ex_day + timedelta(days=days) for days in (-1, 0, 1))
     return any((action.symbol, kind, day) in entered for day in days)
-
-
-def _currency_of(entries: Sequence[Transaction], ticker: str) -> str:
-    return next(each.currency for each in entries if each.ticker == ticker)
 
 
 def _exact(number: float | None) -> Decimal | None:
