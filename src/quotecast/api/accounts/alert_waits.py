@@ -124,11 +124,10 @@ class Waits:
 class Waker:
     """Wakes the requests of a worker by hints, and by looks into PostgreSQL."""
 
-    def __init__(self, waits: Waits, hints: Hints, look: Look, *, seconds: float = LOOK_SECONDS) -> None:
+    def __init__(self, waits: Waits, hints: Hints, look: Look) -> None:
         self._waits = waits
         self._hints = hints
         self._look = look
-        self._seconds = seconds
         self._newest: int | None = None
 
     async def follow_hints(self) -> None:
@@ -147,7 +146,7 @@ class Waker:
     async def follow_events(self) -> None:
         """Looks for new events every few seconds while requests wait, without end."""
         while True:
-            await asyncio.sleep(self._seconds)
+            await asyncio.sleep(LOOK_SECONDS)
             await self.look()
 
     async def look(self) -> None:

@@ -283,15 +283,15 @@ def make_middleware(
     )
 
 
-def cached_check(check: Check, clock: Callable[[], float] = time.monotonic) -> Check:
+def cached_check(check: Check) -> Check:
     """Calls the check at most once in REMEMBERED_SECONDS; concurrent callers share one call."""
     asked: asyncio.Future[str] | None = None
     asked_at = 0.0
 
     async def ask() -> str:
         nonlocal asked, asked_at
-        if asked is None or clock() - asked_at > REMEMBERED_SECONDS:
-            asked, asked_at = asyncio.ensure_future(check()), clock()
+        if asked is None or time.monotonic() - asked_at > REMEMBERED_SECONDS:
+            asked, asked_at = asyncio.ensure_future(check()), time.monotonic()
             # The callers get the failure; reading it here silences asyncio when none of them waits any more.
             asked.add_done_callback(lambda done: done.cancelled() or done.exception())
         return await asyncio.shield(asked)

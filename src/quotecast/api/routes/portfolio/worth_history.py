@@ -15,7 +15,6 @@ from quotecast.api.prices.closes import Closes, Name, name_of, read_closes, toda
 from quotecast.api.prices.rates import RateFinder, rate_finder, rate_market
 from quotecast.errors import NoData, QuotecastError
 from quotecast.market.calendars import UTC_DAYS
-from quotecast.market.feeds import Feed
 from quotecast.market.ranges import Range, start_of
 from quotecast.market.worth_history import CARRIED, Factor, Position, value_history
 from quotecast.portfolio.ledger import Held
@@ -140,8 +139,8 @@ def _priced(
     return priced, missing
 
 
-def _market(services: Services, ticker: str, feeds: Iterable[Feed] = Feed) -> Market | None:
-    found = first_with(services.mirrors, ticker, feeds)
+def _market(services: Services, ticker: str) -> Market | None:
+    found = first_with(services.mirrors, ticker)
     if found is None or found[1].quote is None:
         return None
     try:
