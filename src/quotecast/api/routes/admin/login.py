@@ -1,9 +1,7 @@
 """An operator's login, session and logout."""
 
-import asyncio
 import contextlib
 import secrets
-from datetime import datetime
 from functools import partial
 from typing import Annotated, Final
 
@@ -14,6 +12,7 @@ from quotecast.api.accounts.logins import Attempt
 from quotecast.api.answers.answers import Answer
 from quotecast.api.gate.admin_services import admin_of
 from quotecast.api.gate.operators import actor_of, with_operator
+from quotecast.api.market.background import in_background
 from quotecast.api.market.services import HttpRequest, services_of
 from quotecast.api.reference.account_operations import AccountOperation, answer, secret_answer, taking
 from quotecast.api.reference.openapi import ID, refused
@@ -36,9 +35,6 @@ from quotecast.users import rules
 MAX_CODE: Final = 16
 #: Begins the names of attempts. No email has a line break: no login of a user uses up attempts of operators.
 _OWN_ATTEMPTS: Final = "operator\n"
-
-#: Failed logins on their way to the log; a set, because asyncio holds tasks by weak references only.
-_notes: Final[set[asyncio.Task[None]]] = set()
 
 
 class OperatorCredentials(Struct, frozen=True):
@@ -64,7 +60,7 @@ class OperatorSession(Struct, frozen=True):
     @classmethod
     def of(cls, operator: OperatorSeen) -> "OperatorSession":
         """Returns what an operator sees of the session."""
-        return cls(operator.email, operator.has_totp, _text(operator.expires_at), IDLE_SECONDS)
+        return cls(operator.email, operator.has_totp, iso_utc(operator.expires_at.timestamp()), IDLE_SECONDS)
 
 
 class OperatorToken(OperatorSession, frozen=True):
@@ -242,10 +238,4 @@ def _note_failure(request: HttpRequest, operator: OperatorRow, reason: str) -> N
         with contextlib.suppress(DatabaseAway):
             await database.transaction(write)
 
-    task = asyncio.create_task(note())
-    _notes.add(task)
-    task.add_done_callback(_notes.discard)
-
-
-def _text(moment: datetime) -> str:
-    return iso_utc(moment.timestamp())
+    in_background(note())
