@@ -81,15 +81,12 @@ def summary(result: Result) -> str:
         text = f"{text}, and there are more"
     parts = [text]
     if result.missing:
-        named = [_with_proposal(name, result.proposals.get(name)) for name in result.missing]
+        proposals = {name: f" ({text})" for name, text in result.proposals.items()}
+        named = [f"{name}{proposals.get(name, '')}" for name in result.missing]
         parts.append(f"unknown: {', '.join(named)}")
     if result.state not in {None, "live"}:
         parts.append(f"the feed is {result.state}: these are the last known values")
     return f"{'; '.join(parts)}."
-
-
-def _with_proposal(name: str, proposal: str | None) -> str:
-    return f"{name} ({proposal})" if proposal else name
 
 
 def _fitting(rows: list[Row]) -> list[Row]:

@@ -58,7 +58,7 @@ def problem(
     headers: Mapping[str, str] | None = None,
 ) -> Response[bytes]:
     """Returns the answer to a failed request; text and code default to those of the status."""
-    text = detail or _text(status)
+    text = detail or _TEXTS.get(status) or HTTPStatus(status).phrase
     body = Problem(
         detail=text,
         code=code or code_of_status(status),
@@ -68,10 +68,6 @@ def problem(
     return Response(
         encode_json(body), status_code=status, media_type="application/json", headers=dict(headers or {})
     )
-
-
-def _text(status: int) -> str:
-    return _TEXTS.get(status) or HTTPStatus(status).phrase
 
 
 def _on_refusal(request: HttpRequest, error: QuotecastError) -> Response[bytes]:

@@ -53,7 +53,8 @@ def frames_from(feed: Feed | None) -> dict[str, list[dict[str, Any]]]:
         frames.shutdown(2731),
     ]
     examples: dict[str, list[dict[str, Any]]] = {}
-    for frame in map(_parsed, sent):
+    for each in sent:
+        frame = json.loads(JSON.write(each).payload)
         examples.setdefault(frame["type"], []).append(frame)
     return examples
 
@@ -103,8 +104,3 @@ def _bars(feed: Feed, label: Label, encoding: Encoding) -> list[Struct]:
         frames.bars(label, place, "1m", final, reason="resume", columns=columns, closed=closed),
         frames.bars(label, place, "1m", begun),
     ]
-
-
-def _parsed(frame: Struct) -> dict[str, Any]:
-    parsed: dict[str, Any] = json.loads(JSON.write(frame).payload)
-    return parsed

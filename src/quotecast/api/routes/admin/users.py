@@ -19,7 +19,6 @@ from quotecast.database.database import Run
 from quotecast.market.codec import iso_utc
 from quotecast.operators import lists
 from quotecast.operators.actions import record
-from quotecast.operators.lists import UserListed
 from quotecast.operators.sessions import OperatorSeen
 from quotecast.users import users as accounts
 
@@ -74,7 +73,9 @@ async def list_users(request: HttpRequest, find: Find = "", before: BeforeId = "
     async def read(run: Run, _: OperatorSeen) -> list[UserShown]:
         now = services_of(request).wall_time()
         found = await lists.users(run, find.replace("\0", ""), before.replace("\0", ""), now)
-        return [_shown(each) for each in found]
+        return [
+            UserShown(**asdict(each) | {"created_at": iso_utc(each.created_at.timestamp())}) for each in found
+        ]
 
     return answer(await with_operator(request, read))
 
@@ -119,7 +120,3 @@ async def _change(
         await record(run, actor_of(request, operator.email), action, target=user_id)
 
     await with_operator(request, write)
-
-
-def _shown(user: UserListed) -> UserShown:
-    return UserShown(**asdict(user) | {"created_at": iso_utc(user.created_at.timestamp())})

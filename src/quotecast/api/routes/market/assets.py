@@ -12,7 +12,6 @@ from quotecast.api.market.parameters import number_of, number_parameter
 from quotecast.api.market.services import MarketServices, require_items
 from quotecast.api.reference import examples
 from quotecast.api.reference.openapi import PageReading, answered
-from quotecast.feed.documents import Copy
 from quotecast.market.assets import Asset, index_assets, search_assets
 from quotecast.market.codec import encode_json
 from quotecast.market.feeds import Feed
@@ -48,7 +47,8 @@ def assets(services: MarketServices, search: Search = "", limit: Limit = None, o
     """Matches by ticker come before matches by name. `X-Total-Count` counts the matches of all pages."""
     most = number_of("limit", limit, 1, MAX_ASSETS)
     copy = services.documents.assets
-    found = _found(copy, require_items(services, copy), search)
+    everything = require_items(services, copy)
+    found = search_assets(copy.derive(index_assets), search) if search.strip() else everything
     if services.only:
         scope = services.mirrors[Feed.STOCKS].scope_of(services.only)
         found = [asset for asset in found if asset.ticker in scope]
@@ -57,12 +57,6 @@ def assets(services: MarketServices, search: Search = "", limit: Limit = None, o
     else:
         body = SharedBody(encode_json(found[offset:][:most]))
     return document_answer(body, CACHE_LISTS, (b"x-total-count", b"%d" % len(found)))
-
-
-def _found(copy: Copy[Asset], everything: Sequence[Asset], search: str) -> Sequence[Asset]:
-    if not search.strip():
-        return everything
-    return search_assets(copy.derive(index_assets), search)
 
 
 def all_assets(assets: Sequence[Asset]) -> SharedBody:

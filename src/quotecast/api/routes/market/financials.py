@@ -307,7 +307,11 @@ def _join(symbol: str, outcomes: Mapping[str, Outcome]) -> Cached:
     if not had:
         raise _most_severe(failed.values())
     bodies = {member: each.body if isinstance(each, Cached) else b"null" for member, each in outcomes.items()}
-    errors = {member: _error_text(error) for member, error in failed.items()}
+    # What exactly failed at the upstream is for the log.
+    errors = {
+        member: UNAVAILABLE if isinstance(error, UpstreamError) else str(error)
+        for member, error in failed.items()
+    }
     body = {"symbol": encode_json(symbol), **bodies, "errors": encode_json(errors)}
     passing = any(isinstance(error, UpstreamError) for error in failed.values())
     return Cached(
@@ -324,11 +328,6 @@ def _most_severe(errors: Iterable[QuotecastError]) -> QuotecastError:
         return order, getattr(error, "retry_after", None) or 0.0
 
     return min(errors, key=severity)
-
-
-def _error_text(error: QuotecastError) -> str:
-    # What exactly failed at the upstream is for the log.
-    return UNAVAILABLE if isinstance(error, UpstreamError) else str(error)
 
 
 ROUTER: Final = Router(

@@ -57,14 +57,12 @@ def news_answer(services: MarketServices, symbols: Sequence[str] | None, limit: 
     else:
         # Articles have the symbols of their day.
         present = services.mirrors[Feed.STOCKS].keys_named(wanted).values()
-        body = SharedBody(encode_json(_about(articles, frozenset([*wanted, *present]), limit)))
+        about = frozenset([*wanted, *present])
+        found = (each for each in articles if not about.isdisjoint(each.symbols))
+        body = SharedBody(encode_json(list(islice(found, limit))))
     return document_answer(body, CACHE_NEWS)
 
 
 def newest_articles(articles: Sequence[Article], limit: int) -> SharedBody:
     """Returns the body that lists the first `limit` articles; they come newest first."""
     return SharedBody(encode_json(articles[:limit]))
-
-
-def _about(articles: Sequence[Article], symbols: frozenset[str | None], limit: int) -> list[Article]:
-    return list(islice((each for each in articles if not symbols.isdisjoint(each.symbols)), limit))

@@ -101,7 +101,10 @@ def proposed(
         held = book.shares(action.symbol)
         if held <= 0:
             continue
-        old, new, paid = (_exact(each) for each in (action.old_shares, action.new_shares, action.amount))
+        old, new, paid = (
+            None if each is None else money.without_zeros(Decimal(repr(each)))
+            for each in (action.old_shares, action.new_shares, action.amount)
+        )
         amount = None if paid is None else to_decimal(held * Fraction(paid))
         own = next(each.currency for each in entries if each.ticker == action.symbol)
         currency = action.currency or own
@@ -142,10 +145,6 @@ def _is_entered(
 ) -> bool:
     days = (action.ex_day + timedelta(days=days) for days in (-1, 0, 1))
     return any((action.symbol, kind, day) in entered for day in days)
-
-
-def _exact(number: float | None) -> Decimal | None:
-    return None if number is None else money.without_zeros(Decimal(repr(number)))
 
 
 async def _actions(services: Services, stocks: Sequence[tuple[str, str]]) -> list[CorporateAction]:
