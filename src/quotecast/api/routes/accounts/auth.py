@@ -13,13 +13,13 @@ from quotecast.api.reference.account_operations import SECURED, AccountOperation
 from quotecast.api.reference.openapi import ID, refused
 from quotecast.api.routes.accounts import account_safety
 from quotecast.api.routes.accounts.attempts import count_outcome
-from quotecast.api.routes.accounts.devices import device_of
 from quotecast.api.routes.accounts.signed_in import (
     PROFILE,
     SESSION,
     Profile,
     Session,
     begin_session,
+    device_of,
     session_answer,
 )
 from quotecast.api.routes.bodies import body_of

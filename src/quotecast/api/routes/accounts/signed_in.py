@@ -1,4 +1,4 @@
-"""Sessions as clients get them: a token and its user, and the session that begins with them."""
+"""Sessions as clients get them, a token and its user; and the devices from which users have logged in."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -7,14 +7,21 @@ from typing import Any, Final
 from msgspec import Struct
 
 from quotecast.api.answers.answers import Answer
+from quotecast.api.gate.identity import bearer
 from quotecast.api.market.services import HttpRequest, services_of
 from quotecast.api.reference.account_operations import secret_answer
-from quotecast.api.routes.accounts.devices import cookie_for
+from quotecast.asgi import Header
 from quotecast.database.ids import new_id
+from quotecast.errors import InvalidToken
 from quotecast.operators.reports.masking import network_of
 from quotecast.users import sessions
 from quotecast.users.account import Account
+from quotecast.users.tokens import Device, Tokens
 from quotecast.users.users import UserRow
+
+COOKIE: Final = "quotecast_device"
+#: The maximum that browsers accept.
+COOKIE_SECONDS: Final = 400 * 86_400
 
 
 class Profile(Struct, frozen=True):
@@ -72,3 +79,36 @@ def device_name(scope: Mapping[str, Any]) -> str:
     given = next((value for name, value in scope["headers"] if name == b"user-agent"), b"")
     text = given.decode("utf-8", "replace")
     return "".join(filter(str.isprintable, text))[: sessions.MAX_DEVICE]
+
+
+def device_of(scope: Mapping[str, Any], tokens: Tokens) -> Device | None:
+    """Returns the device of an earlier token in `Authorization`, expired or not, else of the cookie.
+
+    A device has login attempts of its own; it gives no access.
+    """
+    for text in (bearer(scope) or "", _cookie(scope)):
+        try:
+            return tokens.device(text)
+        except InvalidToken:
+            continue
+    return None
+
+
+def cookie_for(scope: Mapping[str, Any], tokens: Tokens, user_id: str) -> Header:
+    """Returns the header that sets the device cookie after a login."""
+    attributes = f"Path=/api/auth; Max-Age={COOKIE_SECONDS}; HttpOnly; SameSite=Strict"
+    secure = "; Secure" if _is_https(scope) else ""
+    return b"set-cookie", f"{COOKIE}={tokens.issue_device(user_id)}; {attributes}{secure}".encode()
+
+
+def _cookie(scope: Mapping[str, Any]) -> str:
+    lines = (value for name, value in scope["headers"] if name == b"cookie")
+    pairs = (part.strip().partition(b"=") for part in b";".join(lines).split(b";"))
+    values = {name: value for name, _, value in pairs}
+    return values.get(COOKIE.encode(), b"").decode("latin-1")
+
+
+def _is_https(scope: Mapping[str, Any]) -> bool:
+    # Trusted from any client: a false value only affects the client's own cookie.
+    forwarded = (value for name, value in scope["headers"] if name == b"x-forwarded-proto")
+    return scope["scheme"] == "https" or next(forwarded, b"").strip().lower() == b"https"

@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from quotecast.api.accounts.logins import PER_ACCOUNT, PER_CLIENT, WINDOW_SECONDS
-from quotecast.api.routes.accounts.devices import COOKIE
+from quotecast.api.routes.accounts.signed_in import COOKIE
 from support.stages.account_service import PASSWORD, AccountService, User, account_service
 
 LOGIN = "/api/auth/login"
