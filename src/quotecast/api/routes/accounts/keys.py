@@ -1,21 +1,24 @@
-"""A user's API keys: make, list, change, rotate and revoke them.
+"""A user's API keys: make, list, change, rotate and revoke them, and see what they used.
 
 The limit is that of the group `terminal`: 60 requests a minute let a program rotate all 20 keys at once.
 """
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Annotated, Any, Final
 
 from litestar import Router, delete, get, patch, post
-from litestar.params import FromPath
+from litestar.params import FromPath, QueryParameter
 from msgspec import Meta, Struct
 from msgspec.structs import asdict
 
 from quotecast.access import key_text, storage
+from quotecast.access.key_usage import UsageRow, usage_of_account
 from quotecast.access.keys import MAX_NAME, Key, Scope, normalise, shown_text
 from quotecast.access.plans import USER
 from quotecast.access.storage import KEY
 from quotecast.api.answers.answers import Answer
+from quotecast.api.answers.csv import CsvTable, Format, formatted_apart
+from quotecast.api.answers.tables import columns
 from quotecast.api.gate.identity import require_token, with_account
 from quotecast.api.market.services import HttpRequest, services_of
 from quotecast.api.reference.account_operations import (
@@ -29,11 +32,11 @@ from quotecast.api.reference.account_operations import (
     taking,
 )
 from quotecast.api.reference.openapi import ID, refused
-from quotecast.api.routes.accounts.key_usage import usage
 from quotecast.api.routes.bodies import body_of
 from quotecast.api.routes.ids import require_id
 from quotecast.database.ids import new_id
-from quotecast.errors import InvalidValue, Problem
+from quotecast.database.tables import ApiKey
+from quotecast.errors import InvalidValue, NotFound, Problem
 from quotecast.market import codec
 from quotecast.users import rules
 from quotecast.users.account import Account
@@ -109,6 +112,78 @@ _SHOWN: Final = KeyShown(
 #: No valid key: a scanner for secrets must not take the document for a leak.
 _SECRET: Final = KeySecret(secret_key=f"{_SHOWN.key}_...", **asdict(_SHOWN))
 _FULL: Final = refused("There are too many keys", Problem("At most 20 API keys", "full", ID))
+DEFAULT_DAYS: Final = 30
+MAX_USAGE_DAYS: Final = 400
+FIRST_YEAR: Final = 2000
+
+KeyId = Annotated[str, QueryParameter(description="Id of one of your API keys; all keys without it")]
+First = Annotated[
+    date | None,
+    QueryParameter(name="from", description="First day in UTC; by default 29 days before the last one"),
+]
+Last = Annotated[date | None, QueryParameter(name="to", description="Last day in UTC; today by default")]
+
+_USED: Final = UsageRow(
+    key_id="01a1fc87e0c47a905dd5d088",
+    name="Price ticker",
+    day=date(2026, 11, 20),
+    requests=1843,
+    refused=12,
+    socket_minutes=1439.9,
+    quotes=981_204,
+    bytes=143_002_551,
+)
+_TABLE: Final = CsvTable(columns(UsageRow))
+
+
+@get(
+    "/usage",
+    operation_id="listApiKeyUsage",
+    summary="What your API keys used",
+    operation_class=AccountOperation,
+    responses=outcomes(
+        200,
+        list[UsageRow],
+        [_USED],
+        "A row for each key and day with any use, the newest day first",
+        422,
+        others={404: not_found(KEY)},
+    ),
+)
+async def usage(
+    request: HttpRequest,
+    key_id: KeyId = "",
+    first: First = None,
+    last: Last = None,
+    form: Format = "json",
+) -> Answer:
+    """At most 400 days. Counts appear within 15 seconds of their use.
+
+    A request counts when its answer starts; the handshake of a socket is one request. Answers of 401, 403 and
+    429 count as refused too. Bytes are those of HTTP bodies as sent, and of messages on feeds before
+    permessage-deflate or gzip.
+    """
+    if key_id:
+        require_id(KEY, key_id)
+    days = _days(first, last, services_of(request).wall_time().date())
+
+    async def read(account: Account) -> list[UsageRow]:
+        if key_id and not await account.select(ApiKey, ApiKey.id == key_id):
+            raise NotFound(KEY)
+        return await usage_of_account(account, *days, key_id or None)
+
+    return await formatted_apart(answer(await with_account(request, read)), form, _TABLE)
+
+
+def _days(first: date | None, last: date | None, today: date) -> tuple[date, date]:
+    """Returns the first and the last day. Raises InvalidValue."""
+    end = last or today
+    if end.year < FIRST_YEAR:
+        raise InvalidValue("to", f"Must be a day since {FIRST_YEAR}")
+    begin = first or end - timedelta(days=DEFAULT_DAYS - 1)
+    if not 0 <= (end - begin).days < MAX_USAGE_DAYS:
+        raise InvalidValue("from", f"Must be at most {MAX_USAGE_DAYS - 1} days before `to`, and not after it")
+    return begin, end
 
 
 @get(
@@ -249,14 +324,15 @@ def _fields(key: Key) -> dict[str, Any]:
         "key": shown_text(key),
         "plan": key.plan or USER,
         "scope": key.scope,
-        "created_at": _text(key.created_at),
-        "expires_at": _text(key.expires_at),
-        "revoked_at": _text(key.revoked_at),
-        "previous_until": _text(key.previous_until),
+        "created_at": time_text(key.created_at),
+        "expires_at": time_text(key.expires_at),
+        "revoked_at": time_text(key.revoked_at),
+        "previous_until": time_text(key.previous_until),
     }
 
 
-def _text(moment: datetime | None) -> str | None:
+def time_text(moment: datetime | None) -> str | None:
+    """Returns a time as answers have it; None without one."""
     return None if moment is None else codec.iso_utc(moment.timestamp())
 
 

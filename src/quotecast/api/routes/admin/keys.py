@@ -1,6 +1,5 @@
 """API keys of all users, as operators see and change them."""
 
-from datetime import datetime
 from typing import Annotated, Final
 
 from litestar import get, post
@@ -15,6 +14,7 @@ from quotecast.api.gate.admin_services import admin_of
 from quotecast.api.gate.operators import actor_of, with_operator
 from quotecast.api.market.services import HttpRequest, services_of
 from quotecast.api.reference.account_operations import AccountOperation, answer, not_found, taking
+from quotecast.api.routes.accounts.keys import time_text
 from quotecast.api.routes.admin.operations import operator_done, operator_outcomes
 from quotecast.api.routes.admin.users import BeforeId, Find
 from quotecast.api.routes.bodies import body_of
@@ -142,11 +142,7 @@ def _shown(key: KeyListed) -> KeyOfUser:
         user_id=key.user_id or "",
         email=key.email,
         created_at=iso_utc(key.created_at.timestamp()),
-        expires_at=_text(key.expires_at),
-        revoked_at=_text(key.revoked_at),
+        expires_at=time_text(key.expires_at),
+        revoked_at=time_text(key.revoked_at),
         user_disabled=key.user_disabled,
     )
-
-
-def _text(moment: datetime | None) -> str | None:
-    return None if moment is None else iso_utc(moment.timestamp())
