@@ -30,43 +30,32 @@ def chart_exception_handlers() -> ExceptionHandlersMap:
 def _for_charts(handler: Callable[[HttpRequest, Any], Response[bytes]]) -> Any:
     def answer(request: HttpRequest, error: Exception) -> Response[bytes]:
         response = handler(request, error)
-        response.content = _with_chart_fields(response.content)
+        problem = msgspec.json.decode(response.content, type=Problem)
+        response.content = encode_json(_chart_problem(problem))
         return response
 
     return answer
 
 
-def _with_chart_fields(body: bytes) -> bytes:
-    problem = msgspec.json.decode(body, type=Problem)
+def _chart_problem(problem: Problem) -> ChartProblem:
     fields = [] if problem.errors is msgspec.UNSET else problem.errors
     message = "; ".join([problem.detail, *(f"{each.field}: {each.message}" for each in fields)])
-    return encode_json(_chart_problem(problem, message))
-
-
-def _chart_problem(problem: Problem, message: str) -> ChartProblem:
     return ChartProblem(
         problem.detail, problem.code, problem.request_id, problem.errors, s="error", errmsg=message
     )
 
 
-def _refused(description: str, problem: Problem, message: str) -> ResponseSpec:
-    return described(ChartProblem, _chart_problem(problem, message), description)
+def _refused(description: str, problem: Problem) -> ResponseSpec:
+    return described(ChartProblem, _chart_problem(problem), description)
 
 
 _INVALID: Final = [FieldProblem("resolution", "Must be one of 1, 5, 15, 1D, 1W, 1M")]
 _ERRORS: Final = {
-    404: _refused(
-        "No feed has the symbol", Problem("Symbol not found", "symbol_not_found", ID), "Symbol not found"
-    ),
-    422: _refused(
-        "A value is out of bounds",
-        Problem("Invalid resolution", "invalid", ID, _INVALID),
-        "Invalid resolution; resolution: Must be one of 1, 5, 15, 1D, 1W, 1M",
-    ),
+    404: _refused("No feed has the symbol", Problem("Symbol not found", "symbol_not_found", ID)),
+    422: _refused("A value is out of bounds", Problem("Invalid resolution", "invalid", ID, _INVALID)),
     503: _refused(
         "The feed has no data yet, no provider, or its upstream failed",
         Problem("No data yet for stocks", "no_data", ID),
-        "No data yet for stocks",
     ),
 }
 
