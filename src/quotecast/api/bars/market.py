@@ -67,7 +67,7 @@ def market_of(services: Services, feed: Feed, symbol: str) -> Market:
         decimals=decimals_of_quote(quote),
         feed=feed,
         symbol=quote.key,
-        provider=_provider(quote, info),
+        provider=provider_of(quote, info),
         price=quote.price,
         traded=traded,
         # Simulated and recorded feeds have a time of their own: the timestamp of the quote.
@@ -79,7 +79,7 @@ def market_of(services: Services, feed: Feed, symbol: str) -> Market:
     )
 
 
-def _provider(quote: Quote, info: FeedInfo | None) -> str:
+def provider_of(quote: Quote, info: FeedInfo | None) -> str:
     """Returns the provider of a quote; after a failover a pair names it before the feed's state does."""
     if isinstance(quote, StockQuote):
         return info.provider if info is not None else ""

@@ -7,6 +7,7 @@ from typing import Literal
 
 from msgspec import Struct, field
 
+from quotecast.api.bars.market import provider_of
 from quotecast.api.market.services import MarketServices
 from quotecast.api.prices.actions import Adjusted
 from quotecast.api.prices.instruments import Instrument
@@ -14,7 +15,6 @@ from quotecast.api.prices.rates import RATE_FEEDS, RateFinder, RateShown, rate_f
 from quotecast.errors import InvalidValue, QuotecastError, UpstreamError
 from quotecast.market.conversion import Rate, factor, times
 from quotecast.market.feeds import Feed, Kind
-from quotecast.market.quotes import StockQuote
 from quotecast.providers.offer import Allowed, Terms
 from quotecast.providers.offers import terms_of
 
@@ -108,7 +108,7 @@ def unpriced(
         day_asked=day,
         status="live" if day is None else "close",
         quoted_currency=instrument.currency,
-        provider=provider_of(services, instrument),
+        provider=provider_of(instrument.quote, services.mirrors[instrument.feed].info),
         # What exactly failed at the upstream is for the log.
         problem="Upstream unavailable" if isinstance(error, UpstreamError) else str(error),
     )
@@ -125,19 +125,11 @@ def rates_for(find: RateFinder, quoted: str, currency: str | None, field: str = 
     return rates
 
 
-def provider_of(services: MarketServices, instrument: Instrument) -> str:
-    """Returns the provider of an instrument's quote."""
-    quote, info = instrument.quote, services.mirrors[instrument.feed].info
-    if not isinstance(quote, StockQuote):
-        return quote.provider
-    return info.provider if info else ""
-
-
 def _price_now(
     services: MarketServices, instrument: Instrument, currency: str | None, shared: _Shared
 ) -> Price:
     quote, quoted = instrument.quote, instrument.price_at(instrument.quote.price)
-    provider = provider_of(services, instrument)
+    provider = provider_of(instrument.quote, services.mirrors[instrument.feed].info)
     terms = terms_of(provider)
     return Price(
         symbol=instrument.symbol,
