@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Final, Literal
 
 from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import asdict
 
 from quotecast.api.bars.market import Market, market_of
 from quotecast.api.bars.own_bars import newest_bars
@@ -87,9 +88,7 @@ async def symbol_info(services: Services, instrument: Instrument) -> SymbolInfo:
         exchange=instrument.exchange,
         listed_exchange=instrument.exchange,
         timezone=ZONES[feed],
-        session=hours.session,
-        session_holidays=hours.session_holidays,
-        corrections=hours.corrections,
+        **asdict(hours),
         minmov=1,
         pricescale=_price_scale(services, market),
         intraday_multipliers=multipliers,

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final
 
 from litestar import delete, get, post, put
 from msgspec import Meta, Struct
+from msgspec.structs import asdict
 
 from quotecast.alerts import receivers, webhooks
 from quotecast.alerts.messages import iso_time, trial_message
@@ -81,13 +82,7 @@ _SHOWN: Final = WebhookShown(
     last_error_at="2026-11-20T16:02:00.000Z",
 )
 _NEW: Final = WebhookSecret(
-    url=_URL,
-    created_at="2026-11-20T15:30:00.000Z",
-    waiting=0,
-    failed=0,
-    last_sent_at="2026-11-20T16:00:00.000Z",
-    last_error="HTTP 500",
-    last_error_at="2026-11-20T16:02:00.000Z",
+    **asdict(_SHOWN) | {"waiting": 0},
     secret="whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD",  # noqa: S106 - the example of Standard Webhooks
 )
 _MISSING: Final = not_found("Webhook")
