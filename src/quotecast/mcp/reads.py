@@ -7,7 +7,7 @@ from urllib.parse import unquote
 from msgspec.structs import replace
 
 from quotecast.mcp import arguments as given
-from quotecast.mcp.asking import Asking, ToolAnswer, ToolRefused, path_of
+from quotecast.mcp.asking import Asking, ToolRefused, path_of
 from quotecast.mcp.results import Row, TextRecord, TextTable, record, table
 
 _MARKET: Final = {"stocks": "market", "crypto": "crypto", "doviz": "doviz"}
@@ -143,11 +143,6 @@ async def watchlist(asking: Asking, wanted: given.Watchlist) -> TextTable:
     """Returns one of the user's lists with quotes."""
     answer = await asking.read(path_of("watchlist"), include="quote", list=wanted.list)
     return table(answer.data, answer)
-
-
-async def symbols(asking: Asking, feed: str) -> ToolAnswer:
-    """Returns the symbols of crypto or doviz."""
-    return await asking.read(path_of(feed, "symbols"))
 
 
 def _listed(symbols: Sequence[str]) -> str:

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from quotecast.mcp import reads
 from quotecast.mcp.arguments import Arguments
-from quotecast.mcp.asking import Asking, ToolRefused
+from quotecast.mcp.asking import Asking, ToolRefused, path_of
 from quotecast.mcp.results import MAX_BYTES
 
 SCHEME: Final = "quotecast://"
@@ -42,11 +42,11 @@ async def _feeds(asking: Asking) -> Any:
 
 
 async def _crypto(asking: Asking) -> Any:
-    return (await reads.symbols(asking, "crypto")).data
+    return (await asking.read(path_of("crypto", "symbols"))).data
 
 
 async def _doviz(asking: Asking) -> Any:
-    return (await reads.symbols(asking, "doviz")).data
+    return (await asking.read(path_of("doviz", "symbols"))).data
 
 
 async def _pages(_: Asking) -> Any:

@@ -52,7 +52,10 @@ def without_modules(document: dict[str, Any]) -> dict[str, Any]:
 def complete_fields(document: dict[str, Any], bodies: Collection[str]) -> None:
     """Adds to each field what its struct does not say; `bodies` are the schemas of request bodies."""
     schemas = document["components"]["schemas"]
-    describe_fields(schemas)
+    for name, schema in schemas.items():
+        properties = schema.get("properties", {})
+        for field, described in properties.items():
+            properties[field] = _described(name, field, described)
     if "Problem" in schemas:
         schemas["Problem"]["properties"]["code"]["enum"] = error_codes()
     examples = FieldExamples(document)
@@ -62,14 +65,6 @@ def complete_fields(document: dict[str, Any], bodies: Collection[str]) -> None:
             if "$ref" not in str(described):
                 described["examples"] = [described.get("const", examples.example(name, field))]
         _settle_defaults(schema, is_body=name in bodies)
-
-
-def describe_fields(schemas: dict[str, Schema]) -> None:
-    """Adds description, format and values to the fields of schemas, by the tables."""
-    for name, schema in schemas.items():
-        properties = schema.get("properties", {})
-        for field, described in properties.items():
-            properties[field] = _described(name, field, described)
 
 
 def _described(name: str, field: str, schema: Schema) -> Schema:
