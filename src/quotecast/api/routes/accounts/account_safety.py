@@ -32,6 +32,13 @@ from quotecast.users.account import Account
 #: In place of an id: the session of the request.
 CURRENT: Final = "current"
 
+NewPassword = Annotated[
+    str,
+    Meta(
+        description=f"{rules.MIN_PASSWORD} to {rules.MAX_PASSWORD} characters of any kind",
+        extra_json_schema={"minLength": rules.MIN_PASSWORD, "maxLength": rules.MAX_PASSWORD},
+    ),
+]
 _CURRENT: Final = Meta(
     description="Your present password", extra_json_schema={"minLength": 1, "maxLength": rules.MAX_PASSWORD}
 )
@@ -41,13 +48,7 @@ class PasswordChange(Struct, frozen=True):
     """The body of a change of the password."""
 
     current: Annotated[str, _CURRENT]
-    new: Annotated[
-        str,
-        Meta(
-            description=f"{rules.MIN_PASSWORD} to {rules.MAX_PASSWORD} characters of any kind",
-            extra_json_schema={"minLength": rules.MIN_PASSWORD, "maxLength": rules.MAX_PASSWORD},
-        ),
-    ]
+    new: NewPassword
 
     def __repr__(self) -> str:
         """Omits the passwords, so that no log contains them."""

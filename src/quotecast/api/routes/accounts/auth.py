@@ -51,13 +51,7 @@ class Registration(Struct, frozen=True):
 
     name: Name
     email: Email
-    password: Annotated[
-        str,
-        Meta(
-            description=f"{rules.MIN_PASSWORD} to {rules.MAX_PASSWORD} characters of any kind",
-            extra_json_schema={"minLength": rules.MIN_PASSWORD, "maxLength": rules.MAX_PASSWORD},
-        ),
-    ]
+    password: account_safety.NewPassword
 
     def __repr__(self) -> str:
         """Omits the password, so that no log contains it."""

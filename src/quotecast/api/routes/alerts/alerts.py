@@ -35,17 +35,16 @@ from quotecast.api.reference.openapi import ID, refused
 from quotecast.api.routes.alerts import alert_events, alert_push, alert_webhook
 from quotecast.api.routes.bodies import body_of
 from quotecast.api.routes.ids import require_id
-from quotecast.api.routes.portfolio.watchlist import resolve_ticker
+from quotecast.api.routes.portfolio.watchlist import KindGiven, resolve_ticker
 from quotecast.api.routes.retries import replay_key, run_once
 from quotecast.database.ids import new_id
 from quotecast.database.tables import Alert
 from quotecast.errors import InvalidValue, NotFound, Problem
 from quotecast.market import codec
-from quotecast.market.feeds import Feed, Kind
+from quotecast.market.feeds import Kind
 from quotecast.users import rules
 from quotecast.users.account import Account
 
-_KINDS = ", ".join(feed.spec.kind for feed in Feed)
 ConditionGiven = Annotated[
     Condition,
     Meta(description="`above` and `below` a price; `rises` and `falls` by a percentage in a window"),
@@ -76,9 +75,7 @@ class NewAlert(Struct, frozen=True):
     ticker: Annotated[str, Meta(description="A stock, pair, currency or metal, in any case")]
     condition: ConditionGiven
     value: Value
-    type: Annotated[
-        Kind | None, Meta(description=f"By default the first of {_KINDS} that has the ticker")
-    ] = None
+    type: KindGiven = None
     window: WindowGiven = None
     note: Note = ""
     repeats: Repeats = False

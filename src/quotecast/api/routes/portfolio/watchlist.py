@@ -49,17 +49,15 @@ ListId = Annotated[
     str, QueryParameter(name="list", description="Id of one of your watchlists; by default the first one")
 ]
 
-
 _KINDS: Final = ", ".join(feed.spec.kind for feed in Feed)
+KindGiven = Annotated[Kind | None, Meta(description=f"By default the first of {_KINDS} that has the ticker")]
 
 
 class NewEntry(Struct, frozen=True):
     """The body of a request that adds an entry."""
 
     ticker: Annotated[str, Meta(description="A stock, pair, currency or metal, in any case")]
-    type: Annotated[
-        Kind | None, Meta(description=f"By default the first of {_KINDS} that has the ticker")
-    ] = None
+    type: KindGiven = None
 
 
 class NamedSymbol(Struct, frozen=True):
