@@ -41,12 +41,9 @@ async def read_actions(services: Services, symbol: str) -> tuple[Cached, list[Co
     """
     refusal: NotOffered | ProviderMissing = ProviderMissing("corporate actions")
     for provider in services.actions:
-        key, fetch = (
-            f"{provider.name}:actions{_VERSION}:{symbol}",
-            partial(_fetch, services, provider, symbol),
-        )
+        key = f"{provider.name}:actions{_VERSION}:{symbol}"
         try:
-            cached = await services.cache.read(key, _POLICY, fetch)
+            cached = await services.cache.read(key, _POLICY, partial(_fetch, services, provider, symbol))
         except NotOffered as error:
             refusal = error
         else:
