@@ -42,6 +42,7 @@ from quotecast.api.worker.delayed_feeds import delayed_feeds
 from quotecast.api.worker.lifetime import Worker, serve
 from quotecast.api.worker.private import private_prefixes
 from quotecast.asgi import App, Receive, Scope, Send
+from quotecast.bus.redis import RedisBus
 from quotecast.environment import PREFIX
 from quotecast.errors import SettingsError
 from quotecast.limits.window import Window
@@ -130,11 +131,7 @@ async def _worker(stack: contextlib.AsyncExitStack, settings: Settings) -> Worke
     observers = observers_of(parts.requests, settings)
     app = traced(make_middleware(gate, private_prefixes(routed), settings, observers), span_attributes)
     roll_up = await _roll_up(stack, accounts, settings)
-    waker = Waker(
-        services.alerts.waits,
-        opened.bus.announcements,
-        lambda event_id: accounts.database.session(partial(users_after, event_id=event_id)),
-    )
+    waker = _waker(opened.bus, services)
     own_loops = [waker.follow_hints(), waker.follow_events(), mcp.run(), roll_up.run()]
     keys_loops = [accounts.keys.book.run(), accounts.keys.shared.run()]
     return Worker(
@@ -149,6 +146,16 @@ async def _worker(stack: contextlib.AsyncExitStack, settings: Settings) -> Worke
         on_stop=services.alerts.waits.end,
         with_admin=admin is not None,
         notes=_notes(settings),
+    )
+
+
+def _waker(bus: RedisBus, services: Services) -> Waker:
+    """Returns what wakes the requests that wait for events of alerts."""
+    session = services.accounts.database.session
+    return Waker(
+        services.alerts.waits,
+        bus.announcements,
+        lambda event_id: session(partial(users_after, event_id=event_id)),
     )
 
 
