@@ -9,9 +9,9 @@ import msgspec
 from msgspec import Struct
 
 from quotecast.api.bars.market import RESTING_SECONDS, Market, tail_with_price
-from quotecast.api.market.background import in_background
 from quotecast.api.market.services import Services
 from quotecast.api.market.stored_bars import series_of
+from quotecast.background import in_background
 from quotecast.cache.base import Policy
 from quotecast.errors import ProviderMissing
 from quotecast.history.known_bars import Series

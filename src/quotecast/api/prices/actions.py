@@ -8,9 +8,9 @@ from typing import Final, Literal
 import msgspec
 
 from quotecast.api.bars.market import Market
-from quotecast.api.market.background import in_background
 from quotecast.api.market.services import Services
 from quotecast.api.prices.closes import Closes, today_of
+from quotecast.background import in_background
 from quotecast.cache.base import Cached, Policy
 from quotecast.errors import InvalidValue, NotOffered, ProviderMissing
 from quotecast.market.actions import Adjustment, CorporateAction, with_dividends, without_splits

@@ -12,13 +12,13 @@ from quotecast.api.accounts.logins import Attempt
 from quotecast.api.answers.answers import Answer
 from quotecast.api.gate.admin_services import admin_of
 from quotecast.api.gate.operators import actor_of, with_operator
-from quotecast.api.market.background import in_background
 from quotecast.api.market.services import HttpRequest, services_of
 from quotecast.api.reference.account_operations import AccountOperation, answer, secret_answer, taking
 from quotecast.api.reference.openapi import ID, refused
 from quotecast.api.routes.accounts.attempts import count_outcome
 from quotecast.api.routes.admin.operations import operator_done, operator_outcomes
 from quotecast.api.routes.bodies import body_of
+from quotecast.background import in_background
 from quotecast.database.database import Run
 from quotecast.database.ids import new_id
 from quotecast.errors import DatabaseAway, Problem, TooManyRequests
