@@ -5,11 +5,15 @@ import pytest
 from quotecast.errors import UpstreamError
 from quotecast.limits.budget import budget
 from quotecast.limits.window import Window
+from support.made.windows import PATIENCE
 
 
 async def test_all_workers_share_one_quota(redis_url: str) -> None:
     """One call too many raises UpstreamError with the seconds until the next."""
-    async with Window(redis_url, prefix="t") as one, Window(redis_url, prefix="t") as other:
+    async with (
+        Window(redis_url, prefix="t", budget=PATIENCE) as one,
+        Window(redis_url, prefix="t", budget=PATIENCE) as other,
+    ):
         for window in (one, other, one):
             await budget(window.check, "acme", 3)()
         with pytest.raises(UpstreamError, match="acme") as raised:

@@ -11,7 +11,7 @@ from structlog.testing import capture_logs
 from quotecast.limits.calls import MAX_BATCH
 from quotecast.limits.decision import Decision
 from quotecast.limits.window import Window
-from support.made.windows import admitted
+from support.made.windows import PATIENCE, admitted
 from support.servers.processes import Valkey
 
 
@@ -24,7 +24,10 @@ def as_user(server: Valkey, prefix: str) -> str:
 
 async def test_two_workers_together_admit_exactly_the_limit(redis_url: str) -> None:
     """The order of the workers does not matter: they share one count."""
-    async with Window(redis_url, prefix="t") as one, Window(redis_url, prefix="t") as other:
+    async with (
+        Window(redis_url, prefix="t", budget=PATIENCE) as one,
+        Window(redis_url, prefix="t", budget=PATIENCE) as other,
+    ):
         rounds = [admitted(worker, "key", 120, 30) for worker in (one, other) for _ in range(5)]
         assert sum(await asyncio.gather(*rounds)) == 120
         assert one.statistics().fallbacks == other.statistics().fallbacks == 0
@@ -32,7 +35,7 @@ async def test_two_workers_together_admit_exactly_the_limit(redis_url: str) -> N
 
 async def test_checks_of_one_turn_go_in_one_call_and_keep_their_order(redis_url: str) -> None:
     """One key twice means two requests, in the order of their checks."""
-    async with Window(redis_url, prefix="t") as window:
+    async with Window(redis_url, prefix="t", budget=PATIENCE) as window:
         decisions = await asyncio.gather(
             *(window.check("key", 3) for _ in range(5)), window.check("other", 9)
         )
@@ -56,14 +59,14 @@ async def test_an_answer_that_came_while_the_loop_was_held_up_counts(redis_url: 
 
 async def test_a_call_has_a_bound(redis_url: str) -> None:
     """One worker's burst does not block Redis for long."""
-    async with Window(redis_url, prefix="t") as window:
+    async with Window(redis_url, prefix="t", budget=PATIENCE) as window:
         assert await admitted(window, "key", 1000, MAX_BATCH + 1) == MAX_BATCH + 1
         assert window.statistics().calls == 2
 
 
 async def test_a_remembered_refusal_costs_no_call(redis_url: str) -> None:
     """The worker answers a client far over its limit by itself, with the right numbers."""
-    async with Window(redis_url, prefix="t") as window:
+    async with Window(redis_url, prefix="t", budget=PATIENCE) as window:
         await admitted(window, "key", 2, 3)
         calls = window.statistics().calls
         refused = Decision(admitted=False, limit=2, remaining=0, reset=60, remembered=True)
@@ -75,7 +78,7 @@ async def test_a_remembered_refusal_costs_no_call(redis_url: str) -> None:
 async def test_slots_free_one_by_one_as_requests_leave_the_window(redis_url: str) -> None:
     """In real time: never more than the limit in a second, and no refusal while a slot is free."""
     spans: list[tuple[float, float]] = []
-    async with Window(redis_url, prefix="t", seconds=1) as window:
+    async with Window(redis_url, prefix="t", seconds=1, budget=PATIENCE) as window:
         began = time.monotonic()
         while time.monotonic() < began + 2.3:
             asked = time.monotonic()
@@ -88,7 +91,7 @@ async def test_slots_free_one_by_one_as_requests_leave_the_window(redis_url: str
 
 async def test_keys_are_short_tagged_and_expire(redis_url: str) -> None:
     """A long key is hashed, the tag names one of 16 shards, and every key expires."""
-    async with Window(redis_url, prefix="t") as window:
+    async with Window(redis_url, prefix="t", budget=PATIENCE) as window:
         await asyncio.gather(window.check("x" * 5000, 9), window.check("x" * 5001, 9), window.check("y", 9))
     with redis.Redis.from_url(redis_url, decode_responses=True) as client:
         keys = client.keys()
@@ -133,14 +136,14 @@ async def test_a_lasting_failure_is_logged_once_a_minute_with_its_cause(own_valk
 @pytest.mark.parametrize("key", ["gümüş", "\ud800", "", "a b\r\n{c}"])
 async def test_any_text_is_a_key(redis_url: str, key: str) -> None:
     """Such a key fails neither its own request nor others in the same call."""
-    async with Window(redis_url, prefix="t") as window:
+    async with Window(redis_url, prefix="t", budget=PATIENCE) as window:
         assert [await admitted(window, text, 2, 3) for text in (key, "plain")] == [2, 2]
         assert window.statistics().fallbacks == 0
 
 
 async def test_a_lost_script_costs_no_decision(redis_url: str) -> None:
     """The worker loads the script again after SCRIPT FLUSH, and counts each check once."""
-    async with Window(redis_url, prefix="t") as window:
+    async with Window(redis_url, prefix="t", budget=PATIENCE) as window:
         with redis.Redis.from_url(redis_url) as client:
             assert await admitted(window, "key", 5, 3) == 3
             client.script_flush()
@@ -190,7 +193,7 @@ async def test_refusal_is_not_remembered_where_others_forget_keys(redis_url: str
 
 async def test_a_script_that_fails_is_no_failure_of_the_request(redis_url: str) -> None:
     """The worker decides alone when a key is not a list."""
-    async with Window(redis_url, prefix="t") as window:
+    async with Window(redis_url, prefix="t", budget=PATIENCE) as window:
         await window.check("key", 2)
         with redis.Redis.from_url(redis_url) as client:
             client.set(client.keys()[0], "no list")
@@ -200,7 +203,7 @@ async def test_a_script_that_fails_is_no_failure_of_the_request(redis_url: str) 
 
 async def test_a_request_that_was_given_up_does_not_disturb_the_others(redis_url: str) -> None:
     """The client disconnected during the call."""
-    async with Window(redis_url, prefix="t") as window:
+    async with Window(redis_url, prefix="t", budget=PATIENCE) as window:
         gone = asyncio.create_task(window.check("key", 5))
         stays = asyncio.create_task(window.check("key", 5))
         await asyncio.sleep(0)

@@ -1,9 +1,14 @@
 """Rate-limit windows in tests."""
 
 import asyncio
+from typing import Final
 
 from quotecast.limits.window import Window
 from support.runs.deadlines import scaled
+
+#: Seconds for Redis where a test counts requests. After a late answer the worker decides alone, and Redis
+#: counts that request too.
+PATIENCE: Final = 10.0
 
 
 async def until_shared(window: Window) -> None:

@@ -14,6 +14,7 @@ from quotecast.errors import NotOffered, UpstreamError
 from quotecast.limits.budget import budget
 from quotecast.limits.window import Window
 from quotecast.providers.transport.pace import CALLS_PER_SECOND, Pace
+from support.made.windows import PATIENCE
 from support.servers.finnhub_local import EVERYTHING, PATHS, ask, local_finnhub, provider
 from support.stages.caching import Clock
 
@@ -109,7 +110,7 @@ async def test_plan_is_not_exceeded(redis_url: str, fake: FakeFinnhub) -> None:
     """
     fake.companies = {f"S{number}": company(f"S{number}") for number in range(10)}
     fake.limits.per_second = 60
-    async with Window(redis_url, prefix="t") as window:
+    async with Window(redis_url, prefix="t", budget=PATIENCE) as window:
         admitted = budget(window.check, "finnhub", CALLS)
         workers = [provider(fake, admitted=admitted, pace=Pace(sleep=_at_once)) for _ in range(2)]
 
