@@ -166,11 +166,7 @@ class WorldLoop(asyncio.BaseEventLoop):
         self.tasks_made = 0
         self.set_task_factory(cast("Any", _Task.of))
         #: Whatever belongs to no process: the network, the faults and the checks.
-        self.nobody = self.add(Host("world", "10.0.0.0"))
-
-    def add(self, host: Host) -> Process:
-        """Starts a process without a program."""
-        return Process(self, host)
+        self.nobody = Process(self, Host("world", "10.0.0.0"))
 
     def time(self) -> float:
         """Returns the seconds since the world began, by the clock of the present process's host."""

@@ -327,7 +327,7 @@ class World:
     def start(self, name: str) -> None:
         """Starts the program of a host."""
         self.hosts[name].has_power = True
-        process = self.processes[name] = self.loop.add(self.hosts[name])
+        process = self.processes[name] = Process(self.loop, self.hosts[name])
         task = self._tasks[name] = process.run(self._programs[name]())
         task.add_done_callback(partial(self._note_end, name), context=self.loop.nobody.context)
 

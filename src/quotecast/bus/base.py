@@ -32,7 +32,7 @@ MAX_CROSSINGS: Final = 10_000
 
 NO_PARTS: Final[Mapping[str, Parts]] = {}
 #: Seconds in which a feed begins at most one new epoch at readers' request: a worker whose version cannot
-#: read the feed would repeat its request for ever.
+#: read the feed would repeat its request without end.
 REPORT_SECONDS: Final = 10
 
 

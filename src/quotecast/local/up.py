@@ -81,7 +81,7 @@ async def _serve(settings: Settings, script: Path | None) -> None:
             ports.check_free(settings.host, settings.feed_port, setting="QUOTECAST_FEED_PORT")
         with folder.socket_folder(data) as sockets:
             async with (
-                run_beside(*([_build(script)] if script else [])),
+                run_beside(_build(script)),
                 servers.database(settings.database_url, data, sockets) as database_url,
                 servers.cache(settings.redis_url, data, sockets) as redis_url,
             ):
@@ -166,8 +166,10 @@ def build_script() -> Path | None:
     return script if script.is_file() else None
 
 
-async def _build(script: Path) -> None:
-    """Runs the script. Its failure is a line, and ends nothing."""
+async def _build(script: Path | None) -> None:
+    """Runs the script, if there is one. Its failure is a line, and ends nothing."""
+    if script is None:
+        return
     try:
         seconds = await children.run_to_end(ProcessSpec(name="page", command=[str(script)]))
     except QuotecastError as error:

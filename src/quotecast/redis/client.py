@@ -90,7 +90,7 @@ async def drop_connections(client: Client, part: Part) -> None:
     """Closes every connection, so that the next ones go to the present master; calls under way fail.
 
     A cluster's client also loads the slot table again. By itself it does so when a connection fails, but not
-    when our deadline ends a call: it would connect to a vanished node for ever.
+    when our deadline ends a call: it would go on connecting to a vanished node.
     """
     counts.reconnects[part,] += 1
     with contextlib.suppress(Exception):

@@ -1,4 +1,7 @@
-"""Optional parameters of queries: texts to the framework, which would accept `null`, and 1e2 for a number."""
+"""Optional parameters of queries, declared as texts.
+
+As an optional number the framework would take `null` for a missing one, and `1e2` for 100.
+"""
 
 import re
 from typing import Any, Final
@@ -11,7 +14,7 @@ _DIGITS: Final = re.compile(r"\d{1,16}", re.ASCII)
 
 
 def optional_schema(kind: str, **more: Any) -> dict[str, Any]:
-    """Returns the schema of an optional parameter: to the framework it may be null, as no query is."""
+    """Returns the schema of an optional parameter; by default the document would allow `null`."""
     return {"type": kind, "one_of": None, **more}
 
 

@@ -76,7 +76,7 @@ class SpecialExchange:
 
 
 def days_from(calendar: Calendar, first: date) -> Iterator[VenueDay]:
-    """Yields the trading days from a date on, for ever."""
+    """Yields the trading days from a date on, without end."""
     while True:
         day = calendar.first_from(first)
         yield day

@@ -22,7 +22,7 @@ from quotecast.api.routes.accounts import signed_in
 from quotecast.api.routes.accounts.attempts import confirm_password, require_unchanged
 from quotecast.api.routes.accounts.signed_in import Session, begin_session, session_answer
 from quotecast.api.routes.bodies import body_of
-from quotecast.api.routes.ids import require_id
+from quotecast.database.ids import require_id
 from quotecast.database.tables import AlertEvent
 from quotecast.errors import Problem
 from quotecast.market import codec

@@ -33,8 +33,7 @@ from quotecast.api.reference.account_operations import (
 )
 from quotecast.api.reference.openapi import ID, refused
 from quotecast.api.routes.bodies import body_of
-from quotecast.api.routes.ids import require_id
-from quotecast.database.ids import new_id
+from quotecast.database.ids import new_id, require_id
 from quotecast.database.tables import ApiKey
 from quotecast.errors import InvalidValue, NotFound, Problem
 from quotecast.market import codec

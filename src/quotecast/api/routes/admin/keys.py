@@ -18,8 +18,8 @@ from quotecast.api.routes.accounts.keys import time_text
 from quotecast.api.routes.admin.operations import operator_done, operator_outcomes
 from quotecast.api.routes.admin.users import BeforeId, Find
 from quotecast.api.routes.bodies import body_of
-from quotecast.api.routes.ids import require_id
 from quotecast.database.database import Run
+from quotecast.database.ids import require_id
 from quotecast.errors import InvalidValue
 from quotecast.market.codec import iso_utc
 from quotecast.operators import lists

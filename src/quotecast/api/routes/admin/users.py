@@ -14,8 +14,8 @@ from quotecast.api.gate.operators import actor_of, with_operator
 from quotecast.api.market.services import HttpRequest, services_of
 from quotecast.api.reference.account_operations import AccountOperation, answer, not_found
 from quotecast.api.routes.admin.operations import operator_done, operator_outcomes
-from quotecast.api.routes.ids import require_id
 from quotecast.database.database import Run
+from quotecast.database.ids import require_id
 from quotecast.market.codec import iso_utc
 from quotecast.operators import lists
 from quotecast.operators.actions import record

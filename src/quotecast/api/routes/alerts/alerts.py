@@ -34,10 +34,9 @@ from quotecast.api.reference.account_operations import (
 from quotecast.api.reference.openapi import ID, refused
 from quotecast.api.routes.alerts import alert_events, alert_push, alert_webhook
 from quotecast.api.routes.bodies import body_of
-from quotecast.api.routes.ids import require_id
 from quotecast.api.routes.portfolio.watchlist import KindGiven, resolve_ticker
 from quotecast.api.routes.retries import replay_key, run_once
-from quotecast.database.ids import new_id
+from quotecast.database.ids import new_id, require_id
 from quotecast.database.tables import Alert
 from quotecast.errors import InvalidValue, NotFound, Problem
 from quotecast.market import codec

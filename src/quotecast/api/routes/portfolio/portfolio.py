@@ -25,7 +25,6 @@ from quotecast.api.reference.account_operations import (
     taking,
 )
 from quotecast.api.routes.bodies import body_of
-from quotecast.api.routes.ids import require_id
 from quotecast.api.routes.portfolio import transactions
 from quotecast.api.routes.portfolio.allocation import allocation
 from quotecast.api.routes.portfolio.holding_values import (
@@ -53,7 +52,7 @@ from quotecast.api.routes.portfolio.portfolio_value import value
 from quotecast.api.routes.portfolio.positions import list_positions
 from quotecast.api.routes.portfolio.proposals import proposals
 from quotecast.api.routes.retries import FULL, replay_key, run_once
-from quotecast.database.ids import new_id
+from quotecast.database.ids import new_id, require_id
 from quotecast.errors import InvalidValue
 from quotecast.market import codec
 from quotecast.portfolio import portfolio

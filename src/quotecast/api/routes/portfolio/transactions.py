@@ -29,7 +29,6 @@ from quotecast.api.reference.account_operations import (
 from quotecast.api.reference.openapi import ID, described, refused
 from quotecast.api.routes.bodies import body_of
 from quotecast.api.routes.days import past_day
-from quotecast.api.routes.ids import require_id
 from quotecast.api.routes.portfolio.csv_rows import Sign, number_cell, records_of
 from quotecast.api.routes.portfolio.holding_values import (
     EARLIEST,
@@ -42,7 +41,7 @@ from quotecast.api.routes.portfolio.holding_values import (
 from quotecast.api.routes.portfolio.holdings_shown import Amount
 from quotecast.api.routes.portfolio.portfolio_csv import DryRun, ImportOperation
 from quotecast.api.routes.retries import replay_key, run_once
-from quotecast.database.ids import new_id
+from quotecast.database.ids import new_id, require_id
 from quotecast.errors import FieldProblem, InvalidValue, Problem
 from quotecast.market import codec, money
 from quotecast.portfolio import transactions as stored

@@ -63,7 +63,7 @@ def limit_of(query: Mapping[str, str], default: int, most: int) -> int:
 
 
 class Span(Struct, frozen=True):
-    """A time: from `start` to `end`, both included; rows come from its end first with `descending`."""
+    """The time from `start` to `end`, both included; rows come from its end first with `descending`."""
 
     start: datetime
     end: datetime
