@@ -28,11 +28,10 @@ sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # CI runs the same Hypothesis examples each time, so a failure comes from the change. Elsewhere examples are
-# random.
-# No deadline per example: other processes may use the machine.
-settings.register_profile("ci", derandomize=True, deadline=None)
-settings.register_profile("local", deadline=None)
-settings.load_profile("ci" if "CI" in os.environ else "local")
+# random. `just long 13` draws many. An example has no deadline: other processes may use the machine.
+settings.register_profile("few", max_examples=25, derandomize="CI" in os.environ, deadline=None)
+settings.register_profile("many", settings.get_profile("few"), max_examples=200)
+settings.load_profile("few")
 
 # Each client of httpx would read all certificate authorities, for 20 ms; tests ask servers of their own.
 # The code under test shares the context too.

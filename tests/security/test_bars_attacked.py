@@ -50,9 +50,7 @@ parameters = st.fixed_dictionaries(
         "timeframe": st.sampled_from([*INTERVALS, "1s"]),
     },
 )
-SETTINGS = settings(
-    deadline=None, max_examples=250, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+SETTINGS = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @pytest.fixture

@@ -27,8 +27,6 @@ ATTACKS: Final = (
 WRITTEN: Final = re.compile(r"symbol=[A-Z0-9][A-Z0-9.\-]{0,11}")
 text = st.text(max_size=30) | st.text("AaZ09./\\%#?&=;:@\r\n\0 -_+", max_size=16)
 BOUNDED: Final = settings(
-    max_examples=100,
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],  # the fake only appends to its requests
 )
 

@@ -74,9 +74,7 @@ changes = st.lists(
 )
 #: No shrinking: it would take minutes.
 BOUNDED = settings(
-    max_examples=50,
     stateful_step_count=20,
-    deadline=None,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
     suppress_health_check=[HealthCheck.too_slow],
 )

@@ -139,8 +139,6 @@ class Model:
 
 
 @settings(
-    deadline=None,
-    max_examples=150,
     # No shrinking of failing examples: it takes minutes.
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],

@@ -32,9 +32,7 @@ workers = st.sampled_from(WORKERS)
 times = st.integers(1, 2 * LIMIT)
 #: No shrinking of failing examples: each attempt would stop the server, a thousand times.
 BOUNDED = settings(
-    max_examples=60,
     stateful_step_count=25,
-    deadline=None,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
     suppress_health_check=[HealthCheck.too_slow],
 )

@@ -40,8 +40,6 @@ class Script:
 
 
 @settings(
-    deadline=None,
-    max_examples=50,
     suppress_health_check=[HealthCheck.function_scoped_fixture],  # each example empties the server
 )
 @given(
@@ -64,7 +62,7 @@ def test_the_script_decides_as_the_window_in_memory_does(
     script.close()
 
 
-@settings(deadline=None, max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(st.integers(0, 70), STEPS_BACK), min_size=1, max_size=40))
 def test_a_clock_that_steps_back_never_lets_more_in(redis_url: str, steps: list[tuple[int, int]]) -> None:
     """No real 60 s hold more than the limit, and no client waits for more than a window."""

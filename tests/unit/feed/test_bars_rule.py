@@ -273,5 +273,5 @@ class Bars(RuleBasedStateMachine):
         return Snapshot(Feed.STOCKS, f"{self.epochs:020x}", seq, INFO, entries, parts, newest)
 
 
-Bars.TestCase.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+Bars.TestCase.settings = settings(stateful_step_count=40)
 TestBars = Bars.TestCase

@@ -266,5 +266,5 @@ def quote_of(entry: QuoteEntry) -> StockQuote:
     return entry.quote
 
 
-Feeds.TestCase.settings = settings(max_examples=200, stateful_step_count=40, deadline=None)
+Feeds.TestCase.settings = settings(stateful_step_count=40)
 TestFeeds = Feeds.TestCase

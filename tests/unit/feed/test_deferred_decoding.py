@@ -153,5 +153,5 @@ class Mirrors(RuleBasedStateMachine):
         assert view(self.lazy.mirror) == view(self.eager.mirror)
 
 
-Mirrors.TestCase.settings = settings(max_examples=200, stateful_step_count=40, deadline=None)
+Mirrors.TestCase.settings = settings(stateful_step_count=40)
 TestMirrors = Mirrors.TestCase

@@ -7,7 +7,7 @@ from zlib import crc32
 
 import pytest
 import zstandard
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from quotecast.bus.base import Snapshot
@@ -65,7 +65,6 @@ def bars_of(mirror: Mirror) -> object:
     return book.through, final, in_progress
 
 
-@settings(max_examples=60)
 @given(steps=steps)
 def test_what_was_published_comes_back_bit_for_bit(
     steps: list[Any], tmp_path_factory: pytest.TempPathFactory
@@ -89,7 +88,6 @@ def test_what_was_published_comes_back_bit_for_bit(
     assert [each for each in played if isinstance(each, Snapshot) and each.seq == 1] == epochs
 
 
-@settings(max_examples=40)
 @given(steps=steps)
 def test_every_moment_has_the_state_of_then(
     steps: list[Any], tmp_path_factory: pytest.TempPathFactory

@@ -4,7 +4,7 @@ from datetime import UTC, date, datetime, timedelta
 from itertools import islice
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from quotecast.market.sessions import (
@@ -131,13 +131,11 @@ def test_the_next_open_and_close_lie_after_the_moment(moment: str, opens: str, c
     assert next_close(utc(moment)) == utc(closes)
 
 
-@settings(deadline=None)
 @given(moments)
 def test_a_close_comes_before_the_next_open_exactly_while_the_market_is_open(moment: datetime) -> None:
     assert (session_at(moment) == "regular") == (next_close(moment) < next_open(moment))
 
 
-@settings(deadline=None)
 @given(moments)
 def test_the_market_is_open_from_the_next_open_on(moment: datetime) -> None:
     opening = next_open(moment)
@@ -145,7 +143,6 @@ def test_the_market_is_open_from_the_next_open_on(moment: datetime) -> None:
     assert session_at(opening - timedelta(microseconds=1)) == "pre"
 
 
-@settings(deadline=None)
 @given(st.dates(date(2015, 1, 1), date(2035, 1, 1)))
 def test_days_run_backwards_as_they_run_forwards(day: date) -> None:
     forwards = list(islice(trading_days_from(day), 300))

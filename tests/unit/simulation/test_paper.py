@@ -5,7 +5,7 @@ from itertools import pairwise
 from typing import Final, Literal
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from quotecast.simulation.vendors.market import Market
@@ -131,7 +131,6 @@ steps = st.lists(
 )
 
 
-@settings(max_examples=60)
 @given(steps, st.booleans())
 def test_no_balance_is_negative_and_nothing_is_made(plan: list[Step], of_received: bool) -> None:  # noqa: FBT001
     """Money leaves by purchases and fees alone, whatever is placed, filled and cancelled."""

@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import Final
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from quotecast.errors import SymbolNotFound
@@ -104,7 +104,6 @@ def merge_bars(time: str, parts: Sequence[Bar]) -> Bar:
     )
 
 
-@settings(deadline=None, max_examples=80)
 @given(venues, st.sampled_from(PAIRS), moments, st.data())
 def test_coarse_bars_are_the_finer_ones_together(
     name: str, intervals: tuple[Interval, Interval, int], end: datetime, data: st.DataObject
@@ -136,7 +135,6 @@ def prices(bar: Bar) -> tuple[str, float, float, float, float]:
     return bar.time, bar.open, bar.high, bar.low, bar.close
 
 
-@settings(deadline=None, max_examples=80)
 @given(venues, st.sampled_from(INTERVALS), moments, st.data())
 def test_the_last_bar_closes_with_the_quotes_price(
     name: str, interval: Interval, moment: datetime, data: st.DataObject
@@ -156,7 +154,6 @@ def test_the_last_bar_closes_with_the_quotes_price(
     assert last.time == bar_time(market.bar_start(interval, quote.timestamp))
 
 
-@settings(deadline=None, max_examples=60)
 @given(venues, st.sampled_from(INTERVALS), moments, st.floats(0, 2))
 def test_bars_lie_in_the_window_and_on_the_calendars_grid(
     name: str, interval: Interval, end: datetime, days: float
@@ -198,7 +195,6 @@ def test_sessions_have_the_bars_of_their_hours(first: str, last: str, hours: lis
     ]
 
 
-@settings(deadline=None, max_examples=40)
 @given(moments, st.sampled_from(["1m", "15m", "1h"]))
 def test_stocks_have_no_bars_while_the_exchange_is_closed(end: datetime, interval: Interval) -> None:
     """Stocks have no bars at night, on weekends and on holidays."""

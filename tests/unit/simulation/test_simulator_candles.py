@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from quotecast.simulation.market.candles import (
@@ -48,7 +48,6 @@ def tenths(draw: st.DrawFn) -> Trades:
     return trades(draw(candles(TENTH)), data)
 
 
-@settings(deadline=None)
 @given(subdivisions())
 def test_children_add_up_to_their_parent(children: Subdivision) -> None:
     """Children's times, open, high, low, close and volume merge into the parent's."""
@@ -56,7 +55,6 @@ def test_children_add_up_to_their_parent(children: Subdivision) -> None:
     assert children.part(0, len(children)) == children.parent
 
 
-@settings(deadline=None)
 @given(subdivisions())
 def test_each_child_begins_where_the_one_before_ended(children: Subdivision) -> None:
     parts = [children.child(number) for number in range(len(children))]
@@ -64,7 +62,6 @@ def test_each_child_begins_where_the_one_before_ended(children: Subdivision) -> 
         assert (before.end, before.close) == (after.start, after.open)
 
 
-@settings(deadline=None)
 @given(subdivisions())
 def test_each_child_is_a_candle(children: Subdivision) -> None:
     """A child's prices lie between its low and high, its duration is positive and its volume not negative."""
@@ -75,7 +72,6 @@ def test_each_child_is_a_candle(children: Subdivision) -> None:
         assert child.volume >= 0
 
 
-@settings(deadline=None)
 @given(subdivisions(), st.data())
 def test_a_moment_is_found_in_the_child_that_holds_it(children: Subdivision, data: st.DataObject) -> None:
     moment = data.draw(st.integers(children.parent.start, children.parent.end - 1))
@@ -92,7 +88,6 @@ def test_a_session_that_opens_at_half_past_has_a_short_first_hour() -> None:
     assert lengths == [HOUR // 2] + [HOUR] * 6
 
 
-@settings(deadline=None)
 @given(tenths())
 def test_trades_add_up_to_their_tenth_of_a_second(traded: Trades) -> None:
     """Trades start at the open, touch high and low, and end at the close."""
@@ -105,7 +100,6 @@ def test_trades_add_up_to_their_tenth_of_a_second(traded: Trades) -> None:
     assert traded.candle_until(traded.tenth.end - 1) == traded.tenth
 
 
-@settings(deadline=None)
 @given(tenths(), st.integers(0, TENTH - 1))
 def test_a_tenth_in_progress_ends_with_the_trade_of_the_moment(traded: Trades, offset: int) -> None:
     so_far = traded.candle_until(traded.tenth.start + offset)

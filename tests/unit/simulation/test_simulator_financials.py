@@ -37,7 +37,7 @@ tickers = st.sampled_from(sorted(STOCKS))
 # The exchange's calendar takes long to compute for many years.
 moments = st.datetimes(datetime(2025, 6, 1), datetime(2027, 6, 1), timezones=st.just(UTC))  # noqa: DTZ001
 seeds = st.integers(0, 3)
-property_test = settings(deadline=None, max_examples=20)
+property_test = settings(max_examples=20)
 
 
 def provider(moment: datetime = NOW, seed: int = 1, *, always_open: bool = True) -> FinancialsProvider:
@@ -155,7 +155,7 @@ def test_estimates_begin_where_reports_end(ticker: str, moment: datetime, seed: 
             assert each["numberAnalysts"] > 0
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(moments, seeds)
 def test_the_calendar_agrees_with_the_records(moment: datetime, seed: int) -> None:
     """The calendar has the same estimates and actuals as the records, on trading days, by date."""
@@ -183,7 +183,7 @@ def test_every_company_reports_once_a_quarter() -> None:
         assert numbers == list(range(numbers[0], numbers[0] + len(numbers)))
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(st.dates(date(2025, 6, 1), date(2027, 1, 1)), st.integers(0, 40), st.integers(1, 40))
 def test_a_calendar_is_the_sum_of_its_parts(first: date, one: int, other: int) -> None:
     upstream = provider()

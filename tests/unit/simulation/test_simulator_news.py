@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from quotecast.market.news import Article, clean_article
@@ -31,7 +31,6 @@ def time_of(text: str) -> float:
     return datetime.fromisoformat(text).timestamp()
 
 
-@settings(deadline=None)
 @given(moments)
 async def test_the_newest_come_first_and_none_is_from_the_future(now: float) -> None:
     """Articles are newest first, and neither creation nor revision lies in the future."""
@@ -48,7 +47,6 @@ async def test_the_same_seed_and_time_give_the_same_news() -> None:
     assert await news_at(NOW) != await news_at(NOW, seed=2)
 
 
-@settings(deadline=None)
 @given(moments)
 async def test_news_have_enough_articles(now: float) -> None:
     """There are more articles than the API returns, without duplicates."""

@@ -59,7 +59,6 @@ def number(value: float | None) -> float:
     return value
 
 
-@settings(deadline=None, max_examples=40)
 @given(moments, st.sampled_from([ALWAYS, EXCHANGE]))
 def test_a_stock_quote_tells_of_its_session(moment: int, venue: Hours) -> None:
     """A stock quote covers its session; the change is measured from the preceding session's close."""
@@ -78,7 +77,6 @@ def test_a_stock_quote_tells_of_its_session(moment: int, venue: Hours) -> None:
     assert quote.change_percent == pytest.approx((day.close / before.close - 1) * 100, abs=5.1e-5)
 
 
-@settings(deadline=None, max_examples=30)
 @given(moments, st.sampled_from([BITCOIN, SHIB]))
 def test_a_crypto_quote_tells_of_the_last_24_hours(moment: int, pair: Pair) -> None:
     """A crypto quote covers the last 24 hours: the rest of the preceding day, and today so far."""
@@ -96,7 +94,7 @@ def test_a_crypto_quote_tells_of_the_last_24_hours(moment: int, pair: Pair) -> N
     assert quote.volume == (traded + tape.day_until(moment).volume) / tape.listing.volume_scale
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(moments)
 def test_the_last_24_hours_hold_the_highs_and_lows_of_their_minutes(moment: int) -> None:
     """High and low cover all minutes of the last 24 hours; the first and last minute reach beyond."""
@@ -110,7 +108,6 @@ def test_the_last_24_hours_hold_the_highs_and_lows_of_their_minutes(moment: int)
     assert round(low) <= min(candle.low for candle in minutes[1:])
 
 
-@settings(deadline=None, max_examples=30)
 @given(moments)
 def test_a_doviz_quote_sells_at_its_price_and_buys_below(moment: int) -> None:
     """A doviz quote covers the day in Istanbul, which opens at the preceding day's close."""
@@ -122,7 +119,6 @@ def test_a_doviz_quote_sells_at_its_price_and_buys_below(moment: int) -> None:
     assert quote.change == pytest.approx(quote.price - number(quote.previous_close), abs=1e-6)
 
 
-@settings(deadline=None, max_examples=30)
 @given(moments)
 def test_a_bank_follows_the_market_with_a_wider_spread(moment: int) -> None:
     gold, bank = doviz_quoters([GOLD, BANK_GOLD], 1, ISTANBUL_DAYS)
@@ -133,7 +129,6 @@ def test_a_bank_follows_the_market_with_a_wider_spread(moment: int) -> None:
     assert number(offer.low) <= offer.price <= number(offer.high)
 
 
-@settings(deadline=None, max_examples=30)
 @given(st.integers(730_000, 745_000))
 def test_pairs_with_an_asset_in_common_agree_at_midnight(day: int) -> None:
     """Cross rates agree: BTC/EUR equals BTC/USD over EUR/USD, apart from the tables' own rates."""

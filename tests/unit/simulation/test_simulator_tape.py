@@ -4,7 +4,7 @@ from datetime import UTC, date, datetime
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from quotecast.market.feeds import Feed
@@ -49,7 +49,6 @@ def figures(candle: TickCandle) -> tuple[int, int, int, int]:
     return candle.close, candle.high, candle.low, candle.volume
 
 
-@settings(deadline=None, max_examples=30)
 @given(tapes, moments)
 def test_every_level_adds_up_to_the_day(tape: Tape, moment: int) -> None:
     """Children merge into their parent at each level, from the day to a tenth of a second."""
@@ -63,7 +62,6 @@ def test_every_level_adds_up_to_the_day(tape: Tape, moment: int) -> None:
     assert tape.trades(candle).candle_until(candle.end - 1) == candle
 
 
-@settings(deadline=None, max_examples=30)
 @given(tapes, moments)
 def test_a_day_ends_with_the_price_that_the_next_starts_from(tape: Tape, moment: int) -> None:
     today = tape.hours.latest(moment)
@@ -73,7 +71,6 @@ def test_a_day_ends_with_the_price_that_the_next_starts_from(tape: Tape, moment:
         assert yesterday.close == tape.day(today).open
 
 
-@settings(deadline=None, max_examples=30)
 @given(moments)
 def test_the_same_seed_gives_the_same_market(moment: int) -> None:
     assert stock_tape().day_until(moment) == stock_tape().day_until(moment)
@@ -84,7 +81,6 @@ def test_another_seed_gives_another_market() -> None:
     assert stock_tape(seed=2).day_until(moment) != stock_tape(seed=1).day_until(moment)
 
 
-@settings(deadline=None, max_examples=30)
 @given(tapes, moments, st.lists(st.integers(-2 * DAY, 2 * DAY) | st.integers(0, 500), max_size=8))
 def test_a_cursor_sees_the_day_so_far_wherever_it_goes(tape: Tape, moment: int, steps: list[int]) -> None:
     """A cursor agrees with the tape after moves of any distance and direction."""
@@ -96,7 +92,6 @@ def test_a_cursor_sees_the_day_so_far_wherever_it_goes(tape: Tape, moment: int, 
         assert cursor.time <= moment
 
 
-@settings(deadline=None, max_examples=30)
 @given(tapes, moments, st.lists(st.integers(-DAY, DAY) | st.integers(0, 500), max_size=8))
 def test_what_was_and_what_is_to_come_make_the_day(tape: Tape, moment: int, steps: list[int]) -> None:
     before, after = Cursor(tape), RestOfDayCursor(tape)
@@ -110,7 +105,6 @@ def test_what_was_and_what_is_to_come_make_the_day(tape: Tape, moment: int, step
         assert before.volume + after.volume == day.volume
 
 
-@settings(deadline=None, max_examples=30)
 @given(tapes, moments, st.sampled_from([MINUTE, 5 * MINUTE, 30 * MINUTE, HOUR, 4 * HOUR]))
 def test_candles_of_any_size_add_up_to_the_days(tape: Tape, moment: int, size: int) -> None:
     """Candles of any size merge into the daily candles, the one in progress included."""
@@ -121,7 +115,6 @@ def test_candles_of_any_size_add_up_to_the_days(tape: Tape, moment: int, size: i
     assert all(candle.end - candle.start <= size for candle in candles)
 
 
-@settings(deadline=None, max_examples=60)
 @given(moments, st.integers(0, 6 * HOUR))
 def test_prices_do_not_change_while_the_exchange_is_closed(moment: int, later: int) -> None:
     """The price does not change at night, on weekends and holidays, and after an early close."""

@@ -64,7 +64,7 @@ async def test_years_without_trades_do_not_end_the_pages(service: BarService, in
     assert (present[:13], found) == (bar_time(FRIDAY)[:13], known[::-1])
 
 
-@settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     start=st.integers(NOW - 3000 * 60, NOW),
     length=st.integers(1, 3000 * 60),

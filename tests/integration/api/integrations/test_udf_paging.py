@@ -50,7 +50,7 @@ MINUTES = [
 ]
 
 
-@settings(deadline=None, max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(count=st.integers(150, 2500), to=st.integers(END - 2 * DAY, END + DAY))
 async def test_paging_back_has_each_bar_once(service: BarService, count: int, to: int) -> None:
     """A chart asks for the bars before the oldest that it has, until there are none."""
@@ -70,7 +70,7 @@ async def test_paging_back_has_each_bar_once(service: BarService, count: int, to
     assert answer == {"s": "no_data"}
 
 
-@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(to=st.integers(END - 35 * DAY, END + DAY), length=st.integers(1, 3 * DAY))
 async def test_a_span_has_its_bars_or_the_time_of_the_last_before_it(
     service: BarService, to: int, length: int

@@ -112,7 +112,7 @@ async def test_today_is_today_somewhere(user: User) -> None:
     assert (await user.post(HOLDINGS, BOUGHT | {"bought_at": tomorrow})).status_code == 201
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=25)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)
 @given(amounts=st.lists(st.decimals("1e-8", 999_999_999_999, places=8), min_size=1, max_size=20))
 async def test_amounts_are_kept_exactly(user: User, amounts: list[Decimal]) -> None:
     """Amounts are exact to the last digit in body, database and answer, without an exponent."""

@@ -58,7 +58,7 @@ async def test_of_many_savers_at_once_one_wins(user: User) -> None:
         assert (await user.get(LAYOUT)).content == winner.content
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=50)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.dictionaries(st.text(), values, max_size=5), st.booleans())
 async def test_any_object_survives_letter_by_letter(
     user: User,
