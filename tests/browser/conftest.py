@@ -29,7 +29,6 @@ LONGEST: Final = (
     "test_terminal_page.py",
     "test_candles.py",
     "test_one_socket.py",
-    "test_build.py",
     "test_speed.py",
     "test_operators.py",
     "test_widths.py",

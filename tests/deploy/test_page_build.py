@@ -10,7 +10,7 @@ import pytest
 from support.made.web_files import WEB
 from support.servers.fresh_clone import ROOT, copy_clone, only_python
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.deploy
 
 
 def copy_of_sources(folder: Path) -> Path:
@@ -43,7 +43,10 @@ def build_twice(web: Path, variables: dict[str, str]) -> None:
 
 
 def test_the_page_is_built_and_checked_where_node_is_missing(tmp_path: Path) -> None:
-    """The build needs no package of the checks, and leaves those that are installed."""
+    """The build needs no package of the checks, and leaves those that are installed.
+
+    The check refuses an import cycle, of types too.
+    """
     web = copy_of_sources(tmp_path)
     variables = environment(tmp_path)
     build_twice(web, variables)
@@ -52,19 +55,13 @@ def test_the_page_is_built_and_checked_where_node_is_missing(tmp_path: Path) -> 
     run(web / "check", variables)
     run(web / "build", variables)
     assert linter.exists()
+    words = web / "page/words-en.ts"
+    words.write_text('import type { Language } from "./words.ts";\n\n' + words.read_text("utf-8"), "utf-8")
+    refused = subprocess.run([web / "check"], env=variables, capture_output=True, text=True, check=False)
+    assert refused.returncode != 0
+    assert "noImportCycles" in refused.stderr
 
 
 def test_the_page_is_built_where_npm_is_missing(tmp_path: Path) -> None:
     """As with Debian's `nodejs`."""
     build_twice(copy_of_sources(tmp_path), environment(tmp_path, ("node",)))
-
-
-def test_the_check_refuses_a_cycle_of_imports(tmp_path: Path) -> None:
-    """The check rejects an import cycle, of types too."""
-    web = copy_of_sources(tmp_path)
-    (web / "node_modules").symlink_to(WEB / "node_modules")
-    words = web / "page/words-en.ts"
-    words.write_text('import type { Language } from "./words.ts";\n\n' + words.read_text("utf-8"), "utf-8")
-    done = subprocess.run([web / "check"], capture_output=True, text=True, check=False)
-    assert done.returncode != 0
-    assert "noImportCycles" in done.stderr
