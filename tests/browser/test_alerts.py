@@ -9,7 +9,7 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, Locator, Page, Request, Response, expect
 
-from support.made.web_files import AXE
+from support.clients.axe import violations
 from support.servers.opened_page import (
     address,
     change_settings,
@@ -25,8 +25,7 @@ pytestmark = pytest.mark.browser
 
 PAIR: Final = "BTC/USDT"
 #: The parts of the page that belong to alerts; other tests look at the rest.
-RUN_AXE: Final = """axe.run('[data-kind=alerts], .alert-notices, dialog[open]',
-    { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'] })"""
+SHOWN: Final = "[data-kind=alerts], .alert-notices, dialog[open]"
 TOKEN: Final = "JSON.parse(localStorage.getItem('quotecast.session')).token"
 #: The pane of alerts beside the watchlist.
 PANES: Final = [
@@ -243,24 +242,17 @@ def test_a_push_becomes_a_notification(page: Page, service: Service) -> None:
     assert shown_after_push(page, service) == "MSFT down 5% within 15 min"
 
 
-def faults(page: Page) -> list[tuple[str, str]]:
-    """Returns what axe finds."""
-    found = page.evaluate(RUN_AXE)["violations"]
-    return [(each["id"], node["html"][:200]) for each in found for node in each["nodes"]]
-
-
 def test_alerts_are_accessible(page: Page, service: Service) -> None:
     """The pane's three views, the dialog and a notice keep to WCAG 2.2 AA, in both languages and themes."""
     add_ladder(page, service)
     page.locator(".alert-notices .notice").first.wait_for()
-    page.evaluate(AXE.read_text())
     for language, theme in (("en", "dark"), ("tr", "light")):
         change_settings(page, language=language, theme=theme)
         for view in range(3):
             pane(page).get_by_role("radio").nth(view).click()
             pane(page).locator("table, .alert-events, .channels form").first.wait_for()
-            assert faults(page) == [], (language, theme, view)
+            assert violations(page, SHOWN) == [], (language, theme, view)
         page.keyboard.press("a")
         page.get_by_role("dialog").locator("form").wait_for()
-        assert faults(page) == [], (language, theme, "dialog")
+        assert violations(page, SHOWN) == [], (language, theme, "dialog")
         page.keyboard.press("Escape")

@@ -8,7 +8,7 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from support.made.web_files import AXE, RUN_AXE
+from support.clients.axe import violations
 from support.servers.opened_page import address, open_page, panes_of, register
 from support.servers.service import Service
 
@@ -136,6 +136,4 @@ def test_the_section_is_accessible(browser: Browser, service: Service, language:
         section.locator(".secret").wait_for()
         for summary in section.locator("li summary").all():
             summary.click()
-        page.evaluate(AXE.read_text("utf-8"))
-        found = page.evaluate(RUN_AXE)
-        assert not found, [(each["id"], [node["html"] for node in each["nodes"]]) for each in found]
+        assert violations(page) == []

@@ -13,7 +13,8 @@ from playwright.sync_api import Browser, Page, expect
 from websockets.exceptions import ConnectionClosed
 
 from quotecast.operators.totp import STEP_SECONDS, code_of
-from support.made.web_files import AXE, RUN_AXE, WEB
+from support.clients.axe import violations
+from support.made.web_files import WEB
 from support.servers.browsers import both_browsers
 from support.servers.opened_page import address, open_page
 from support.servers.service import Service
@@ -66,12 +67,6 @@ def sign_in(page: Page, email: str, secret: bytes) -> None:
     page.get_by_role("button", name="Sign in").click()
 
 
-def check_accessible(page: Page) -> None:
-    page.evaluate(AXE.read_text("utf-8"))
-    found = page.evaluate(RUN_AXE)
-    assert not found, [(each["id"], [node["html"] for node in each["nodes"]]) for each in found]
-
-
 def close_code(connection: Any) -> int | None:
     """Reads a socket to its end; returns the close code."""
     try:
@@ -96,21 +91,21 @@ def test_operator_revokes_a_key(browser: Browser, service: Service, settings: di
         service.feed("/api/ws/market?symbols=AAPL", **with_key) as feed,
         open_page(browser, f"{service.url}/admin") as page,
     ):
-        check_accessible(page)
+        assert violations(page) == []
         sign_in(page, email, secret)
         feeds = page.get_by_role("region", name="Feeds and leases")
         for text in ("stocks", "live", "simulator"):
             expect(feeds).to_contain_text(text)
         expect(page.get_by_role("region", name="Sockets by key")).to_contain_text(name)
         expect(page.get_by_role("region", name="Workers").locator("tbody tr")).to_have_count(1)
-        check_accessible(page)
+        assert violations(page) == []
         page.get_by_role("link", name="Keys").click()
         row = page.get_by_role("row").filter(has_text=name)
         expect(row).to_contain_text(owner)
         page.get_by_role("button", name=f"Revoke {name}").click()
         dialog = page.get_by_role("dialog")
         expect(dialog).to_contain_text("never works again")
-        check_accessible(page)
+        assert violations(page) == []
         dialog.get_by_role("button", name="Revoke", exact=True).click()
         expect(row).to_contain_text("revoked")
         assert close_code(feed.connection) == 4401
@@ -118,7 +113,7 @@ def test_operator_revokes_a_key(browser: Browser, service: Service, settings: di
         newest = page.get_by_role("row").filter(has_text="keys.revoke").first
         for text in (email, name, "done"):
             expect(newest).to_contain_text(text)
-        check_accessible(page)
+        assert violations(page) == []
         page.get_by_role("button", name="Sign out").click()
         expect(page.get_by_role("button", name="Sign in")).to_be_visible()
         assert page.evaluate("sessionStorage.length") == 0

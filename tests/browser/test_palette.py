@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Browser, Locator, Page, Route, expect
 
-from support.made.web_files import AXE
+from support.clients.axe import violations
 from support.servers.opened_page import eventually, open_page, panes_of, wait_for_price
 from support.servers.service import Service
 
@@ -14,11 +14,6 @@ pytestmark = pytest.mark.browser
 PANES = panes_of("watchlist", "chart", "movers", "news")
 
 SEARCHES = "**/api/search?*"
-RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
-VIOLATIONS = """async (rules) => {
-    const found = await axe.run('dialog[open]', { runOnly: rules });
-    return found.violations.map((each) => [each.id, each.nodes.map((node) => node.html.slice(0, 200))]);
-}"""
 
 
 @pytest.fixture
@@ -190,11 +185,10 @@ def test_the_open_palette_is_accessible(
         viewport={"width": width, "height": 800},
     ) as page:
         wait_for_price(page)
-        page.evaluate(AXE.read_text())
         page.locator(".search > button").click()
         page.get_by_role("option").first.wait_for()
-        assert page.evaluate(VIOLATIONS, RULES) == []
+        assert violations(page, "dialog[open]") == []
         page.get_by_role("dialog").get_by_role("combobox").fill("altın")
         page.get_by_role("option", name="Gram Altın").first.wait_for()
-        assert page.evaluate(VIOLATIONS, RULES) == []
+        assert violations(page, "dialog[open]") == []
         assert page.evaluate("document.documentElement.scrollWidth") <= width

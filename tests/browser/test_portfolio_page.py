@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from support.made.web_files import WEB
+from support.clients.axe import violations
 from support.servers.opened_page import change_settings, log_in, open_page, panes_of
 from support.servers.service import Service
 
@@ -17,7 +17,6 @@ pytestmark = pytest.mark.browser
 PANES = panes_of("portfolio")
 
 HOLDINGS = "/api/portfolio/holdings"
-AXE = (WEB / "node_modules/axe-core/axe.min.js").read_text
 PASSWORD = "correct horse battery"
 HEADER = "ticker,shares,avg_cost,bought_at,currency\r\n"
 
@@ -183,32 +182,18 @@ def test_nothing_here_breaks_an_accessibility_rule(
         pane = portfolio(page, user)
         change_settings(page, language=language, theme=theme)
         pane.locator("tbody tr.group button").last.click()
-        check(page, "[data-kind=portfolio]")
+        assert violations(page, "[data-kind=portfolio]") == []
         pane.locator("tbody .action button").first.click()
-        check(page, "[data-kind=portfolio]")
+        assert violations(page, "[data-kind=portfolio]") == []
         for place in (1, 2):
             pane.locator(".tools [role=radio]").nth(place).click()
             pane.locator(".allocation, .value-history").first.wait_for()
-            check(page, "[data-kind=portfolio]")
+            assert violations(page, "[data-kind=portfolio]") == []
         pane.locator(".files button").first.click()
         page.locator("dialog[open]").wait_for()
-        check(page, "dialog[open]")
+        assert violations(page, "dialog[open]") == []
         page.keyboard.press("Escape")
         page.locator("button.who").click()
         page.locator(".sessions li").first.wait_for()
         page.locator("dialog[open] summary").last.click()
-        check(page, "dialog[open]")
-
-
-def check(page: Page, selector: str) -> None:
-    """Fails for any violation of WCAG 2.2 AA inside an element."""
-    page.evaluate(AXE())
-    found = page.evaluate(
-        """async (selector) => {
-            const values = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
-            const { violations } = await axe.run(selector, { runOnly: { type: "tag", values } });
-            return violations.map((each) => [each.id, ...each.nodes.map((node) => node.html)]);
-        }""",
-        selector,
-    )
-    assert found == []
+        assert violations(page, "dialog[open]") == []

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from support.made.web_files import AXE
+from support.clients.axe import violations
 from support.servers.browsers import both_browsers
 from support.servers.opened_page import DEADLINE_MS, eventually, open_page, panes_of, wait_for_price
 from support.servers.processes import running_valkey
@@ -55,11 +55,6 @@ def prices(page: Page) -> dict[str, float]:
     return {symbol: float(text.replace(",", "")) for symbol, text in shown.items() if text[:1].isdigit()}
 
 
-def violations(page: Page) -> list[str]:
-    """Returns what axe finds in the line of the replay and in the dialog."""
-    return [each["id"] for each in page.evaluate("axe.run('.replayed, dialog[open]')")["violations"]]
-
-
 def play(page: Page, moment: datetime) -> None:
     """Plays the workspace from a moment; faster than recorded it would reach the present and end."""
     page.get_by_role("button", name="Time machine").click()
@@ -103,13 +98,12 @@ def test_a_moment_that_is_not_recorded_has_an_explanation(browser: Browser, serv
     """The banner says what is recorded; axe finds no violation in it nor in the dialog."""
     with open_page(browser, service.url, panes=PANES, timezone_id="UTC") as page:
         wait_for_price(page)
-        page.evaluate(AXE.read_text())
         page.get_by_role("button", name="Time machine").click()
-        assert violations(page) == []
+        assert violations(page, ".replayed, dialog[open]") == []
         page.keyboard.press("Escape")
         play(page, datetime.now(UTC) - timedelta(days=400))
         expect(page.locator(".replayed")).to_contain_text("The replay has stopped. at: ")
-        assert violations(page) == []
+        assert violations(page, ".replayed, dialog[open]") == []
 
 
 def test_a_pause_shows_one_moment_and_a_step_the_next_minute(browser: Browser, service: Service) -> None:

@@ -6,7 +6,7 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, Locator, Page, Response, expect
 
-from support.made.web_files import AXE, RUN_AXE
+from support.clients.axe import violations
 from support.servers.opened_page import (
     LAYOUT,
     address,
@@ -126,13 +126,12 @@ def test_the_frame_is_accessible(browser: Browser, service: Service, language: s
     with open_page(browser, service.url) as page:
         wait_for_price(page)
         change_settings(page, language=language)
-        page.evaluate(AXE.read_text())
         page.get_by_role("tab").dblclick()
         for theme in ("light", "dark"):
             change_settings(page, theme=theme)
             page.get_by_role("tab").dblclick()
             page.locator("[data-kind=movers] h2").dblclick()
-            assert [each["id"] for each in page.evaluate(RUN_AXE)] == []
+            assert violations(page) == []
             page.keyboard.press("Escape")
 
 
