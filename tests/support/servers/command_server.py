@@ -209,4 +209,10 @@ def _become(request: dict[str, Any], descriptors: list[int]) -> None:
 if __name__ == "__main__":
     with socket.socket(fileno=os.dup(0)) as _requests:
         _serve(_requests)
-    sys.exit(importlib.import_module("quotecast.__main__").main())
+    try:
+        _code = importlib.import_module("quotecast.__main__").main()
+    except SystemExit as _end:
+        _code = _end.code
+    sys.stdout.flush()
+    # The interpreter's end would write to all pages that the fork shares: most of a short command's time.
+    os._exit(_code)
