@@ -114,9 +114,11 @@ def test_the_first_commands_bring_the_terminal_quotes_and_a_feed(
 @pytest.mark.parametrize(
     "pip",
     [
-        "pip==23.2.1",
         "--upgrade pip",
-        *(pytest.param(f"pip=={each}", marks=pytest.mark.minutes) for each in ("22.0.2", "23.0.1", "24.0")),
+        *(
+            pytest.param(f"pip=={each}", marks=pytest.mark.minutes)
+            for each in ("22.0.2", "23.0.1", "23.2.1", "24.0")
+        ),
     ],
 )
 def test_the_first_commands_work_with_every_pip(
