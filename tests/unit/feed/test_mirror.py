@@ -36,6 +36,13 @@ def test_only_the_next_batch_is_taken() -> None:
     assert mirror.quotes() == {"AAPL": stock("AAPL", 4.0)}
 
 
+def test_a_list_leaves_out_what_the_feed_has_no_quote_of() -> None:
+    """A removed symbol keeps an entry without a quote, which tells resuming clients that it is gone."""
+    mirror = loaded("AAPL", "OLD")
+    assert mirror.apply(batch(2, removed=("OLD",)))
+    assert [entry.key for entry in mirror.entries(frozenset(("AAPL", "OLD", "NOPE")))] == ["AAPL"]
+
+
 def test_a_takeover_counts_as_changes_only_what_differs() -> None:
     """A new epoch with equal values does not change the revision."""
     mirror = loaded("AAPL", "MSFT", "OLD")
