@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from quotecast.market.feeds import Feed
 from quotecast.market.reference import Pair, Stock
+from quotecast.simulation.market.altered import ScheduledTape
 from quotecast.simulation.market.candles import HOUR, MINUTE, SECOND, STEPS, TENTH, TickCandle, merge
 from quotecast.simulation.market.cursor import Cursor, RestOfDayCursor, extent_between
 from quotecast.simulation.market.hours import milliseconds
 from quotecast.simulation.market.scenarios.base import Alteration, Listed, Pause, Ramp, Split, jump
-from quotecast.simulation.market.scenarios.prices import Halt
 from quotecast.simulation.market.scenarios.schedule import Planned, Schedule
-from quotecast.simulation.market.scheduled import ScheduledTape
+from quotecast.simulation.market.scenarios.trading import Halt
 from quotecast.simulation.market.tape import Tape
 from quotecast.simulation.market.venues import hours_of, pair_tapes, stock_tapes
 

@@ -16,6 +16,12 @@ from quotecast.market.calendars import (
 from quotecast.market.feeds import Feed
 from quotecast.market.reference import DovizInstrument, Pair, Stock, doviz_instruments, pairs
 from quotecast.market.sessions import NEW_YORK
+from quotecast.simulation.market.altered import (
+    Alterations,
+    ScheduledTape,
+    other_alterations,
+    stock_alterations,
+)
 from quotecast.simulation.market.hours import Hours
 from quotecast.simulation.market.invented import TABLE_STOCKS, listed_stocks
 from quotecast.simulation.market.listings import (
@@ -28,12 +34,6 @@ from quotecast.simulation.market.listings import (
 from quotecast.simulation.market.paths import paths
 from quotecast.simulation.market.quoters import CryptoQuoter, DovizQuoter, ListedQuoter, Quoter, StockQuoter
 from quotecast.simulation.market.scenarios.schedule import Schedule
-from quotecast.simulation.market.scheduled import (
-    Alterations,
-    ScheduledTape,
-    other_alterations,
-    stock_alterations,
-)
 from quotecast.simulation.market.tape import Tape, TapeSource
 
 _UTC: Final = ZoneInfo("UTC")
