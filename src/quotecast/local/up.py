@@ -33,9 +33,8 @@ from quotecast.providers.offer import GROUPS
 from quotecast.settings.model import Settings, secret_variables
 from quotecast.simulation.market.quoters import NAME
 from quotecast.simulation.market.scenarios.catalogue import ScenarioError
-from quotecast.simulation.market.scenarios.planning import plan_of
+from quotecast.simulation.market.scenarios.planning import plan_of, texts_of
 from quotecast.simulation.market.scenarios.schedule import Planned
-from quotecast.simulation.market.scenarios.writing import texts_of
 
 
 def run(settings: Settings, arguments: Namespace) -> int:

@@ -16,8 +16,8 @@ from quotecast.providers.alpaca.rest import AlpacaRest
 from quotecast.providers.finnhub.corporate_actions import FinnhubActions
 from quotecast.providers.finnhub.rest import FinnhubRest
 from quotecast.simulation.market.actions import SimulatorActions
-from quotecast.simulation.market.scenarios.prices import Split
 from quotecast.simulation.market.scenarios.schedule import Planned, Schedule
+from quotecast.simulation.market.scenarios.trading import Split
 from support.made.alpaca_rest import local_rest
 from support.servers.finnhub_local import local_finnhub
 from support.stages.caching import Clock

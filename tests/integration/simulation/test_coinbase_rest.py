@@ -9,9 +9,8 @@ import pytest
 
 from quotecast.market.bars import Interval
 from quotecast.simulation.market.scenarios.connections import RateLimited
-from quotecast.simulation.market.scenarios.listings import Delisting, NewListing
-from quotecast.simulation.market.scenarios.prices import Halt
 from quotecast.simulation.market.scenarios.schedule import Planned, Schedule
+from quotecast.simulation.market.scenarios.trading import Delisting, Halt, NewListing
 from quotecast.simulation.vendors.coinbase.book import book_of
 from quotecast.simulation.vendors.market import Market
 from support.servers.coinbase_simulated import NOW, Row, Session, feed_client

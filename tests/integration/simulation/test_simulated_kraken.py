@@ -9,8 +9,8 @@ from websockets.asyncio.client import ClientConnection
 
 from quotecast.simulation.market.scenarios.base import Alteration, Pause, Scenario
 from quotecast.simulation.market.scenarios.connections import Maintenance
-from quotecast.simulation.market.scenarios.prices import BadTick
 from quotecast.simulation.market.scenarios.schedule import Planned
+from quotecast.simulation.market.scenarios.trading import BadTick
 from quotecast.simulation.vendors.kraken.server import KrakenServer
 from support.servers.kraken_simulated import (
     START,

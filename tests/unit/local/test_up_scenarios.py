@@ -10,9 +10,8 @@ from quotecast.local import up
 from quotecast.providers.simulator.offer import OFFER
 from quotecast.settings.loading import load
 from quotecast.simulation.market.scenarios.catalogue import CATALOGUE, scenario_of
-from quotecast.simulation.market.scenarios.planning import plan_of
+from quotecast.simulation.market.scenarios.planning import plan_of, texts_of
 from quotecast.simulation.market.scenarios.schedule import Planned
-from quotecast.simulation.market.scenarios.writing import texts_of
 
 NO_BUDGETS: Any = None
 NOW = 1_795_186_800_250

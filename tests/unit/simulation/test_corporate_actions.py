@@ -7,8 +7,8 @@ import msgspec
 import pytest
 from websockets.datastructures import Headers
 
-from quotecast.simulation.market.scenarios.prices import Split
 from quotecast.simulation.market.scenarios.schedule import Planned, Schedule
+from quotecast.simulation.market.scenarios.trading import Split
 from quotecast.simulation.vendors.alpaca.server import AlpacaServer
 from quotecast.simulation.vendors.finnhub.server import VERSION, FinnhubServer
 from quotecast.simulation.vendors.http import HttpRequest

@@ -15,8 +15,8 @@ from quotecast.simulation.market.scenarios.connections import (
     RateLimited,
     Slow,
 )
-from quotecast.simulation.market.scenarios.prices import BadTick, OpenBurst
 from quotecast.simulation.market.scenarios.schedule import Planned, Schedule
+from quotecast.simulation.market.scenarios.trading import BadTick, OpenBurst
 
 START = 1_795_000_000_000
 

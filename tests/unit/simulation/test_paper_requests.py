@@ -12,8 +12,8 @@ import msgspec
 import pytest
 from websockets.datastructures import Headers
 
-from quotecast.simulation.market.scenarios.prices import Halt
 from quotecast.simulation.market.scenarios.schedule import Planned, Schedule
+from quotecast.simulation.market.scenarios.trading import Halt
 from quotecast.simulation.vendors.alpaca.server import AlpacaServer
 from quotecast.simulation.vendors.binance.server import BinanceServer
 from quotecast.simulation.vendors.http import HttpRequest

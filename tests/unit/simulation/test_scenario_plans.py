@@ -14,8 +14,8 @@ from quotecast.simulation.market.scenarios.catalogue import (
 )
 from quotecast.simulation.market.scenarios.connections import Frozen
 from quotecast.simulation.market.scenarios.planning import MAX_FILE_BYTES, MAX_PLANNED, plan_of, planned_of
-from quotecast.simulation.market.scenarios.prices import BadTick, OpenBurst
 from quotecast.simulation.market.scenarios.schedule import Planned
+from quotecast.simulation.market.scenarios.trading import BadTick, OpenBurst
 
 
 def _at(text: str) -> int:

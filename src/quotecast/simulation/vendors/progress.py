@@ -7,8 +7,8 @@ import structlog
 
 from quotecast.simulation.market.quoters import iso
 from quotecast.simulation.market.scenarios.catalogue import parameters_of
+from quotecast.simulation.market.scenarios.planning import parameters
 from quotecast.simulation.market.scenarios.schedule import Planned, Schedule
-from quotecast.simulation.market.scenarios.writing import parameters
 from quotecast.simulation.vendors.clock import MarketClock
 from quotecast.simulation.vendors.server import TICK_MS
 

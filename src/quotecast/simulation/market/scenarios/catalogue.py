@@ -20,8 +20,18 @@ from quotecast.simulation.market.scenarios.connections import (
     RateLimited,
     Slow,
 )
-from quotecast.simulation.market.scenarios.listings import Delisting, HalfDay, Holiday, NewListing
-from quotecast.simulation.market.scenarios.prices import BadTick, FlashCrash, GapOpen, Halt, OpenBurst, Split
+from quotecast.simulation.market.scenarios.trading import (
+    BadTick,
+    Delisting,
+    FlashCrash,
+    GapOpen,
+    HalfDay,
+    Halt,
+    Holiday,
+    NewListing,
+    OpenBurst,
+    Split,
+)
 
 _TYPES: Final[tuple[type[Scenario], ...]] = (
     OpenBurst,

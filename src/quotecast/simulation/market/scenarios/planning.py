@@ -7,6 +7,10 @@ from datetime import UTC, datetime, time, timedelta
 from pathlib import Path
 from typing import Any, Final
 
+from msgspec.structs import fields
+
+from quotecast.simulation.market.quoters import iso
+from quotecast.simulation.market.scenarios.base import Scenario
 from quotecast.simulation.market.scenarios.catalogue import ScenarioError, scenario_of
 from quotecast.simulation.market.scenarios.schedule import Planned
 
@@ -152,3 +156,24 @@ def _tables(file: str, tables: Mapping[str, Any], now: int | None) -> Iterator[P
             yield made_of(row["name"], row.get("at"), rest, now)
         except ScenarioError as error:
             raise ScenarioError(f"{place}: {error}") from None
+
+
+def texts_of(plan: Iterable[Planned]) -> Iterator[str]:
+    """Yields the text of each scenario, with the date and time of its start: `plan_of` reads it."""
+    for planned in plan:
+        head = f"{planned.scenario.__struct_config__.tag}@{iso(planned.start)}"
+        yield ",".join([head, *parameters(planned.scenario)])
+
+
+def parameters(scenario: Scenario) -> Iterator[str]:
+    """Yields the parameters that differ from their defaults."""
+    for field in fields(scenario):
+        value: Any = getattr(scenario, field.name)
+        if value != field.default:
+            yield f"{field.name}={_shown(value)}"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, tuple):
+        return "+".join(value)
+    return str(value).lower() if isinstance(value, bool) else str(value)

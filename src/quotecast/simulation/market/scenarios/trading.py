@@ -1,4 +1,4 @@
-"""Scenarios of prices and trading: crashes, gaps, splits, halts, bursts and impossible ticks."""
+"""Scenarios of trading: crashes, gaps, splits, halts, bursts, impossible ticks, listings and special days."""
 
 from collections.abc import Sequence
 from typing import Annotated, Final, get_args
@@ -6,15 +6,17 @@ from typing import Annotated, Final, get_args
 from msgspec import Meta
 
 from quotecast.market.sessions import NEW_YORK
-from quotecast.simulation.market.hours import local_ordinal, midnight_of
+from quotecast.simulation.market.hours import local_ordinal, midnight_of, new_york_date
 from quotecast.simulation.market.noise import key_of
 from quotecast.simulation.market.scenarios.base import (
     Alteration,
+    Listed,
     OneOf,
     Pause,
     Ramp,
     Scenario,
     Seconds,
+    SpecialDay,
     Spoil,
     draw,
     jump,
@@ -120,3 +122,42 @@ class BadTick(Scenario, frozen=True, kw_only=True, tag="bad-tick"):
 def _next_midnight(moment: int) -> int:
     """Returns the first midnight in New York after a moment, both in Unix milliseconds."""
     return midnight_of(local_ordinal(moment, NEW_YORK) + 1, NEW_YORK)
+
+
+class NewListing(Scenario, frozen=True, kw_only=True, tag="new-listing"):
+    """Instruments are listed from the start on: before it they have neither quotes nor bars."""
+
+    symbols: tuple[str, ...] = ("RDDT",)
+
+    def alterations(self, start: int) -> Sequence[Alteration]:
+        """See Scenario."""
+        return [Listed(start=start)]
+
+
+class Delisting(Scenario, frozen=True, kw_only=True, tag="delisting"):
+    """Instruments are listed until the start: after it they have no new quotes and bars."""
+
+    symbols: tuple[str, ...] = ("INTC",)
+
+    def alterations(self, start: int) -> Sequence[Alteration]:
+        """See Scenario."""
+        return [Listed(end=start)]
+
+
+class Holiday(Scenario, frozen=True, kw_only=True, tag="holiday"):
+    """The stock exchange stays closed on the New York date of the start, from midnight to midnight."""
+
+    def special_days(self, start: int) -> Sequence[SpecialDay]:
+        """See Scenario."""
+        return [SpecialDay(new_york_date(start))]
+
+
+class HalfDay(Scenario, frozen=True, kw_only=True, tag="half-day"):
+    """The stock exchange closes at 13:00 in New York (`close`) on the New York date of the start."""
+
+    close: Annotated[str, Meta(pattern="^([01][0-9]|2[0-3]):[0-5][0-9]$")] = "13:00"
+
+    def special_days(self, start: int) -> Sequence[SpecialDay]:
+        """See Scenario."""
+        hours, minutes = self.close.split(":")
+        return [SpecialDay(new_york_date(start), int(hours) * 60 + int(minutes))]
