@@ -22,7 +22,7 @@ from quotecast.ingest.documents import DocumentPublisher, publish_documents
 from quotecast.market.feeds import Feed
 from quotecast.market.news import Article
 from quotecast.market.renames import Rename
-from quotecast.simulation.market.assets import SimulatorAssets
+from quotecast.simulation.market.invented import SimulatorAssets
 from quotecast.simulation.market.news import SimulatorNews
 from support.made.documents import article, asset, assets_of, news_of, renames_of
 from support.made.market import state_of, stock

@@ -12,9 +12,8 @@ from quotecast.market.instruments import canonical_symbol
 from quotecast.market.reference import stocks
 from quotecast.providers.simulator.client import SimulatorProvider
 from quotecast.settings.loading import load
-from quotecast.simulation.market.assets import SimulatorAssets
-from quotecast.simulation.market.bars import SimulatorHistory
-from quotecast.simulation.market.invented import MAX_STOCKS, TABLE_STOCKS, listed_stocks
+from quotecast.simulation.market.history import SimulatorHistory
+from quotecast.simulation.market.invented import MAX_STOCKS, TABLE_STOCKS, SimulatorAssets, listed_stocks
 
 NOON = datetime(2026, 2, 13, 17, tzinfo=UTC).timestamp()
 

@@ -10,8 +10,8 @@ from quotecast.market.feeds import Feed
 from quotecast.market.quotes import CryptoQuote, DovizQuote, StockQuote
 from quotecast.market.reference import pairs, stocks
 from quotecast.market.sessions import NEW_YORK
-from quotecast.simulation.market.bars import SimulatorHistory
 from quotecast.simulation.market.financials import SimulatorFinancials
+from quotecast.simulation.market.history import SimulatorHistory
 from quotecast.simulation.market.hours import milliseconds
 from quotecast.simulation.market.quoters import Quoter
 from quotecast.simulation.market.scenarios.base import Listed, SpecialDay

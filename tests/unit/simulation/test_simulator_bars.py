@@ -18,8 +18,8 @@ from quotecast.market.calendars import EXCHANGE, NEW_YORK_DAYS, UTC_DAYS, Calend
 from quotecast.market.feeds import Feed
 from quotecast.market.reference import pairs, stocks
 from quotecast.market.sessions import NEW_YORK, session_at, trading_day
-from quotecast.simulation.market import bars as simulator_bars
-from quotecast.simulation.market.bars import SimulatorHistory
+from quotecast.simulation.market import history as simulator_bars
+from quotecast.simulation.market.history import SimulatorHistory
 from quotecast.simulation.market.hours import milliseconds
 from quotecast.simulation.market.quoters import Quoter
 from quotecast.simulation.market.venues import hours_of, pair_quoters, stock_quoters

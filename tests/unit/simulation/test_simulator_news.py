@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from quotecast.market.news import Article, clean_article
 from quotecast.market.reference import stocks
 from quotecast.providers.base import AssetsProvider, NewsProvider
-from quotecast.simulation.market.assets import SimulatorAssets
+from quotecast.simulation.market.invented import SimulatorAssets
 from quotecast.simulation.market.news import COUNT, SLOT_SECONDS, SOURCE, SimulatorNews
 
 NOW = 1_795_188_600.0

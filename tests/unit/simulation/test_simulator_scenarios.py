@@ -14,9 +14,9 @@ from quotecast.market.quotes import CryptoQuote, DovizQuote, Quote
 from quotecast.market.sessions import NEW_YORK, Unscheduled, actual_session_at
 from quotecast.providers.base import Update
 from quotecast.providers.simulator.client import SimulatorProvider
-from quotecast.simulation.market.assets import SimulatorAssets
-from quotecast.simulation.market.bars import SimulatorHistory
 from quotecast.simulation.market.financials import SimulatorFinancials
+from quotecast.simulation.market.history import SimulatorHistory
+from quotecast.simulation.market.invented import SimulatorAssets
 from quotecast.simulation.market.news import SimulatorNews
 from quotecast.simulation.market.quoters import iso
 from quotecast.simulation.market.scenarios.base import SpecialDay

@@ -13,10 +13,9 @@ from quotecast.market.feeds import Feed
 from quotecast.providers.offer import Budgets, ExchangeNow, Offer, Terms
 from quotecast.providers.simulator.client import SimulatorProvider
 from quotecast.simulation.market.actions import SimulatorActions
-from quotecast.simulation.market.assets import SimulatorAssets
-from quotecast.simulation.market.bars import SimulatorHistory
 from quotecast.simulation.market.financials import SimulatorFinancials
-from quotecast.simulation.market.invented import MAX_STOCKS, TABLE_STOCKS
+from quotecast.simulation.market.history import SimulatorHistory
+from quotecast.simulation.market.invented import MAX_STOCKS, TABLE_STOCKS, SimulatorAssets
 from quotecast.simulation.market.news import SimulatorNews
 from quotecast.simulation.market.scenarios.catalogue import ScenarioError
 from quotecast.simulation.market.scenarios.planning import plan_of

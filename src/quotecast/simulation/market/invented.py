@@ -3,14 +3,20 @@
 An invented stock depends on its number alone, so that a larger market has all stocks of a smaller one.
 """
 
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from itertools import count, islice
 from string import ascii_uppercase
 from typing import Final, TypeVar
 
+import msgspec
+
+from quotecast.market.assets import Asset
 from quotecast.market.reference import Stock, stocks
 from quotecast.simulation.market.noise import fractions, key_of, noise
+from quotecast.simulation.market.quoters import NAME
+from quotecast.simulation.market.scenarios.schedule import Schedule
 
 T = TypeVar("T")
 
@@ -88,3 +94,28 @@ def _stock(number: int, ticker: str) -> Stock:
 def _of(choices: Sequence[T], share: float) -> T:
     """Returns the choice at a share of the way, 0 to below 1."""
     return choices[int(share * len(choices))]
+
+
+class SimulatorAssets:
+    """The stocks that the simulator quotes; `clock` returns Unix time of the market."""
+
+    name = NAME
+    every_seconds = 15.0
+
+    def __init__(
+        self,
+        schedule: Schedule | None = None,
+        clock: Callable[[], float] = time.time,
+        *,
+        stocks: int = TABLE_STOCKS,
+    ) -> None:
+        self._stocks = listed_stocks(stocks)
+        self._schedule = schedule or Schedule()
+        self._clock = clock
+
+    async def assets(self) -> list[Asset]:
+        """Returns all listed stocks, sorted by ticker."""
+        now = int(self._clock() * 1000)
+        self._schedule.admit(now)
+        listed = [stock for stock in self._stocks if self._schedule.is_listed(stock.ticker, now)]
+        return msgspec.convert(listed, list[Asset], from_attributes=True)

@@ -10,7 +10,7 @@ from quotecast.market.bars import bar_time
 from quotecast.market.feeds import Feed
 from quotecast.market.own_bars import OwnBar
 from quotecast.providers.simulator.client import SimulatorProvider
-from quotecast.simulation.market.bars import SimulatorHistory
+from quotecast.simulation.market.history import SimulatorHistory
 from support.made.factories import NOW
 from support.stages.bar_service import BarService, new_service
 

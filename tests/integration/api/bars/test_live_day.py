@@ -15,7 +15,7 @@ from quotecast.market.feeds import Feed
 from quotecast.market.own_bars import LiveInterval, OwnBar
 from quotecast.mcp.asking import Asking
 from quotecast.mcp.calls import ToolCalls
-from quotecast.simulation.market.bars import SimulatorHistory
+from quotecast.simulation.market.history import SimulatorHistory
 from quotecast.simulation.market.venues import hours_of, quoters
 from support.made.factories import client_to
 from support.stages.bar_service import BarService, new_service

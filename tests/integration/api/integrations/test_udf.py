@@ -13,7 +13,7 @@ from quotecast.bus.base import FeedInfo
 from quotecast.feed.documents import Documents
 from quotecast.market.feeds import Feed
 from quotecast.providers.simulator.client import SimulatorProvider
-from quotecast.simulation.market.bars import SimulatorHistory
+from quotecast.simulation.market.history import SimulatorHistory
 from support.clients.chart_requests import ask, judge, pulse, url
 from support.made.documents import article, asset, assets_of, news_of
 from support.made.factories import NOW, client_of, client_to, edge_of, full_mirrors, services

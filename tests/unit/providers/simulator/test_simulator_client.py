@@ -10,7 +10,7 @@ from quotecast.market.reference import doviz_instruments, pairs, stocks
 from quotecast.market.sessions import NEW_YORK
 from quotecast.providers.base import QuoteProvider, Update
 from quotecast.providers.simulator.client import SimulatorProvider
-from quotecast.simulation.market.bars import SimulatorHistory
+from quotecast.simulation.market.history import SimulatorHistory
 
 NOON = datetime(2026, 2, 13, 12, tzinfo=NEW_YORK).timestamp()
 SATURDAY = datetime(2026, 2, 14, 12, tzinfo=NEW_YORK).timestamp()
