@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime
 
 from quotecast.market.actions import CorporateAction
@@ -33,15 +33,12 @@ class SimulatorActions:
         return await asyncio.to_thread(self._actions, symbol, max(first, FIRST_DAY), min(last, LAST_DAY))
 
     def _actions(self, symbol: str, first: date, last: date) -> list[CorporateAction]:
-        found = [*self._splits(symbol, first, last), *self._dividends(symbol, first, last)]
-        return sorted(found, key=lambda each: (each.ex_day, each.id))
-
-    def _splits(self, symbol: str, first: date, last: date) -> Iterator[CorporateAction]:
+        found: list[CorporateAction] = []
         for each in self._schedule.splits(symbol):
             day = new_york_date(each.moment)
             if first <= day <= last:
                 old, new = old_and_new(each.ratio)
-                yield CorporateAction(
+                split = CorporateAction(
                     id=f"split {symbol} {day}",
                     type="stock_dividend" if each.is_stock_dividend else "split",
                     symbol=symbol,
@@ -50,21 +47,23 @@ class SimulatorActions:
                     new_shares=new,
                     provider=NAME,
                 )
-
-    def _dividends(self, symbol: str, first: date, last: date) -> Iterator[CorporateAction]:
+                found.append(split)
         company = self._companies.get(symbol)
         now = datetime.fromtimestamp(self._clock(), UTC)
-        for each in dividends(company, first, last, now) if company else ():
-            yield CorporateAction(
-                id=f"dividend {symbol} {each.ex_day}",
+        found += [
+            CorporateAction(
+                id=f"dividend {symbol} {paid.ex_day}",
                 type="cash_dividend",
                 symbol=symbol,
-                ex_day=each.ex_day,
-                payable_day=each.payable_day,
-                amount=each.amount,
+                ex_day=paid.ex_day,
+                payable_day=paid.payable_day,
+                amount=paid.amount,
                 currency="USD",
                 provider=NAME,
             )
+            for paid in (dividends(company, first, last, now) if company else ())
+        ]
+        return sorted(found, key=lambda each: (each.ex_day, each.id))
 
 
 def old_and_new(ratio: float) -> tuple[float, float]:

@@ -46,7 +46,11 @@ class Changes:
         self._starts = [gap.start for gap in gaps]
         self._ends = [gap.end for gap in gaps]
         #: Times in which factor or trading change: (first, last), equal for a change at once.
-        self._edges = [*_slopes(self._ramps), *((each, each) for each in (*self._starts, *self._ends))]
+        self._edges = [(each, each) for each in (*self._starts, *self._ends)]
+        for ramp in self._ramps:
+            self._edges += [
+                (start, end) for (start, factor), (end, target) in pairwise(ramp.points) if factor != target
+            ]
         self._edges += [(split.moment, split.moment) for split in splits]
         self._bounds = (
             min((first for first, _ in self._edges), default=FUTURE),
@@ -92,13 +96,6 @@ def _factor_of(ramp: Ramp, moment: int) -> float:
         return factor
     after, target = points[index]
     return factor + (target - factor) * (moment - before) / (after - before)
-
-
-def _slopes(ramps: Sequence[Ramp]) -> Iterator[tuple[int, int]]:
-    for ramp in ramps:
-        for (start, factor), (end, target) in pairwise(ramp.points):
-            if factor != target:
-                yield start, end
 
 
 def _gaps(alterations: Sequence[Alteration]) -> list[Gap]:

@@ -52,11 +52,9 @@ def bars(tape: Tape, interval: Interval, start: int, end: int, markup: float = 1
 
 def candles(tape: Tape, interval: Interval, start: int, end: int) -> Iterator[TickCandle]:
     """Returns the candles of `bars`: times in Unix milliseconds, prices in ticks."""
-    size = _MILLISECONDS.get(interval)
-    return tape.candles(size, start, end) if size else _from_days(tape, interval, start, end)
-
-
-def _from_days(tape: Tape, interval: str, start: int, end: int) -> Iterator[TickCandle]:
+    if size := _MILLISECONDS.get(interval):
+        yield from tape.candles(size, start, end)
+        return
     first_date, zone = _FIRST_DATE[interval], tape.hours.zone
     begin = midnight_of(first_date(local_ordinal(start, zone)), zone)
     for _, group in groupby(tape.days(begin, end), lambda day: first_date(day[0].ordinal)):

@@ -4,7 +4,7 @@ An invented stock depends on its number alone, so that a larger market has all s
 """
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import count, islice
 from string import ascii_uppercase
@@ -51,16 +51,10 @@ _FUND_INDUSTRY: Final = "Exchange-Traded Funds"
 def listed_stocks(number: int) -> tuple[Stock, ...]:
     """Returns so many stocks, by ticker: at least those of the table, at most MAX_STOCKS."""
     table = stocks()
-    invented = islice(_invented(frozenset(stock.ticker for stock in table)), number - len(table))
+    known = {stock.ticker for stock in table}
+    tickers = (ticker for ticker in map(_ticker, count(1)) if ticker not in known)
+    invented = [_stock(place, ticker) for place, ticker in enumerate(islice(tickers, number - len(table)))]
     return tuple(sorted((*table, *invented), key=lambda stock: stock.ticker))
-
-
-def _invented(known: frozenset[str]) -> Iterator[Stock]:
-    """Yields invented stocks without end, none with a known ticker."""
-    tickers = map(_ticker, count(1))
-    return (
-        _stock(number, ticker) for number, ticker in enumerate(each for each in tickers if each not in known)
-    )
 
 
 def _ticker(number: int) -> str:

@@ -134,7 +134,13 @@ class SimulatorNews:
         stock = _pick(stocks(), chances)
         peer = _peer_of(stock, chances)
         story = _pick(_TOGETHER if peer else _ALONE, chances)
-        fields = _template_fields(stock, peer, chances)
+        fields = {
+            "name": stock.name,
+            "ticker": stock.ticker,
+            "sector": stock.sector,
+            "topic": _pick(_TOPICS.get(stock.sector, _OTHER_TOPICS), chances),
+            "peer": peer.name if peer else "",
+        }
         return Article(
             id=str(number),
             headline=story.headline.format_map(fields),
@@ -142,7 +148,9 @@ class SimulatorNews:
             author=_pick(_AUTHORS, chances),
             source=SOURCE,
             url=f"https://example.com/news/{number}" if _draws(_WITH_URL, chances) else None,
-            images=_images(number) if _draws(_WITH_IMAGES, chances) else [],
+            images=[NewsImage(size, f"https://example.com/images/{number}-{size}.png") for size in _SIZES]
+            if _draws(_WITH_IMAGES, chances)
+            else [],
             symbols=[stock.ticker, *([peer.ticker] if peer else [])],
             created_at=iso_utc(created),
             updated_at=iso_utc(_updated_at(created, now, chances)),
@@ -160,23 +168,9 @@ def _peer_of(stock: Stock, chances: Iterator[float]) -> Stock | None:
     return _pick(peers, chances) if _draws(_WITH_PEER, chances) and peers else None
 
 
-def _template_fields(stock: Stock, peer: Stock | None, chances: Iterator[float]) -> dict[str, str]:
-    return {
-        "name": stock.name,
-        "ticker": stock.ticker,
-        "sector": stock.sector,
-        "topic": _pick(_TOPICS.get(stock.sector, _OTHER_TOPICS), chances),
-        "peer": peer.name if peer else "",
-    }
-
-
 def _updated_at(created: int, now: float, chances: Iterator[float]) -> int:
     revised = created + 60 + int(next(chances) * (_REVISION_SECONDS - 60))
     return revised if _draws(_REVISED, chances) and revised <= now else created
-
-
-def _images(number: int) -> list[NewsImage]:
-    return [NewsImage(size, f"https://example.com/images/{number}-{size}.png") for size in _SIZES]
 
 
 def _draws(percent: int, chances: Iterator[float]) -> bool:

@@ -34,7 +34,9 @@ def path(key: bytes) -> Path:
         number, offset = divmod(index, _BLOCK)
         block = blocks.get(number)
         if block is None:
-            block = blocks[number] = _block(key, number)
+            start, end = _anchor(key, number), _anchor(key, number + 1)
+            points = bridge(noise(key, number, _BLOCK_KIND, 2 * _BLOCK), start, end, _STEP)
+            block = blocks[number] = array("d", [start, *points[:-1]])
         return block[offset]
 
     return point_at
@@ -50,12 +52,6 @@ def paths(seed: int) -> Callable[[str], Path]:
         return by_name[name]
 
     return path_of
-
-
-def _block(key: bytes, number: int) -> Sequence[float]:
-    start, end = _anchor(key, number), _anchor(key, number + 1)
-    points = bridge(noise(key, number, _BLOCK_KIND, 2 * _BLOCK), start, end, _STEP)
-    return array("d", [start, *points[:-1]])
 
 
 def _anchor(key: bytes, number: int) -> float:

@@ -63,8 +63,20 @@ def events(company: Company, first: date, last: date, moment: datetime) -> Itera
     """Yields the company's reports on the days from `first` to `last`, as known at an aware moment."""
     for ordinal in ordinals_between(company, first, last):
         day = report_day_of(company, ordinal)
-        if first <= day <= last:
-            yield _event(company, ordinal, day, reported=is_out(company, ordinal, moment))
+        if not first <= day <= last:
+            continue
+        quarterly, is_reported = report(company, ordinal), is_out(company, ordinal, moment)
+        yield EarningsEvent(
+            symbol=company.stock.ticker,
+            date=day.isoformat(),
+            hour=company.hour,
+            year=quarterly.quarter.year,
+            quarter=quarterly.quarter.number,
+            eps_estimate=quarterly.eps_estimate,
+            eps_actual=quarterly.eps if is_reported else None,
+            revenue_estimate=quarterly.revenue_estimate,
+            revenue_actual=quarterly.revenue if is_reported else None,
+        )
 
 
 def calendar(companies: Iterable[Company], first: date, last: date, moment: datetime) -> list[EarningsEvent]:
@@ -86,21 +98,6 @@ def _earnings(company: Company, quarterly: Report) -> Earnings:
         surprise=surprise,
         surprise_percent=round(100 * surprise / base, 4) if base else None,
         currency="USD",
-    )
-
-
-def _event(company: Company, ordinal: int, day: date, *, reported: bool) -> EarningsEvent:
-    quarterly = report(company, ordinal)
-    return EarningsEvent(
-        symbol=company.stock.ticker,
-        date=day.isoformat(),
-        hour=company.hour,
-        year=quarterly.quarter.year,
-        quarter=quarterly.quarter.number,
-        eps_estimate=quarterly.eps_estimate,
-        eps_actual=quarterly.eps if reported else None,
-        revenue_estimate=quarterly.revenue_estimate,
-        revenue_actual=quarterly.revenue if reported else None,
     )
 
 

@@ -103,10 +103,13 @@ def report(company: Company, ordinal: int) -> Report:
     """Returns a quarter's figures, whether or not the quarter is over."""
     fiscal = quarter(ordinal, company.last_month)
     level = exp(_SALES_MOVE * company.sales(ordinal))
-    revenue = round(company.revenue * level * _season(company, fiscal.number))
+    # Averages 1 over a year.
+    season = 1 + company.season * cos((fiscal.number - company.peak) * pi / 2)
+    revenue = round(company.revenue * level * season)
     shares = company.stock.shares
     eps = round(company.margin * exp(_SKILL_MOVE * company.skill(ordinal)) * revenue / shares, 2)
-    operating_income = _before_tax(eps * shares) + _INTEREST * revenue
+    profit = eps * shares
+    operating_income = (profit / (1 - _TAX) if profit > 0 else profit) + _INTEREST * revenue
     assets = company.revenue * company.assets * level
     beat_by, sold_more_by = fractions(noise(company.key, ordinal, _SURPRISE_KIND, 4))
     return Report(
@@ -114,7 +117,7 @@ def report(company: Company, ordinal: int) -> Report:
         revenue=revenue,
         gross_profit=min(operating_income + company.overhead * revenue, 0.97 * revenue),
         operating_income=operating_income,
-        net_income=eps * shares,
+        net_income=profit,
         eps=eps,
         # Companies beat estimates more often than they miss them.
         eps_estimate=round(eps - (beat_by - 0.35) * 0.12 * abs(eps), 4),
@@ -155,12 +158,3 @@ def last_reported_quarter(company: Company, moment: datetime) -> int:
     """Returns the ordinal of the latest quarter reported by an aware moment."""
     ordinal = ordinal_at(moment.astimezone(NEW_YORK).date(), company.last_month) - 1
     return ordinal if is_out(company, ordinal, moment) else ordinal - 1
-
-
-def _season(company: Company, number: int) -> float:
-    """Returns the seasonal factor of a fiscal quarter; it averages 1 over a year."""
-    return 1 + company.season * cos((number - company.peak) * pi / 2)
-
-
-def _before_tax(profit: float) -> float:
-    return profit / (1 - _TAX) if profit > 0 else profit
