@@ -74,7 +74,10 @@ class Control:
                 async with asyncio.timeout(REQUEST_SECONDS), self._requests:
                     writer.write(await self._response(reader))
                     writer.write_eof()
-                    await _read_rest(reader)
+                    # A connection that closes before the rest of a refused body may lose the answer.
+                    left = MAX_REST_BYTES
+                    while left > 0 and (data := await reader.read(MAX_HEAD_BYTES)):
+                        left -= len(data)
         finally:
             writer.close()
 
@@ -91,7 +94,12 @@ class Control:
         given = request.headers.get("authorization", "").encode("utf-8", "replace")
         if not hmac.compare_digest(given, self._expected):
             raise ControlError("not_authenticated", "Not authenticated", www_authenticate="Bearer")
-        return msgspec.structs.replace(request, body=await _read_body(reader, request.headers))
+        length = request.headers.get("content-length", "0")
+        if "transfer-encoding" in request.headers or not (length.isascii() and length.isdigit()):
+            raise ControlError("bad_request", "The body needs a Content-Length")
+        if len(length) > 9 or int(length) > MAX_BODY_BYTES:
+            raise ControlError("too_large", f"At most {MAX_BODY_BYTES} bytes")
+        return msgspec.structs.replace(request, body=await reader.readexactly(int(length)))
 
     def answer(self, request: Request) -> tuple[HTTPStatus, bytes]:
         """Returns the status and body of an authenticated request. Raises ControlError."""
@@ -158,22 +166,6 @@ async def read_head(reader: asyncio.StreamReader) -> Request:
         raise ControlError("bad_request", "No HTTP request")
     headers = {name.lower(): value.strip() for name, _, value in pairs}
     return Request(words[0], words[1].partition("?")[0], headers)
-
-
-async def _read_body(reader: asyncio.StreamReader, headers: Mapping[str, str]) -> bytes:
-    length = headers.get("content-length", "0")
-    if "transfer-encoding" in headers or not (length.isascii() and length.isdigit()):
-        raise ControlError("bad_request", "The body needs a Content-Length")
-    if len(length) > 9 or int(length) > MAX_BODY_BYTES:
-        raise ControlError("too_large", f"At most {MAX_BODY_BYTES} bytes")
-    return await reader.readexactly(int(length))
-
-
-async def _read_rest(reader: asyncio.StreamReader) -> None:
-    """Reads what is left of a refused body: a connection that closes before that may lose the answer."""
-    left = MAX_REST_BYTES
-    while left > 0 and (data := await reader.read(MAX_HEAD_BYTES)):
-        left -= len(data)
 
 
 def _scenario_in(body: bytes) -> tuple[str, dict[str, Any]]:

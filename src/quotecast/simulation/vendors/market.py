@@ -160,14 +160,14 @@ class Market:
     def _parts_left(self, symbol: str, today: date) -> tuple[Sequence[date], Sequence[float]]:
         """Returns the ex-days until today, and the part that each and the later ones leave; 1 after all."""
         paid = self.dividends(symbol, FIRST_DAY, today)
-        parts = [1 - each.amount / self._last_close(symbol, each.ex_day) for each in reversed(paid)]
+        parts = []
+        for each in reversed(paid):
+            midnight = midnight_of(each.ex_day.toordinal(), NEW_YORK)
+            # The day before is in the shares of its own time, as the dividend is.
+            before = self.bars(symbol, "D", midnight - _SEARCHED, midnight - 1, adjusted=False)[-1]
+            parts.append(1 - each.amount / before.close)
         left = [*accumulate(parts, mul, initial=1.0)]
         return [each.ex_day for each in paid], left[::-1]
-
-    def _last_close(self, symbol: str, day: date) -> float:
-        """Returns the last close before a day, in the shares of its own time."""
-        midnight = midnight_of(day.toordinal(), NEW_YORK)
-        return self.bars(symbol, "D", midnight - _SEARCHED, midnight - 1, adjusted=False)[-1].close
 
     def is_halted(self, symbol: str, moment: int) -> bool:
         """Returns whether an instrument is halted."""
@@ -227,7 +227,8 @@ class _Reader:
             time=cursor.time,
             number=number,
             price=cursor.price / scale,
-            size=_lots(number) * self._lot,
+            # One to nine lots, from the trade's number.
+            size=((number * 2_654_435_761 >> 16) % 9 + 1) * self._lot,
             # A bid below the smallest price would be zero.
             bid=max(cursor.price - 1, 1) / scale,
             ask=(cursor.price + 1) / scale,
@@ -237,11 +238,6 @@ class _Reader:
             previous=previous / scale,
             volume=volume / self._unit,
         )
-
-
-def _lots(number: int) -> int:
-    """Returns a trade's size in lots: one to nine, from its number."""
-    return (number * 2_654_435_761 >> 16) % 9 + 1
 
 
 def _candle(tape: Tape, candle: TickCandle) -> Candle:

@@ -19,21 +19,16 @@ async def log_progress(schedule: Schedule, clock: MarketClock) -> None:
     """Logs the scenarios that begin and end, for ever."""
     running: list[Planned] = []
     while True:
-        running = _log_changes(running, schedule, clock.moment())
+        before, moment = running, clock.moment()
+        running = [each for each in schedule.planned if each.is_active(moment)]
+        for each in before:
+            if each not in running:
+                log.info("scenario ends", scenario=each.scenario.__struct_config__.tag, at=iso(moment))
+        for each in running:
+            if each not in before:
+                text = ",".join([str(each.scenario.__struct_config__.tag), *parameters(each.scenario)])
+                log.info("scenario begins", scenario=text, at=iso(moment))
         await asyncio.sleep(TICK_MS / 1000)
-
-
-def _log_changes(before: list[Planned], schedule: Schedule, moment: int) -> list[Planned]:
-    """Logs what differs from the scenarios that ran before; returns those that run now."""
-    running = [each for each in schedule.planned if each.is_active(moment)]
-    for each in before:
-        if each not in running:
-            log.info("scenario ends", scenario=each.scenario.__struct_config__.tag, at=iso(moment))
-    for each in running:
-        if each not in before:
-            text = ",".join([str(each.scenario.__struct_config__.tag), *parameters(each.scenario)])
-            log.info("scenario begins", scenario=text, at=iso(moment))
-    return running
 
 
 def row_of(planned: Planned) -> dict[str, Any]:
