@@ -8,9 +8,9 @@ from msgspec.structs import replace
 
 from quotecast.providers.coinbase import wire
 from quotecast.simulation.vendors.coinbase.book import book_of, changes
-from quotecast.simulation.vendors.coinbase.limits import Bucket
 from quotecast.simulation.vendors.coinbase.messages import Numbered, ProductWriter
 from quotecast.simulation.vendors.coinbase.rows import merge_rows, trade_time
+from quotecast.simulation.vendors.coinbase.server import Bucket
 from quotecast.simulation.vendors.market import Market, Price
 
 NOW = 1_795_118_400_000

@@ -81,7 +81,11 @@ def read_command(text: str | bytes) -> Command:
     if not channels:
         raise CommandError("No channels provided")
     command = Command(kind, channels, login_of(message))
-    _check_names(command)
+    for name in channels:
+        if name in _SIGNED and kind == "subscribe" and not command.login:
+            raise CommandError(NEEDS_LOGIN)
+        if name not in PRODUCT_CHANNELS and name != STATUS:
+            raise CommandError(f"{name} is not a valid channel")
     return command
 
 
@@ -93,15 +97,6 @@ def _channels(request: _Request) -> dict[str, tuple[str, ...]]:
             channels[channel.name] = dict.fromkeys(request.product_ids)
         channels[channel.name] |= dict.fromkeys(channel.product_ids)
     return {name: tuple(products) for name, products in channels.items()}
-
-
-def _check_names(command: Command) -> None:
-    """Raises CommandError for channels that Coinbase does not have, or only with a signature."""
-    for name in command.channels:
-        if name in _SIGNED and command.kind == "subscribe" and not command.login:
-            raise CommandError(NEEDS_LOGIN)
-        if name not in PRODUCT_CHANNELS and name != STATUS:
-            raise CommandError(f"{name} is not a valid channel")
 
 
 def signature_of(timestamp: str, secret: str) -> str:

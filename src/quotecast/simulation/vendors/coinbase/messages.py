@@ -1,4 +1,4 @@
-"""Messages of the feed of one product, written without a detour over dictionaries (hot path).
+"""The feed of one product, and its messages, written without a detour over dictionaries (hot path).
 
 Source of the format: Coinbase Exchange documentation, "WebSocket channels".
 """
@@ -8,8 +8,9 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from quotecast.simulation.vendors.coinbase.book import Book, best_size, changes
+from quotecast.simulation.vendors.coinbase.book import Book, best_size, book_of, changes
 from quotecast.simulation.vendors.coinbase.rows import iso_time, maker_side, taker_side, trade_time
+from quotecast.simulation.vendors.coinbase.source import MarketSource
 from quotecast.simulation.vendors.market import Price
 
 _TICKER: Final = (
@@ -111,6 +112,58 @@ class ProductWriter:
     def _text(self, price: float) -> str:
         # A bad tick has no number; JSON knows none such either.
         return self._price % price if price == price else "NaN"  # noqa: PLR0124
+
+
+class ProductFeed:
+    """One product's feed: its newest numbered price, and the last book of each channel."""
+
+    def __init__(self, source: MarketSource, product: str) -> None:
+        self.product = product
+        self.writer = ProductWriter(product, source.decimals(product))
+        self.newest: Numbered | None = None
+        #: Whether a batch has to tell a newer price.
+        self.is_due = False
+        self._source = source
+        self._books: dict[str, Book] = {}
+
+    def number(self, price: Price) -> Numbered:
+        """Returns a new price with the next number; the first has that of its trade."""
+        sequence = self.newest.sequence + 1 if self.newest else price.number
+        self.newest = Numbered(sequence, price)
+        self.is_due = True
+        return self.newest
+
+    def current(self, moment: int, *, is_followed: bool) -> Numbered:
+        """Returns the newest price; without followers nobody has numbered that of the moment yet."""
+        if self.newest is None or not is_followed:
+            price = self._source.price(self.product, moment)
+            if self.newest is None or price.number > self.newest.price.number:
+                return self.number(price)
+        return self.newest
+
+    def ticker(self, newest: Numbered) -> bytes:
+        """Returns the ticker of a price."""
+        return self.writer.ticker(newest, self._source.month_volume(self.product))
+
+    def first(self, channel: str, newest: Numbered, *, is_new: bool) -> bytes | None:
+        """Returns what a subscription of a channel begins with; `is_new` says that it is the only one."""
+        if channel in ("ticker", "ticker_batch"):
+            return self.ticker(newest)
+        if channel == "matches":
+            return self.writer.match(newest, "last_match")
+        if channel in ("level2", "level2_batch"):
+            if is_new or channel not in self._books:
+                self._books[channel] = book_of(newest.price, self.writer.decimals)
+            # Later clients get the book that updates have reached.
+            return self.writer.snapshot(self._books[channel], newest.price.time)
+        return None
+
+    def update(self, channel: str, newest: Numbered) -> bytes | None:
+        """Returns what a price changes in the book that a channel's clients know; None for no change."""
+        after = book_of(newest.price, self.writer.decimals)
+        before = self._books.get(channel, after)
+        self._books[channel] = after
+        return None if before == after else self.writer.update(before, after, newest.price.time)
 
 
 def _order_id(number: int, salt: int) -> str:

@@ -1,7 +1,7 @@
 """The server of a simulated Coinbase Exchange: REST, and the WebSocket feed at `/`."""
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -9,16 +9,9 @@ import msgspec
 from quotecast.simulation.market.scenarios.base import Refusal
 from quotecast.simulation.vendors.clock import MarketClock
 from quotecast.simulation.vendors.coinbase import errors
-from quotecast.simulation.vendors.coinbase.book import Book, book_of
 from quotecast.simulation.vendors.coinbase.commands import STATUS, Command, read_command
 from quotecast.simulation.vendors.coinbase.errors import CommandError
-from quotecast.simulation.vendors.coinbase.limits import (
-    COMMANDS_PER_SECOND,
-    REQUESTS_AT_ONCE,
-    REQUESTS_PER_SECOND,
-    Bucket,
-)
-from quotecast.simulation.vendors.coinbase.messages import Numbered, ProductWriter
+from quotecast.simulation.vendors.coinbase.messages import Numbered, ProductFeed
 from quotecast.simulation.vendors.coinbase.rest import CoinbaseRest
 from quotecast.simulation.vendors.coinbase.rows import product_of, symbol_of
 from quotecast.simulation.vendors.coinbase.source import MarketSource
@@ -26,59 +19,11 @@ from quotecast.simulation.vendors.http import Answer, HttpRequest
 from quotecast.simulation.vendors.market import Market, Price
 from quotecast.simulation.vendors.server import Client, VendorServer
 
-
-class ProductFeed:
-    """One product's feed: its newest numbered price, and the last book of each channel."""
-
-    def __init__(self, source: MarketSource, product: str) -> None:
-        self.product = product
-        self.writer = ProductWriter(product, source.decimals(product))
-        self.newest: Numbered | None = None
-        #: Whether a batch has to tell a newer price.
-        self.is_due = False
-        self._source = source
-        self._books: dict[str, Book] = {}
-
-    def number(self, price: Price) -> Numbered:
-        """Returns a new price with the next number; the first has that of its trade."""
-        sequence = self.newest.sequence + 1 if self.newest else price.number
-        self.newest = Numbered(sequence, price)
-        self.is_due = True
-        return self.newest
-
-    def current(self, moment: int, *, is_followed: bool) -> Numbered:
-        """Returns the newest price; without followers nobody has numbered that of the moment yet."""
-        if self.newest is None or not is_followed:
-            price = self._source.price(self.product, moment)
-            if self.newest is None or price.number > self.newest.price.number:
-                return self.number(price)
-        return self.newest
-
-    def ticker(self, newest: Numbered) -> bytes:
-        """Returns the ticker of a price."""
-        return self.writer.ticker(newest, self._source.month_volume(self.product))
-
-    def first(self, channel: str, newest: Numbered, *, is_new: bool) -> bytes | None:
-        """Returns what a subscription of a channel begins with; `is_new` says that it is the only one."""
-        if channel in ("ticker", "ticker_batch"):
-            return self.ticker(newest)
-        if channel == "matches":
-            return self.writer.match(newest, "last_match")
-        if channel in ("level2", "level2_batch"):
-            if is_new or channel not in self._books:
-                self._books[channel] = book_of(newest.price, self.writer.decimals)
-            # Later clients get the book that updates have reached.
-            return self.writer.snapshot(self._books[channel], newest.price.time)
-        return None
-
-    def update(self, channel: str, newest: Numbered) -> bytes | None:
-        """Returns what a price changes in the book that a channel's clients know; None for no change."""
-        after = book_of(newest.price, self.writer.decimals)
-        before = self._books.get(channel, after)
-        self._books[channel] = after
-        return None if before == after else self.writer.update(before, after, newest.price.time)
-
-
+#: Requests that a client without a key may send, per second and at once.
+REQUESTS_PER_SECOND: Final = 10.0
+REQUESTS_AT_ONCE: Final = 15
+#: Commands that a WebSocket client may send in a second.
+COMMANDS_PER_SECOND: Final = 100.0
 #: Seconds in which a client has to subscribe.
 SUBSCRIBE_SECONDS: Final = 5.0
 #: Milliseconds of market time between two heartbeats, messages of status and ticker_batch, and books.
@@ -171,7 +116,10 @@ class CoinbaseServer(VendorServer):
                 payload = feed.writer.heartbeat(newest, moment)
                 self.send(f"heartbeat:{feed.product}", newest.price, payload)
         if self._is_time(1, moment, _BATCH_MS):
-            self._send_status()
+            readers = [client for client in self.clients if STATUS in client.state.channels]
+            payload = self._status() if readers else b""
+            for client in readers:
+                client.answer(payload)
             for feed, newest in self._followed_feeds("ticker_batch"):
                 if feed.is_due:
                     feed.is_due = False
@@ -249,13 +197,6 @@ class CoinbaseServer(VendorServer):
         if payload := feed.update(channel, newest):
             self.send(f"{channel}:{feed.product}", newest.price, payload)
 
-    def _send_status(self) -> None:
-        clients = [client for client in self.clients if STATUS in client.state.channels]
-        if clients:
-            payload = self._status()
-            for client in clients:
-                client.answer(payload)
-
     def _status(self) -> bytes:
         products = [{**row, "type": "spot"} for row in self.source.products()]
         return msgspec.json.encode(
@@ -276,6 +217,27 @@ class CoinbaseServer(VendorServer):
         period = moment // every
         is_new, self._beats[kind] = period != self._beats[kind], period
         return is_new
+
+
+class Bucket:
+    """A token bucket with `burst` tokens, of which `rate` return per second of `now`."""
+
+    def __init__(self, rate: float, burst: float, now: Callable[[], float]) -> None:
+        self._rate = rate
+        self._burst = burst
+        self._now = now
+        self._tokens = burst
+        self._taken_at = now()
+
+    def take(self) -> bool:
+        """Takes a token; returns False when none is left."""
+        now = self._now()
+        self._tokens = min(self._burst, self._tokens + (now - self._taken_at) * self._rate)
+        self._taken_at = now
+        if self._tokens < 1:
+            return False
+        self._tokens -= 1
+        return True
 
 
 class Session:
