@@ -6,10 +6,10 @@ from functools import cache
 from typing import Any, Final, Literal
 
 from fakes.http import FakeHttp, Row
-from quotecast.simulation.vendors.alpaca.channels import CHANNELS, Session
 from quotecast.simulation.vendors.alpaca.errors import MEANINGS
 from quotecast.simulation.vendors.alpaca.rows import row_of, stock_trade
 from quotecast.simulation.vendors.alpaca.server import AlpacaServer
+from quotecast.simulation.vendors.alpaca.streams import CHANNELS, Session
 from quotecast.simulation.vendors.market import Market
 from quotecast.simulation.vendors.server import Client
 from support.runs.manual_clock import ManualClock

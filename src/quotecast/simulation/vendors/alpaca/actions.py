@@ -64,7 +64,9 @@ def _stocks_actions(
     listed = market.stocks.keys()
     for symbol in sorted(listed & symbols if symbols else listed):
         yield from _splits(market, symbol, first, last)
-        yield from _dividends(market, symbol, first, last)
+        for each in market.dividends(symbol, first, last):
+            row = _row(symbol, each.ex_day, each.payable_day) | {"cusip": "", "rate": each.amount}
+            yield "cash_dividends", row | {"special": False, "foreign": False}
 
 
 def _renames(symbols: frozenset[str], first: date, last: date) -> Iterator[tuple[str, Row]]:
@@ -90,12 +92,6 @@ def _splits(market: Market, symbol: str, first: date, last: date) -> Iterator[tu
                 "reverse_splits",
                 row | {"old_cusip": "", "new_cusip": "", "new_rate": 1, "old_rate": round(1 / ratio, 6)},
             )
-
-
-def _dividends(market: Market, symbol: str, first: date, last: date) -> Iterator[tuple[str, Row]]:
-    for each in market.dividends(symbol, first, last):
-        row = _row(symbol, each.ex_day, each.payable_day)
-        yield "cash_dividends", row | {"cusip": "", "rate": each.amount, "special": False, "foreign": False}
 
 
 def _row(symbol: str, ex_day: date, paid: date) -> Row:

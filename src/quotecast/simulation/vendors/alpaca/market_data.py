@@ -8,13 +8,16 @@ from typing import Any, Final
 from quotecast.market.sessions import NEW_YORK
 from quotecast.simulation.vendors.alpaca.errors import NOT_FOUND, BadQuery, RecentTape
 from quotecast.simulation.vendors.alpaca.market_source import MarketSource
-from quotecast.simulation.vendors.alpaca.pages import DEFAULT_ROWS, MOST_ROWS, page_of, page_of_stories
 from quotecast.simulation.vendors.alpaca.query import (
+    DEFAULT_ROWS,
     FEEDS,
+    MOST_ROWS,
     Span,
     choice_of,
     limit_of,
     moment_of,
+    page_of,
+    page_of_stories,
     tickers_of,
     token_of,
 )

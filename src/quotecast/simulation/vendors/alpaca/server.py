@@ -13,19 +13,19 @@ from quotecast.framing import Frame
 from quotecast.simulation.market.hours import milliseconds
 from quotecast.simulation.market.scenarios.base import Refusal
 from quotecast.simulation.vendors.alpaca.actions import corporate_actions
-from quotecast.simulation.vendors.alpaca.channels import (
+from quotecast.simulation.vendors.alpaca.errors import MEANINGS, NOT_FOUND
+from quotecast.simulation.vendors.alpaca.market_source import MarketSource
+from quotecast.simulation.vendors.alpaca.query import time_of
+from quotecast.simulation.vendors.alpaca.rest import KEY, SECRET, AlpacaRest
+from quotecast.simulation.vendors.alpaca.streams import (
     COUNTED,
     MOST_SYMBOLS,
     STOCK_FEEDS,
     Endpoint,
     Session,
+    Topics,
     endpoint_of,
 )
-from quotecast.simulation.vendors.alpaca.errors import MEANINGS, NOT_FOUND
-from quotecast.simulation.vendors.alpaca.market_source import MarketSource
-from quotecast.simulation.vendors.alpaca.pages import time_of
-from quotecast.simulation.vendors.alpaca.rest import KEY, SECRET, AlpacaRest
-from quotecast.simulation.vendors.alpaca.topics import Topics
 from quotecast.simulation.vendors.alpaca.trading import Trading
 from quotecast.simulation.vendors.clock import MarketClock
 from quotecast.simulation.vendors.http import Answer, HttpRequest, Row, response_of
@@ -180,19 +180,16 @@ class AlpacaServer(VendorServer):
         for each in self._topics_of.due_messages(moment, self.topics):
             self.send(each.topic, each.price, pack(each.message, binary=each.binary), binary=each.binary)
         self._send_news(moment)
-        self._announce_maintenance(moment)
+        was_down, self._is_down = self._is_down, self.market.schedule.refusal(moment) == "maintenance"
+        if self._is_down and not was_down:
+            # Streams stay open during maintenance.
+            for client in self.logged_in():
+                self.complain(client, 500)
         patience = AUTH_SECONDS * 1000 * self.clock.speed
         for client in [*self.clients]:
             session: Session | None = client.state
             if session and session.key is None and moment - session.since >= patience:
                 self.fail(client, 404)
-
-    def _announce_maintenance(self, moment: int) -> None:
-        """Sends an error to open streams when maintenance begins; they stay open."""
-        was_down, self._is_down = self._is_down, self.market.schedule.refusal(moment) == "maintenance"
-        if self._is_down and not was_down:
-            for client in self.logged_in():
-                self.complain(client, 500)
 
     def log_in(self, client: Client, key: Any, secret: Any) -> None:
         """Lets a client in, or ends it."""

@@ -5,7 +5,7 @@ Minutes and hours count from midnight UTC, days of stocks from midnight in New Y
 
 import re
 from collections.abc import Container
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, datetime, time, timedelta
 from typing import Final, Literal
 from zoneinfo import ZoneInfo
 
@@ -39,15 +39,12 @@ class Timeframe(Struct, frozen=True):
         if self.unit == "minute":
             midnight = moment.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
             return (moment - (moment - midnight) % timedelta(minutes=self.count)).astimezone(UTC)
-        day = self._first_date(moment.astimezone(zone).date())
-        return datetime.combine(day, time(), zone).astimezone(UTC)
-
-    def _first_date(self, day: date) -> date:
+        day = moment.astimezone(zone).date()
         if self.unit == "week":
-            return day - timedelta(days=day.weekday())
-        if self.unit == "month":
-            return day.replace(month=day.month - (day.month - 1) % self.count, day=1)
-        return day
+            day -= timedelta(days=day.weekday())
+        elif self.unit == "month":
+            day = day.replace(month=day.month - (day.month - 1) % self.count, day=1)
+        return datetime.combine(day, time(), zone).astimezone(UTC)
 
 
 MINUTE: Final = Timeframe("minute", 1)

@@ -1,19 +1,98 @@
-"""Topics of Alpaca's streams and their messages, from the simulated market.
+"""The streams of Alpaca: channels, what one connection has subscribed to, topics and their messages.
 
 A topic is a variant (encoding and age of the data), a type of message and a symbol: all its clients receive
 the same bytes.
 """
 
 from collections.abc import Collection, Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, Literal
 
+import msgspec
 from msgspec import Struct
 
 from quotecast.simulation.vendors.alpaca import rows
-from quotecast.simulation.vendors.alpaca.channels import CHANNELS, Session
 from quotecast.simulation.vendors.alpaca.market_source import DELAY_MS, MarketSource
 from quotecast.simulation.vendors.http import Row
 from quotecast.simulation.vendors.market import Market, Price
+
+Kind = Literal["stocks", "crypto", "news"]
+
+_BARS: Final = {"bars": "b", "updatedBars": "u", "dailyBars": "d"}
+#: Channels of each kind of stream, and the type of their messages.
+CHANNELS: Final[dict[Kind, dict[str, str]]] = {
+    "stocks": {"trades": "t", "quotes": "q", **_BARS, "statuses": "s", "lulds": "l", "imbalances": "i"},
+    "crypto": {"trades": "t", "quotes": "q", **_BARS, "orderbooks": "o"},
+    "news": {"news": "n"},
+}
+#: Channels whose symbols count for the limit of a plan.
+COUNTED: Final = ("trades", "quotes")
+#: Symbols that one connection may subscribe to, in all channels together.
+MOST_SYMBOLS: Final = 20_000
+#: Channels that the trades of stocks include.
+_INCLUDED: Final = ("corrections", "cancelErrors")
+#: Stocks' feeds that have a stream.
+STOCK_FEEDS: Final = ("iex", "sip", "delayed_sip", "test", "boats", "overnight", "otc")
+
+
+class Endpoint(Struct, frozen=True):
+    """A stream: its kind, and the feed of stocks."""
+
+    kind: Kind
+    feed: str = ""
+
+
+class Session:
+    """What the server knows of a connection; `since` is when it began, in the market's milliseconds."""
+
+    def __init__(self, endpoint: Endpoint, since: int, *, binary: bool) -> None:
+        self.endpoint = endpoint
+        self.since = since
+        #: Whether messages are MessagePack instead of JSON.
+        self.binary = binary
+        #: The key of a client that has logged in.
+        self.key: str | None = None
+        self.channels: dict[str, set[str]] = {name: set() for name in CHANNELS[endpoint.kind]}
+
+    def decode(self, command: str | bytes) -> dict[str, Any]:
+        """Returns a command; an empty one for bytes that are none."""
+        try:
+            data = command.encode() if isinstance(command, str) else command
+            found = msgspec.msgpack.decode(data) if self.binary else msgspec.json.decode(data)
+        except (ValueError, RecursionError):
+            return {}
+        return found if isinstance(found, dict) else {}
+
+    def channels_after(self, command: Mapping[str, Any], *, adds: bool) -> dict[str, set[str]] | None:
+        """Returns the channels after a command; None if the command is malformed."""
+        wanted = {name: command.get(name) or [] for name in self.channels}
+        for symbols in wanted.values():
+            if not isinstance(symbols, list) or not all(isinstance(each, str) for each in symbols):
+                return None
+        return {
+            name: present | {*wanted[name]} if adds else present - {*wanted[name]}
+            for name, present in self.channels.items()
+        }
+
+    def subscription(self) -> dict[str, Any]:
+        """Returns the acknowledgement of a subscription."""
+        channels = {name: sorted(symbols) for name, symbols in self.channels.items()}
+        if self.endpoint.kind == "stocks":
+            channels |= dict.fromkeys(_INCLUDED, channels["trades"])
+        return {"T": "subscription", **channels}
+
+
+def endpoint_of(path: str) -> Endpoint | None:
+    """Returns the stream at a path."""
+    match path.strip("/").split("/"):
+        case ["v2", feed]:
+            return Endpoint("stocks", feed)
+        case ["v1beta3", "crypto", "us"]:
+            return Endpoint("crypto")
+        case ["v1beta1", "news"]:
+            return Endpoint("news")
+        case _:
+            return None
+
 
 #: The symbol of the test stream, and the stock whose prices it has.
 TEST_SYMBOL: Final = "FAKEPACA"
@@ -70,7 +149,8 @@ class Topics:
 
     def topics_of(self, session: Session) -> dict[str, str]:
         """Returns the topics of a session; the market's symbol of those that come with its prices."""
-        variant = _variant_of(session)
+        age = {"delayed_sip": "d", "test": "t"}.get(session.endpoint.feed, "")
+        variant = _VARIANTS["jm"[session.binary] + age]
         if variant not in self._used:
             self._used = (*self._used, variant)
         return {
@@ -97,16 +177,11 @@ class Topics:
             for kind in _WITH_PRICE:
                 topic = f"{variant.name}.{kind}.{price.symbol}"
                 if topic in topics:
-                    then = self._price_of(price, variant)
-                    yield (
-                        topic,
-                        variant.binary,
-                        self._head(variant, kind, price.symbol) | self._row(kind, then),
-                    )
-
-    def _price_of(self, price: Price, variant: Variant) -> Price:
-        """Returns the price of a variant: that of a quarter of an hour ago if it is delayed."""
-        return self._market.price(price.symbol, price.time - variant.delay) if variant.delay else price
+                    then = price
+                    if variant.delay:
+                        then = self._market.price(price.symbol, price.time - variant.delay)
+                    message = self._head(variant, kind, price.symbol) | self._row(kind, then)
+                    yield topic, variant.binary, message
 
     def _head(self, variant: Variant, kind: str, symbol: str) -> Row:
         return {"T": kind, "S": TEST_SYMBOL if variant.is_test else symbol}
@@ -157,11 +232,6 @@ class Topics:
         if self._halted.get(symbol, is_halted) == is_halted:
             return None
         return rows.status_of(moment, self._source.tape(symbol), is_halted=is_halted)
-
-
-def _variant_of(session: Session) -> Variant:
-    names = {"delayed_sip": "d", "test": "t"}
-    return _VARIANTS["jm"[session.binary] + names.get(session.endpoint.feed, "")]
 
 
 def _passes(before: int, moment: int, offset: int) -> bool:
