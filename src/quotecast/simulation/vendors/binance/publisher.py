@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from quotecast.simulation.market.trades import PAUSE
 from quotecast.simulation.vendors.binance import events
-from quotecast.simulation.vendors.binance.book import BOOK_MS, Book, difference, snapshot
+from quotecast.simulation.vendors.binance.book import BOOK_MS, difference, snapshot
 from quotecast.simulation.vendors.binance.intervals import opening
 from quotecast.simulation.vendors.binance.source import MarketSource
 from quotecast.simulation.vendors.binance.streams import ARRAYS, Stream
@@ -97,13 +97,9 @@ class Publisher:
             return
         before, active.booked = active.booked, moment
         if before is not None and before < moment:
-            self._deliver(
-                stream.name, price, difference(stream.symbol, self._books(stream, before, moment), book)
-            )
-
-    def _books(self, stream: Stream, start: int, end: int) -> list[Book]:
-        step = max(BOOK_MS, (end - start) // _MAX_BOOKS)
-        return [self._source.book(stream.symbol, moment) for moment in range(start, end, step)]
+            step = max(BOOK_MS, (moment - before) // _MAX_BOOKS)
+            books = [self._source.book(stream.symbol, then) for then in range(before, moment, step)]
+            self._deliver(stream.name, price, difference(stream.symbol, books, book))
 
     def publish_arrays(self, names: set[str], moment: int) -> None:
         """Sends the streams of all symbols with the tickers that have changed since the last message."""

@@ -119,14 +119,23 @@ class Sessions:
         for name in names:
             if name not in streams:
                 streams[name] = None
-                self._follow_one(client, name)
+                stream = stream_of(name)
+                if name in ARRAYS:
+                    self._server.subscribe(client, _topic(client, name), _ANCHOR)
+                elif stream and (market_name := self._source.name_of(stream.symbol)):
+                    self._server.subscribe(client, _topic(client, name), market_name)
+                    self._publisher.add(market_name, stream)
 
     def leave(self, client: Client, names: list[str]) -> None:
         """Unsubscribes from streams."""
         for name in names:
-            if name in session_of(client).streams:
-                self._leave_one(client, name)
-                del session_of(client).streams[name]
+            if name not in session_of(client).streams:
+                continue
+            self._server.unsubscribe(client, _topic(client, name))
+            stream, topics = stream_of(name), self._server.topics
+            if stream and name not in topics and COMBINED + name not in topics:
+                self._publisher.remove(self._source.name_of(stream.symbol) or "", stream)
+            del session_of(client).streams[name]
 
     def names(self, client: Client) -> list[str]:
         """Returns the streams of a client."""
@@ -143,19 +152,6 @@ class Sessions:
         self.leave(client, names)
         session_of(client).combined = params[1]
         self.follow(client, names)
-
-    def _follow_one(self, client: Client, name: str) -> None:
-        if name in ARRAYS:
-            self._server.subscribe(client, _topic(client, name), _ANCHOR)
-        elif (stream := stream_of(name)) and (market_name := self._source.name_of(stream.symbol)):
-            self._server.subscribe(client, _topic(client, name), market_name)
-            self._publisher.add(market_name, stream)
-
-    def _leave_one(self, client: Client, name: str) -> None:
-        self._server.unsubscribe(client, _topic(client, name))
-        stream, topics = stream_of(name), self._server.topics
-        if stream and name not in topics and COMBINED + name not in topics:
-            self._publisher.remove(self._source.name_of(stream.symbol) or "", stream)
 
 
 def session_of(client: Client) -> Session:

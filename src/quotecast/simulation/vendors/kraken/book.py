@@ -60,8 +60,5 @@ def changes(before: Side, after: Side) -> Side:
 
 
 def _side(best: int, others: Iterable[int], depth: int) -> Side:
-    return {tick: _quantity(tick) for tick in chain([best], islice(others, depth - 1))}
-
-
-def _quantity(tick: int) -> float:
-    return ((tick * 2_654_435_761 >> 13) % 997 + 3) / 100
+    levels = chain([best], islice(others, depth - 1))
+    return {tick: ((tick * 2_654_435_761 >> 13) % 997 + 3) / 100 for tick in levels}

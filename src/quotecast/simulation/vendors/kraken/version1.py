@@ -78,7 +78,11 @@ def _change(desk: Desk, client: Client, request: Row, event: str) -> None:
     known = by_name(desk.data.symbols())
     for name in dict.fromkeys(map(str, pairs or [])):
         pair = known.get(name) if "/" in name else None
-        feed = _feed(subscription, pair.symbol) if pair else None
+        feed = None
+        if pair:
+            channel = subscription["name"]
+            option, default = _OPTIONS[channel]
+            feed = Feed(VERSION, channel, pair.symbol, subscription.get(option, default))
         answer = {"event": "subscriptionStatus", "pair": name, "subscription": subscription}
         if feed is None:
             refused = {"status": "error", "errorMessage": f"Currency pair not supported {name}"}
@@ -112,12 +116,6 @@ def _problem(desk: Desk, subscription: Row, pairs: Any) -> str | None:
         return "Bad request"
     name, default = _OPTIONS[channel]
     return option_problem(channel, subscription.get(name, default))
-
-
-def _feed(subscription: Row, symbol: str) -> Feed:
-    channel = subscription["name"]
-    name, default = _OPTIONS[channel]
-    return Feed(VERSION, channel, symbol, subscription.get(name, default))
 
 
 def _channel_name(feed: Feed) -> str:
