@@ -8,13 +8,13 @@ import pytest
 
 from quotecast.market.bars import bar_time
 from quotecast.market.quotes import StockQuote
-from quotecast.providers.alpaca.assets import AlpacaAssets
-from quotecast.providers.alpaca.bar_requests import DataFeed
+from quotecast.providers.alpaca.bar_rows import DataFeed
 from quotecast.providers.alpaca.client import AlpacaProvider
 from quotecast.providers.alpaca.history import AlpacaHistory
 from quotecast.providers.alpaca.news import AlpacaNews
 from quotecast.providers.alpaca.offer import AlpacaClock
 from quotecast.providers.alpaca.rest import AlpacaRest
+from quotecast.providers.alpaca.universe import AlpacaAssets
 from quotecast.simulation.market.hours import milliseconds
 from quotecast.simulation.vendors.market import utc
 from support.servers.alpaca_simulated import START, SimulatedAlpaca, simulated_alpaca

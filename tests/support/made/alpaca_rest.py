@@ -13,11 +13,11 @@ from fakes.alpaca_rows import Trade, asset
 from quotecast.errors import UpstreamError
 from quotecast.market.reference import Stock
 from quotecast.market.sessions import NEW_YORK, trading_days_between
-from quotecast.providers.alpaca.assets import AlpacaAssets
 from quotecast.providers.alpaca.history import AlpacaHistory
 from quotecast.providers.alpaca.news import AlpacaNews
 from quotecast.providers.alpaca.offer import AlpacaClock
 from quotecast.providers.alpaca.rest import AlpacaRest
+from quotecast.providers.alpaca.universe import AlpacaAssets
 
 APPLE: Final = Stock("AAPL", "Apple", "NASDAQ", "Information Technology", "Hardware", 1, 1.0)
 

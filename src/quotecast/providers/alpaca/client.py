@@ -21,10 +21,10 @@ from quotecast.providers.alpaca.board import Board
 from quotecast.providers.alpaca.closes import PreviousCloses
 from quotecast.providers.alpaca.rest import AlpacaRest
 from quotecast.providers.alpaca.rest_wire import MarketClock
+from quotecast.providers.alpaca.schedule import unscheduled_day
 from quotecast.providers.alpaca.snapshots import SnapshotRows, Snapshots
 from quotecast.providers.alpaca.stock_state import latest_session, to_utc
 from quotecast.providers.alpaca.stream import Stream
-from quotecast.providers.alpaca.unscheduled import unscheduled_day
 from quotecast.providers.base import Update
 
 #: Symbols whose trades the free plan streams.
@@ -76,10 +76,11 @@ class AlpacaProvider:
         self._sleep = sleep
         self._board = Board(stocks, consolidated=plan_feed == "sip")
         self._closes = PreviousCloses(rest, plan_feed, chance=chance)
+        largest = sorted(stocks, key=lambda stock: stock.shares * stock.price, reverse=True)
         self._stream = Stream(
             f"{websocket_url}/v2/{plan_feed}",
             rest.headers,
-            (list(streamed) or _largest_companies(stocks))[:MAX_STREAMED],
+            (list(streamed) or [stock.ticker for stock in largest])[:MAX_STREAMED],
             self._board.decode,
             clock=rest.clock,
             sleep=sleep,
@@ -137,7 +138,8 @@ class AlpacaProvider:
                 self._board.keep_only(poll.rows)
                 yield Update(self._board.quotes(), complete=True, unscheduled=self._board.unscheduled)
                 is_complete_sent = True
-            await self._wait_for_next_poll(poll_start, poll.retry_after)
+            due = poll_start + schedule.poll_seconds(poll_start, self._board.unscheduled) - self._clock()
+            await self._sleep(max(due, poll.retry_after, MIN_PAUSE_SECONDS))
 
     async def _apply_poll(
         self, rows: SnapshotRows, poll_start: float, hours: MarketClock | None
@@ -157,11 +159,6 @@ class AlpacaProvider:
         day = unscheduled_day(hours, to_utc(now), traded=board.has_traded(now), before=board.unscheduled)
         return board.take_unscheduled(day, now)
 
-    async def _wait_for_next_poll(self, poll_start: float, retry_after: float) -> None:
-        """Sleeps until the next poll is due, or for `retry_after` seconds if that is longer."""
-        due = poll_start + schedule.poll_seconds(poll_start, self._board.unscheduled) - self._clock()
-        await self._sleep(max(due, retry_after, MIN_PAUSE_SECONDS))
-
     async def _read_clock(self) -> MarketClock | None:
         """Returns the exchange's clock, or None when it fails or exceeds its deadline."""
         if self._exchange_clock is None:
@@ -172,8 +169,3 @@ class AlpacaProvider:
         except (UpstreamError, TimeoutError) as error:
             log.warning("alpaca clock request failed", problem=str(error))
             return None
-
-
-def _largest_companies(stocks: Sequence[Stock]) -> list[str]:
-    by_value = sorted(stocks, key=lambda stock: stock.shares * stock.price, reverse=True)
-    return [stock.ticker for stock in by_value]

@@ -15,7 +15,7 @@ from quotecast.market.calendars import EXCHANGE, NEW_YORK_DAYS, Exchange
 from quotecast.market.feeds import Feed
 from quotecast.market.instruments import canonical_symbol
 from quotecast.providers.alpaca import bar_rows, wire
-from quotecast.providers.alpaca.bar_requests import BarRequest, DataFeed, delayed_range, full_range
+from quotecast.providers.alpaca.bar_rows import BarRequest, DataFeed, delayed_range, full_range
 from quotecast.providers.alpaca.rest import PLAN_REFUSAL, AlpacaRest
 from quotecast.providers.refusals import RefusalCounter
 
@@ -84,7 +84,12 @@ class AlpacaHistory:
             async with asyncio.timeout(DEADLINE_SECONDS), self._rest.open() as client:
                 answers = await self._fetch_best_feed(client, ticker, interval, first, end, calendar=calendar)
                 if not any(rows for _, rows in answers):
-                    await self._check_symbol(client, ticker)
+                    # Alpaca returns an empty list of bars for any well-formed symbol; an unknown one has no
+                    # snapshot.
+                    path = "/v2/stocks/snapshots"
+                    known = await self._rest.get(client, path, dict[str, Raw], {"symbols": ticker})
+                    if bytes(known.get(ticker, b"null")) == b"null":
+                        raise SymbolNotFound
                 return answers
         except TimeoutError as error:
             raise UpstreamError(f"Alpaca: no bars in {DEADLINE_SECONDS:g} s") from error
@@ -127,13 +132,3 @@ class AlpacaHistory:
             pages = self._rest.bar_pages(client, part.parameters(ticker), MAX_PAGES)
             answers.append((part, [row async for page in pages for row in page.rows_of(ticker)]))
         return answers
-
-    async def _check_symbol(self, client: httpx.AsyncClient, ticker: str) -> None:
-        """Raises SymbolNotFound when a symbol has no snapshot.
-
-        Alpaca returns an empty list of bars for any well-formed symbol.
-        """
-        params = {"symbols": ticker}
-        rows = await self._rest.get(client, "/v2/stocks/snapshots", dict[str, Raw], params)
-        if bytes(rows.get(ticker, b"null")) == b"null":
-            raise SymbolNotFound

@@ -7,14 +7,13 @@ from msgspec import Meta, Struct
 
 from quotecast.market import reference
 from quotecast.market.feeds import Feed
-from quotecast.providers.alpaca.assets import AlpacaAssets
 from quotecast.providers.alpaca.client import AlpacaProvider
 from quotecast.providers.alpaca.corporate_actions import AlpacaActions
 from quotecast.providers.alpaca.history import AlpacaHistory
 from quotecast.providers.alpaca.news import AlpacaNews
 from quotecast.providers.alpaca.rest import AlpacaRest
 from quotecast.providers.alpaca.rest_wire import MarketClock
-from quotecast.providers.alpaca.universe import load_stocks
+from quotecast.providers.alpaca.universe import AlpacaAssets, load_stocks
 from quotecast.providers.offer import VARIABLE, Budgets, ExchangeNow, HttpUrl, Offer, Terms, WebSocketUrl
 
 #: Seconds for which a response of the clock is reused.

@@ -1,17 +1,24 @@
-"""The list of quoted stocks, with company names, sectors and industries."""
+"""US stocks: the quoted ones with company names, sectors and industries, and Alpaca's list of all."""
 
 import csv
 import io
 from collections.abc import Iterator, Mapping, Sequence
+from operator import attrgetter
 from pathlib import Path
 from typing import Final
 
+from msgspec import Raw
 from msgspec.structs import replace
 
-from quotecast.errors import SettingsError
+from quotecast.errors import SettingsError, UpstreamError
+from quotecast.market.assets import Asset
 from quotecast.market.feeds import Feed
 from quotecast.market.instruments import canonical_symbol
 from quotecast.market.reference import Stock
+from quotecast.providers.alpaca.rest import AlpacaRest
+from quotecast.providers.alpaca.rest_wire import AssetRow
+from quotecast.providers.refusals import RefusalCounter
+from quotecast.providers.validation.rows import decode_rows, readable
 
 #: Accepted column names: ours, and those of the public list of S&P 500 companies.
 COLUMNS: Final[Mapping[str, Sequence[str]]] = {
@@ -81,3 +88,29 @@ def _row(cells: Sequence[str], columns: Mapping[str, int], place: str) -> tuple[
     if ticker is None:
         raise SettingsError(f"{place}: {values['ticker']!r} is not a valid ticker")
     return ticker, {column: cell for column, cell in values.items() if cell and column != "ticker"}
+
+
+class AlpacaAssets:
+    """Active US stocks; `stocks` is the reference table with the sectors and industries that Alpaca lacks."""
+
+    name = "alpaca"
+    every_seconds = 86_400.0
+
+    def __init__(self, rest: AlpacaRest, stocks: Sequence[Stock]) -> None:
+        self._rest = rest
+        self._stocks = {stock.ticker: stock for stock in stocks}
+        self._refused = RefusalCounter("alpaca")
+
+    async def assets(self) -> Sequence[Asset]:
+        """See AssetsProvider; raises UpstreamError for an empty list."""
+        params = {"status": "active", "asset_class": "us_equity"}
+        answer = await self._rest.get_once("/v2/assets", list[Raw], params)
+        rows = decode_rows(answer, AssetRow, self._refused)
+        by_ticker: dict[str, Asset] = {}
+        for asset in readable((row.to_asset(self._stocks) for row in rows if row.is_listed), self._refused):
+            # A ticker appears twice while it passes from one company to another.
+            known = by_ticker.get(asset.ticker, asset)
+            by_ticker[asset.ticker] = max(known, asset, key=attrgetter("tradable"))
+        if not by_ticker:
+            raise UpstreamError("Alpaca lists no stocks")
+        return [by_ticker[ticker] for ticker in sorted(by_ticker)]

@@ -13,7 +13,7 @@ from quotecast.errors import SymbolNotFound, UpstreamError
 from quotecast.market.bars import INTERVALS, Bar, Interval, bar_time, opening_of_bar
 from quotecast.market.calendars import EXCHANGE, NEW_YORK_DAYS, Exchange
 from quotecast.providers.alpaca import history as history_module
-from quotecast.providers.alpaca.bar_requests import DataFeed
+from quotecast.providers.alpaca.bar_rows import DataFeed
 from quotecast.providers.alpaca.history import MAX_PAGES, AlpacaHistory
 from quotecast.providers.alpaca.rest import AlpacaRest
 from support.made.alpaca_rest import NOW, day_trades, new_york

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from quotecast.market.bars import INTERVALS, Interval, opening_of_bar
 from quotecast.market.calendars import EXCHANGE, NEW_YORK_DAYS
 from quotecast.market.sessions import NEW_YORK
-from quotecast.providers.alpaca.bar_requests import DAY, BarRequest, delayed_range, full_range
+from quotecast.providers.alpaca.bar_rows import DAY, BarRequest, delayed_range, full_range
 
 DELAY = timedelta(minutes=16)
 LENGTHS = {"1Min": 1, "5Min": 5, "15Min": 15, "30Min": 30}

@@ -17,8 +17,7 @@ from quotecast.market.calendars import EXCHANGE
 from quotecast.market.news import Article, NewsImage
 from quotecast.market.reference import Stock
 from quotecast.providers.alpaca import wire
-from quotecast.providers.alpaca.bar_requests import BarRequest
-from quotecast.providers.alpaca.bar_rows import bars
+from quotecast.providers.alpaca.bar_rows import BarRequest, bars
 from quotecast.providers.alpaca.rest_wire import AssetRow, Story
 from quotecast.providers.refusals import RefusalCounter
 from quotecast.providers.validation.candles import to_bar

@@ -6,7 +6,7 @@ import pytest
 
 from quotecast.market.sessions import NEW_YORK, Unscheduled
 from quotecast.providers.alpaca.rest_wire import MarketClock
-from quotecast.providers.alpaca.unscheduled import unscheduled_day
+from quotecast.providers.alpaca.schedule import unscheduled_day
 
 NEXT = ("2026-11-20T09:30:00-05:00", "2026-11-20T16:00:00-05:00")
 CLOSED = MarketClock(False, *NEXT)
