@@ -4,7 +4,7 @@ Source of the format: Alpaca's OpenAPI document of market data, `GET /v1/corpora
 unknown fields. Types that are left out change no price of a stock, or ask the holder for a decision.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from typing import Any, Final
 
@@ -52,7 +52,7 @@ class Row(Struct, frozen=True):
     def to_action(self, kind: str) -> CorporateAction | None:
         """Returns the action of a row in the list `kind`; None for a row without what its type needs."""
         symbol = _ticker(self.symbol or self.old_symbol or self.acquiree_symbol)
-        terms = _TERMS[kind](self)
+        terms = _terms_of(self, kind)
         if symbol is None or None in terms.values():
             return None
         day = self.ex_date or self.effective_date or self.process_date
@@ -67,42 +67,37 @@ class Row(Struct, frozen=True):
         )
 
 
-def _split(row: Row) -> dict[str, Any]:
-    return {"type": "split", "old_shares": _figure(row.old_rate), "new_shares": _figure(row.new_rate)}
+#: The lists whose rows are actions of ours.
+_LISTS: Final = (
+    "forward_splits",
+    "reverse_splits",
+    "stock_dividends",
+    "cash_dividends",
+    "name_changes",
+    "stock_mergers",
+)
+_TYPES: Final = ",".join(kind.removesuffix("s") for kind in _LISTS)
 
 
-def _stock_dividend(row: Row) -> dict[str, Any]:
-    rate = _figure(row.rate)
-    return {"type": "stock_dividend", "old_shares": 1.0, "new_shares": rate and 1 + rate}
-
-
-def _cash_dividend(row: Row) -> dict[str, Any]:
-    return {"type": "cash_dividend", "amount": _figure(row.rate), "currency": "USD"}
-
-
-def _rename(row: Row) -> dict[str, Any]:
-    return {"type": "rename", "new_symbol": _ticker(row.new_symbol)}
-
-
-def _merger(row: Row) -> dict[str, Any]:
-    return {
-        "type": "merger",
-        "old_shares": _figure(row.acquiree_rate),
-        "new_shares": _figure(row.acquirer_rate),
-        "new_symbol": _ticker(row.acquirer_symbol),
-    }
-
-
-#: The terms of each list's rows; one that is None makes a row unreadable.
-_TERMS: Final[Mapping[str, Callable[[Row], dict[str, Any]]]] = {
-    "forward_splits": _split,
-    "reverse_splits": _split,
-    "stock_dividends": _stock_dividend,
-    "cash_dividends": _cash_dividend,
-    "name_changes": _rename,
-    "stock_mergers": _merger,
-}
-_TYPES: Final = ",".join(kind.removesuffix("s") for kind in _TERMS)
+def _terms_of(row: Row, kind: str) -> dict[str, Any]:
+    """Returns the terms of a row in the list `kind`; one that is None makes the row unreadable."""
+    match kind:
+        case "stock_dividends":
+            rate = _figure(row.rate)
+            return {"type": "stock_dividend", "old_shares": 1.0, "new_shares": rate and 1 + rate}
+        case "cash_dividends":
+            return {"type": "cash_dividend", "amount": _figure(row.rate), "currency": "USD"}
+        case "name_changes":
+            return {"type": "rename", "new_symbol": _ticker(row.new_symbol)}
+        case "stock_mergers":
+            return {
+                "type": "merger",
+                "old_shares": _figure(row.acquiree_rate),
+                "new_shares": _figure(row.acquirer_rate),
+                "new_symbol": _ticker(row.acquirer_symbol),
+            }
+        case _:
+            return {"type": "split", "old_shares": _figure(row.old_rate), "new_shares": _figure(row.new_rate)}
 
 
 class Page(Struct, frozen=True):
@@ -160,7 +155,7 @@ class AlpacaActions:
 
     def _actions(self, page: Page) -> Iterator[CorporateAction]:
         for kind, rows in (page.corporate_actions or {}).items():
-            if kind not in _TERMS:
+            if kind not in _LISTS:
                 continue
             decoded = decode_rows(rows or (), Row, self._refused)
             yield from readable((row.to_action(kind) for row in decoded), self._refused)

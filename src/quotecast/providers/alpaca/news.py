@@ -48,14 +48,11 @@ class AlpacaNews:
         async with self._rest.open() as client:
             for _ in range(MAX_PAGES):
                 page = await self._rest.get(client, "/v1beta1/news", NewsPage, parameters)
-                articles = self._decode_articles(page)
+                stories = decode_rows(page.news or (), Story, self._refused)
+                articles = readable((each.to_article(self._rest.clock()) for each in stories), self._refused)
                 new = {article.id: article for article in articles} | new
                 is_caught_up = any(self._articles.get(article.id) == article for article in articles)
                 if is_caught_up or not page.next_page_token:
                     break
                 parameters = _PARAMETERS | {"page_token": page.next_page_token}
         return new
-
-    def _decode_articles(self, page: NewsPage) -> list[Article]:
-        stories = decode_rows(page.news or (), Story, self._refused)
-        return readable((story.to_article(self._rest.clock()) for story in stories), self._refused)

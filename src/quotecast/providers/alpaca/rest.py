@@ -68,7 +68,13 @@ class AlpacaRest:
             if error.upstream_status in KEYS_REFUSED and PLAN_REFUSAL not in error.excerpt:
                 raise UpstreamError(f"Alpaca refuses the keys: {error}") from error
             if error.upstream_status == httpx.codes.TOO_MANY_REQUESTS and error.retry_after is None:
-                raise self._with_retry_after(error) from error
+                wait = self._window_ends - self.clock()
+                raise UpstreamRefused(
+                    str(error),
+                    upstream_status=error.upstream_status,
+                    excerpt=error.excerpt,
+                    retry_after=min(wait, LONGEST_WINDOW_SECONDS) if wait > 0 else None,
+                ) from error
             raise
 
     async def get_once(self, path: str, kind: type[T], params: Mapping[str, str] | None = None) -> T:
@@ -95,13 +101,3 @@ class AlpacaRest:
     async def _store_window_end(self, response: httpx.Response) -> None:
         reset = response.headers.get("x-ratelimit-reset", "")
         self._window_ends = float(reset[:12]) if reset.isascii() and reset.isdecimal() else 0.0
-
-    def _with_retry_after(self, error: UpstreamRefused) -> UpstreamRefused:
-        """Returns the error with the rest of the rate-limit window, in seconds, as its `retry_after`."""
-        wait = self._window_ends - self.clock()
-        return UpstreamRefused(
-            str(error),
-            upstream_status=error.upstream_status,
-            excerpt=error.excerpt,
-            retry_after=min(wait, LONGEST_WINDOW_SECONDS) if wait > 0 else None,
-        )

@@ -114,7 +114,11 @@ class Stream:
             async with dial(self._url, headers=self._headers) as connection:
                 yield wire.market_data(await self._subscribe(connection))
                 while True:
-                    yield self._decode_frames(await self._receive_frames(connection))
+                    frames = await self._receive_frames(connection)
+                    messages = [message for frame in frames for message in self._decode(frame)]
+                    for message in messages:
+                        self._raise_failure(message)
+                    yield wire.market_data(messages)
 
     async def _receive_frames(self, connection: ClientConnection) -> list[bytes]:
         """Returns the next frames; an empty list when the silence limit has become longer meanwhile.
@@ -156,25 +160,19 @@ class Stream:
         else:
             self._raise_failure(message)
 
-    def _decode_frames(self, frames: Sequence[bytes]) -> list[wire.MarketData]:
-        messages = [message for frame in frames for message in self._decode(frame)]
-        for message in messages:
-            self._raise_failure(message)
-        return wire.market_data(messages)
-
     def _raise_failure(self, message: wire.Message) -> None:
+        """Raises the error of an error message in our words: Alpaca's text might repeat the keys."""
         if not isinstance(message, wire.StreamError) or message.code == ALREADY_AUTHENTICATED:
             return
-        self._connection_refusals += message.code == TOO_MANY_CONNECTIONS
-        raise self._stream_error(message.code)
-
-    def _stream_error(self, code: int) -> UpstreamError:
-        """Returns the error in our words, because Alpaca's text might repeat the keys."""
+        code = message.code
+        wait: float | None = None
         if code in NEEDS_OPERATOR:
             reason = f"{NEEDS_OPERATOR[code]} (error {code}): this needs the operator"
-            return UpstreamError(f"{NAME}: {reason}", retry_after=OPERATOR_RETRY_SECONDS)
-        wait = self._connection_refusals * CONNECTION_RETRY_SECONDS if code == TOO_MANY_CONNECTIONS else None
-        return UpstreamError(f"{NAME}: {FAILURES.get(code, 'failed')} (error {code})", retry_after=wait)
+            raise UpstreamError(f"{NAME}: {reason}", retry_after=OPERATOR_RETRY_SECONDS)
+        if code == TOO_MANY_CONNECTIONS:
+            self._connection_refusals += 1
+            wait = self._connection_refusals * CONNECTION_RETRY_SECONDS
+        raise UpstreamError(f"{NAME}: {FAILURES.get(code, 'failed')} (error {code})", retry_after=wait)
 
     def _silence_seconds(self) -> float:
         is_open = is_expected_open(self._clock(), self._unscheduled())

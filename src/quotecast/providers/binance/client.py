@@ -176,19 +176,16 @@ async def _ask(connection: ClientConnection, request: bytes) -> None:
     try:
         async with asyncio.timeout(ANSWER_SECONDS):
             await connection.send(request, text=True)
-            while not _answers(await connection.recv(decode=False)):
-                pass
+            while True:
+                try:
+                    message = wire.decode(await connection.recv(decode=False))
+                except (ValueError, RecursionError):
+                    continue
+                check_ending(message)
+                if isinstance(message, wire.Acknowledged):
+                    return
     except TimeoutError as error:
         raise UpstreamError("Binance did not answer the subscription") from error
-
-
-def _answers(frame: bytes) -> bool:
-    try:
-        message = wire.decode(frame)
-    except (ValueError, RecursionError):
-        return False
-    check_ending(message)
-    return isinstance(message, wire.Acknowledged)
 
 
 def _log_unless_asked_to_wait(error: UpstreamError) -> None:

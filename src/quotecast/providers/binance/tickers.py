@@ -59,22 +59,21 @@ class BinanceTickers(PairTickers):
         for message in decode_each(raws, wire.decode, self._refused):
             if isinstance(message, wire.PairStatistics):
                 yield message
-            elif isinstance(message, wire.KlineEvent):
-                self._take_kline(message)
-            else:
+            elif not isinstance(message, wire.KlineEvent):
                 check_ending(message)
-
-    def _take_kline(self, event: wire.KlineEvent) -> None:
-        pair, kline = self._followed.get(event.symbol), event.kline
-        if pair is not None:
-            self._keep_bar(pair, kline, from_milliseconds(kline.open_time), final=kline.closed)
+            elif pair := self._followed.get(message.symbol):
+                kline = message.kline
+                self._keep_bar(pair, kline, from_milliseconds(kline.open_time), final=kline.closed)
 
     def _quote(self, statistics: wire.PairStatistics, received: float) -> CryptoQuote | None:
         """Returns None when a check refuses the statistics, or nobody follows the pair."""
         pair = self._followed.get(statistics.symbol)
         if pair is None:
             return None
-        order = _order(statistics, received)
+        # Grows with the time of the statistics; 0 without a time, or for one in the future.
+        order = statistics.close_time or 0.0
+        if order > (received + MAX_SKEW.total_seconds()) * 1000:
+            order = 0.0
         ended = order / 1000 or received
         if received - ended >= DAY_SECONDS:
             self._refused.count("halted")
@@ -91,11 +90,3 @@ def check_ending(message: wire.Message | None) -> None:
         raise UpstreamError(f"Binance: error {message.code}: {message.text}")
     if isinstance(message, wire.Shutdown):
         raise UpstreamError("Binance is about to end the connection", retry_after=SHUTDOWN_SECONDS)
-
-
-def _order(statistics: wire.PairStatistics, received: float) -> float:
-    """Returns a number that grows with the statistics' time; 0 without a time, or for one in the future."""
-    latest = (received + MAX_SKEW.total_seconds()) * 1000
-    return (
-        statistics.close_time if statistics.close_time is not None and statistics.close_time <= latest else 0
-    )

@@ -43,7 +43,11 @@ def to_metrics(answer: Answer, symbol: str, refused: RefusalCounter) -> Metrics 
     metric = _figures(figures, refused) if isinstance(figures, dict) else {}
     if not metric:
         raise UpstreamError("Finnhub: no figure can be read")
-    return Metrics(symbol, "all", metric, _series(_part(answer, "series", dict[str, Raw], refused), refused))
+    series = _part(answer, "series", dict[str, Raw], refused)
+    annual, quarterly = (
+        _histories(_part(series, each, dict[str, Raw], refused), refused) for each in ("annual", "quarterly")
+    )
+    return Metrics(symbol, "all", metric, Series(annual, quarterly))
 
 
 def _figures(members: Mapping[str, Raw], refused: RefusalCounter) -> dict[str, float | str | None]:
@@ -64,24 +68,17 @@ def _figure(value: str | float | None) -> float | str | None:
     return msgspec.convert(value, date).isoformat() if decimal is None else float(decimal)
 
 
-def _series(members: Mapping[str, Raw], refused: RefusalCounter) -> Series:
-    annual, quarterly = (
-        _histories(_part(members, each, dict[str, Raw], refused), refused) for each in ("annual", "quarterly")
-    )
-    return Series(annual, quarterly)
-
-
 def _histories(members: Mapping[str, Raw], refused: RefusalCounter) -> dict[str, Sequence[SeriesPoint]]:
-    """Returns the histories that have points, by the name of the figure."""
-    names = islice(members, MOST_FIGURES)
-    found = {name: _history(_part(members, name, list[Raw], refused), refused) for name in names}
-    return {name: points for name, points in found.items() if points}
-
-
-def _history(members: Sequence[Raw], refused: RefusalCounter) -> Sequence[SeriesPoint]:
-    """Returns the points, the newest first."""
-    found = sorted(decode_rows(members, _Point, refused), key=lambda point: point.period, reverse=True)
-    return [SeriesPoint(each.period.isoformat(), figure(each.v, refused)) for each in found[:MOST_POINTS]]
+    """Returns the histories that have points, the newest point first, by the name of the figure."""
+    histories: dict[str, Sequence[SeriesPoint]] = {}
+    for name in islice(members, MOST_FIGURES):
+        points = decode_rows(_part(members, name, list[Raw], refused), _Point, refused)
+        newest = sorted(points, key=lambda point: point.period, reverse=True)[:MOST_POINTS]
+        if newest:
+            histories[name] = [
+                SeriesPoint(each.period.isoformat(), figure(each.v, refused)) for each in newest
+            ]
+    return histories
 
 
 def _part(members: Mapping[str, Raw], name: str, kind: type[T], refused: RefusalCounter) -> T:

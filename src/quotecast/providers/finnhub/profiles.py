@@ -54,7 +54,9 @@ class Profiles:
     async def find(self, symbol: str) -> CompanyProfile:
         """Returns the profile of a company; UNKNOWN without one, MISSED after a failure."""
         asked_at, task = self._known.get(symbol, (0.0, None))
-        if task is None or self._clock() - asked_at >= _lifetime(task):
+        lacks_profile = task is not None and task.done() and task.result() in {UNKNOWN, MISSED}
+        lifetime = FAILURE_SECONDS if lacks_profile else DAY_SECONDS
+        if task is None or self._clock() - asked_at >= lifetime:
             task = asyncio.create_task(self._read(symbol))
             self._known[symbol] = self._clock(), task
             self._known.move_to_end(symbol)
@@ -81,10 +83,6 @@ class Profiles:
         return CompanyProfile(
             profile.ticker, _currency(profile.currency), _currency(profile.estimate_currency)
         )
-
-
-def _lifetime(task: asyncio.Task[CompanyProfile]) -> float:
-    return FAILURE_SECONDS if task.done() and task.result() in {UNKNOWN, MISSED} else DAY_SECONDS
 
 
 def home_symbol(asked: str, *answered: str | None) -> str | None:

@@ -63,17 +63,14 @@ class FinnhubRest:
             try:
                 return await get_bytes(client, path, params=params, deadline_seconds=self._deadline_seconds)
             except UpstreamRefused as error:
-                self._explain(error)
+                # These statuses have several meanings.
+                if _is_of_plan(error):
+                    raise NotOffered("Not in the upstream's plan") from error
+                if error.upstream_status == httpx.codes.UNAUTHORIZED:
+                    raise UpstreamError(f"Finnhub refuses the key: {error}") from error
+                if error.upstream_status == httpx.codes.TOO_MANY_REQUESTS:
+                    raise UpstreamError(str(error), retry_after=self._wait()) from error
                 raise
-
-    def _explain(self, error: UpstreamRefused) -> None:
-        """Raises a clearer error for a status with several meanings."""
-        if _is_of_plan(error):
-            raise NotOffered("Not in the upstream's plan") from error
-        if error.upstream_status == httpx.codes.UNAUTHORIZED:
-            raise UpstreamError(f"Finnhub refuses the key: {error}") from error
-        if error.upstream_status == httpx.codes.TOO_MANY_REQUESTS:
-            raise UpstreamError(str(error), retry_after=self._wait()) from error
 
     async def _note(self, response: httpx.Response) -> None:
         if response.status_code == httpx.codes.TOO_MANY_REQUESTS:

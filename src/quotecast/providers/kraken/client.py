@@ -44,7 +44,8 @@ class KrakenProvider:
     ) -> None:
         self.silence_seconds = 10.0
         self._websocket_url = websocket_url
-        self._wanted = _canonical_pairs(pairs) if pairs else _well_known_pairs()
+        well_known = dict.fromkeys(f"{pair.base}/USD" for pair in reference.pairs())
+        self._wanted = _canonical_pairs(pairs) if pairs else tuple(well_known)
         self._clock = clock
         self._tickers = KrakenTickers()
 
@@ -134,7 +135,3 @@ def _canonical_pairs(pairs: Sequence[str]) -> tuple[str, ...]:
         else:
             log_unfollowed("kraken", each)
     return tuple(found)
-
-
-def _well_known_pairs() -> tuple[str, ...]:
-    return tuple(dict.fromkeys(f"{pair.base}/USD" for pair in reference.pairs()))

@@ -34,7 +34,7 @@ _MINUTES: Final[Mapping[Interval, int]] = {
     "W": 1440,
     "M": 1440,
 }
-#: Names of assets in this interface, where they differ from the usual ones.
+#: Names of assets in this interface, where they differ from the usual ones; a pair is `XBTUSD`.
 _NAMES: Final = {"BTC": "XBT", "DOGE": "XDG"}
 #: Most rows of an answer, for any length of time.
 MOST_ROWS: Final = 720
@@ -103,7 +103,8 @@ class KrakenHistory:
         wait = self._calm_from - self._clock()
         if wait > 0:
             raise UpstreamError("Kraken asked for a pause", retry_after=wait)
-        params = {"pair": _pair_name(pair), "interval": str(minutes)}
+        name = "".join(_NAMES.get(asset, asset) for asset in pair.split("/"))
+        params = {"pair": name, "interval": str(minutes)}
         async with open_client(self._url) as client:
             answer = await get_json(client, "/0/public/OHLC", _OhlcAnswer, params=params)
         if answer.error:
@@ -127,8 +128,3 @@ def _whole_from(rows: Sequence[OhlcRow]) -> str:
         return ""
     oldest = from_milliseconds(min(row.time for row in rows) * 1000)
     return bar_time(oldest) if oldest else ""
-
-
-def _pair_name(pair: str) -> str:
-    """Returns the name of a pair in this interface, such as `XBTUSD`."""
-    return "".join(_NAMES.get(asset, asset) for asset in pair.split("/"))

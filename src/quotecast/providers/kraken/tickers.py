@@ -2,8 +2,6 @@
 
 from collections.abc import Iterable, Iterator
 
-from msgspec import Raw
-
 from quotecast.errors import UpstreamError
 from quotecast.market.feeds import Feed
 from quotecast.market.instruments import canonical_symbol
@@ -30,24 +28,18 @@ class KrakenTickers(PairTickers):
             if message.channel == "ticker":
                 yield from decode_each(message.data, wire.ticker, self._refused)
             elif message.channel == "ohlc":
-                self._take_candles(message.data)
-
-    def _take_candles(self, rows: Iterable[Raw]) -> None:
-        for candle in decode_each(rows, wire.candle, self._refused):
-            if pair := canonical_symbol(Feed.CRYPTO, candle.symbol):
-                # No candle is said to be the last of its minute.
-                self._keep_bar(pair, candle, instant(candle.interval_begin), final=False)
+                for candle in decode_each(message.data, wire.candle, self._refused):
+                    if pair := canonical_symbol(Feed.CRYPTO, candle.symbol):
+                        # No candle is said to be the last of its minute.
+                        self._keep_bar(pair, candle, instant(candle.interval_begin), final=False)
 
     def _quote(self, ticker: wire.KrakenTicker, received: float) -> CryptoQuote | None:
-        pair = canonical_symbol(Feed.CRYPTO, ticker.symbol)
-        return self._check(ticker, pair, received, _order(ticker, received))
-
-
-def _order(ticker: wire.KrakenTicker, received: float) -> float:
-    """Returns a number that grows with the ticker's time; 0 without a time, or for one in the future."""
-    made = ticker.made_at()
-    moment = made.timestamp() if made else 0.0
-    return moment if moment <= received + MAX_SKEW.total_seconds() else 0.0
+        made = ticker.made_at()
+        # Grows with the time of the ticker; 0 without a time, or for one in the future.
+        order = made.timestamp() if made else 0.0
+        if order > received + MAX_SKEW.total_seconds():
+            order = 0.0
+        return self._check(ticker, canonical_symbol(Feed.CRYPTO, ticker.symbol), received, order)
 
 
 def check_status(message: wire.Message) -> None:

@@ -128,7 +128,7 @@ class SimulatorProvider:
             if quotes or removed or bars or abs(now - updated_at) >= _HEARTBEAT_SECONDS:
                 updated_at = now
                 yield self._update(quotes, removed, bars=bars)
-            if not quotes and not self._is_open(moment):
+            if not quotes and moment >= self._hours.latest(moment).end:
                 pause = _HEARTBEAT_SECONDS
 
     def _update(
@@ -171,9 +171,6 @@ class SimulatorProvider:
 
     def _moment(self, now: float) -> int:
         return int((self._start + (now - self._start) * self._speed) * 1000)
-
-    def _is_open(self, moment: int) -> bool:
-        return moment < self._hours.latest(moment).end
 
 
 class _Credit:

@@ -42,7 +42,10 @@ class Tcmb:
         """
         async with open_client(self._url) as client:
             newest = await _bulletin(client, "/kurlar/today.xml")
-            self._refuse_future(newest)
+            today = datetime.fromtimestamp(self._clock(), ISTANBUL).date()
+            if newest.date > today + MOST_AHEAD:
+                # It would block every real bulletin until then.
+                raise UpstreamError(f"TCMB: a bulletin of {newest.date}, on {today}")
             if self._last is None or newest.date > self._last.date:
                 self._known, self._before, self._received = self._last, None, self._clock()
             if self._last is None or newest.date >= self._last.date:
@@ -50,12 +53,6 @@ class Tcmb:
             if self._before is None:
                 self._before = await _earlier(client, self._last.date, self._known)
         return self._last.quotes(self._before, self._received)
-
-    def _refuse_future(self, newest: Bulletin) -> None:
-        """Raises UpstreamError for a date in the future, which would block every real bulletin until then."""
-        today = datetime.fromtimestamp(self._clock(), ISTANBUL).date()
-        if newest.date > today + MOST_AHEAD:
-            raise UpstreamError(f"TCMB: a bulletin of {newest.date}, on {today}")
 
 
 async def _earlier(client: httpx.AsyncClient, day: date, known: Bulletin | None) -> Bulletin | None:

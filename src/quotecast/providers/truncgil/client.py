@@ -5,7 +5,6 @@ Source of the format: Truncgil Finans, `v3/today.json`, `v4/today.json` and `api
 
 import re
 from collections.abc import Iterable, Mapping
-from datetime import datetime
 from typing import Final
 
 import msgspec
@@ -141,7 +140,9 @@ def read_answer(body: bytes, refused: RefusalCounter, *, turkish: bool = False) 
             found += readable((_rate(symbol, row, turkish=turkish) for row in priced), refused)
     if not found:
         raise ValueError("no rates")
-    return RatesAnswer(found, _answer_time(body), whole)
+    made = _MADE.search(body)
+    # Every version writes the time of Istanbul.
+    return RatesAnswer(found, instant(f"{made[1].decode()}+03:00") if made else None, whole)
 
 
 def symbol_of(key: str) -> str | None:
@@ -174,12 +175,6 @@ def _rows(body: bytes) -> tuple[Iterable[tuple[str, Raw | bytes]], bool]:
             raise
         return ((key.decode(), row) for key, row in _ROW.findall(body)), False
     return members.items(), True
-
-
-def _answer_time(body: bytes) -> datetime | None:
-    """Returns the time of the answer, which every version writes in the time of Istanbul."""
-    found = _MADE.search(body)
-    return instant(f"{found[1].decode()}+03:00") if found else None
 
 
 def _rate(symbol: str, row: TruncgilRow, *, turkish: bool) -> DealerRate | None:

@@ -40,9 +40,12 @@ class Judge:
         A believed price judges the next ones. `order` grows with time where the upstream numbers its
         messages; 0 where it does not, which leaves the order of later messages as it is.
         """
-        if reason := self._doubt(key, price, received, order):
-            return reason
         before = self._good.get(key, _UNKNOWN)
+        # Compares orders, not times: a clock that steps back must not silence an instrument.
+        if 0 < order < before.order and received - before.ordered < JUDGING_SECONDS:
+            return "outdated"
+        if received - before.received < JUDGING_SECONDS and not is_near(price, before.price):
+            return "absurd"
         ordered = received if order else before.ordered
         self._good[key] = _Good(price, received, order or before.order, ordered)
         return None
@@ -62,14 +65,6 @@ class Judge:
         for key in gone:
             del self._good[key]
         return gone
-
-    def _doubt(self, key: str, price: float, received: float, order: float) -> Reason | None:
-        good = self._good.get(key, _UNKNOWN)
-        # Compares orders, not times: a clock that steps back must not silence an instrument.
-        if 0 < order < good.order and received - good.ordered < JUDGING_SECONDS:
-            return "outdated"
-        is_far = received - good.received < JUDGING_SECONDS and not is_near(price, good.price)
-        return "absurd" if is_far else None
 
 
 def judge_closes(closes: Sequence[float]) -> list[bool]:
