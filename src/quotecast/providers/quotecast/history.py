@@ -77,18 +77,13 @@ class OriginHistory:
         async with self._rest.open() as client:
             for _ in range(MAX_PAGES):
                 rows, headers = await self._rest.read_page(client, path, list[_Row], params)
-                _add(bars, rows, limit, path)
+                for row in rows:
+                    if not row.is_sound() or (bars and row.time <= bars[-1].time):
+                        raise UpstreamError(f"origin{path}: unsound bars")
+                    # A second that has begun is asked for as a whole.
+                    if row.time <= limit:
+                        bars.append(row.to_bar())
                 if "x-next-page" not in headers:
                     return bars
                 params["page"] = headers["x-next-page"]
         raise UpstreamError(f"origin{path}: more than {MAX_PAGES} pages")
-
-
-def _add(bars: list[Bar], rows: Sequence[_Row], limit: str, path: str) -> None:
-    """Appends the rows up to a time. Raises UpstreamError for rows that are no bars in ascending order."""
-    for row in rows:
-        if not row.is_sound() or (bars and row.time <= bars[-1].time):
-            raise UpstreamError(f"origin{path}: unsound bars")
-        # A second that has begun is asked for as a whole.
-        if row.time <= limit:
-            bars.append(row.to_bar())

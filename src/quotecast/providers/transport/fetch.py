@@ -171,16 +171,13 @@ async def _sample(response: httpx.Response) -> str:
 
 def _mask_secrets(client: httpx.AsyncClient, sample: str) -> str:
     """Returns the excerpt of a sample; it masks our own secrets, which an upstream may repeat."""
-    for secret in _secrets(client):
+    values = (value for name, value in client.headers.items() if name not in _PUBLIC_HEADERS)
+    words = [word for value in values for word in value.split()]
+    # The longest first; `Bearer` is one beside its token.
+    for secret in sorted(words, key=len, reverse=True):
         # A mask of equal length: a shorter one would pull up a secret that the sample's end cuts in half.
         sample = sample.replace(secret, "*" * max(len(secret), 3))
     return _MASK.sub("***", sample[:EXCERPT_LENGTH])
-
-
-def _secrets(client: httpx.AsyncClient) -> list[str]:
-    """Returns the words of all secret headers, the longest first; `Bearer` is one beside its token."""
-    values = (value for name, value in client.headers.items() if name not in _PUBLIC_HEADERS)
-    return sorted((word for value in values for word in value.split()), key=len, reverse=True)
 
 
 async def _read(response: httpx.Response, place: str) -> bytes:
