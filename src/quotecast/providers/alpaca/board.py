@@ -166,7 +166,10 @@ class Board:
         A later reading of the bars decides; an hour after the opening there is none.
         """
         ticker, history, previous = quote.ticker, self._histories.get(quote.ticker), quote.previous_close
-        if history is None or not previous or not _is_whole_split(quote.price, previous):
+        # A split into two or more, or its reverse, changes a price by about a whole factor.
+        ratio = max(quote.price / previous, previous / quote.price) if previous else 1.0
+        is_whole = round(ratio) > 1 and abs(ratio - round(ratio)) <= _SPLIT_TOLERANCE * ratio
+        if history is None or not is_whole:
             self._split_by.pop(ticker, None)
             return False
         is_read_again = to_utc(received) < session.day.open + REFRESH_END
@@ -191,15 +194,12 @@ class Board:
         elif self._accepts(bar.symbol, last, received):
             if minute := bar.to_minute_bar(partial(self._price, near=last.price)):
                 self._states[bar.symbol] = state.with_minute(minute)
-                self._keep_bar(bar, minute.start)
+                traded = to_bar(bar, minute.start)
+                if traded and traded.volume:
+                    own = minute_of_venue(bar.symbol, traded, minute.start, near=traded.close, final=True)
+                    if own:
+                        self._bars.append(own)
             self._streamed_at[bar.symbol] = received
-
-    def _keep_bar(self, row: wire.AlpacaBar, start: datetime) -> None:
-        bar = to_bar(row, start)
-        if bar is None or not bar.volume:
-            return
-        if minute := minute_of_venue(row.symbol, bar, start, near=bar.close, final=True):
-            self._bars.append(minute)
 
     def _take_snapshot(
         self, ticker: str, snapshot: wire.StockSnapshot, received: float, settled: float
@@ -279,12 +279,6 @@ class Board:
             return price
         self._refused.count("absurd")
         return None
-
-
-def _is_whole_split(price: float, previous: float) -> bool:
-    """Returns whether two prices differ about as a split into two or more, or its reverse, makes them."""
-    ratio = max(price / previous, previous / price)
-    return round(ratio) > 1 and abs(ratio - round(ratio)) <= _SPLIT_TOLERANCE * ratio
 
 
 def _clamp_time(last: LastPrice, received: float) -> LastPrice:

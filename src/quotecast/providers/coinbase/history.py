@@ -65,23 +65,20 @@ class CoinbaseHistory:
         rows: dict[int, wire.CoinbaseCandle] = {}
         async with open_client(self._url) as client:
             for oldest, newest in _pages(granularity, first, end):
-                page = await self._page(client, path, granularity, oldest, newest)
+                await self._pace.turn()
+                span = {"start": _iso_time(oldest), "end": _iso_time(newest)}
+                try:
+                    page = await get_json(
+                        client, path, list[Raw], params={"granularity": str(granularity), **span}
+                    )
+                except UpstreamRefused as error:
+                    if error.upstream_status == httpx.codes.NOT_FOUND:
+                        raise SymbolNotFound from error
+                    raise
                 # The upstream may send rows outside the request.
                 candles = decode_rows(page, wire.CoinbaseCandle, self._refused)
                 rows |= {row.time: row for row in candles if first <= row.time < end}
         return rows
-
-    async def _page(
-        self, client: httpx.AsyncClient, path: str, granularity: int, oldest: int, newest: int
-    ) -> list[Raw]:
-        await self._pace.turn()
-        params = {"granularity": str(granularity), "start": _iso_time(oldest), "end": _iso_time(newest)}
-        try:
-            return await get_json(client, path, list[Raw], params=params)
-        except UpstreamRefused as error:
-            if error.upstream_status == httpx.codes.NOT_FOUND:
-                raise SymbolNotFound from error
-            raise
 
 
 def _pages(granularity: int, first: int, end: int) -> Iterator[tuple[int, int]]:

@@ -1,6 +1,6 @@
 """The outer level of Finnhub's answers: a list of rows, an object, or nothing, in several spellings."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import date, timedelta
 from typing import Final, TypeVar
 
@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Raw
 
 from quotecast.errors import UpstreamError
-from quotecast.market.financials import EarningsCalendar, EarningsEvent
+from quotecast.market.financials import EarningsCalendar
 from quotecast.market.numbers import Number, positive
 from quotecast.providers.finnhub.wire import EventRow
 from quotecast.providers.refusals import RefusalCounter
@@ -72,10 +72,14 @@ def calendar(
 ) -> EarningsCalendar:
     """Returns the reports of `/calendar/earnings` between two days, by date, and the days that it covers.
 
-    Days without reports that last longer than `pause` are not covered.
+    Days without reports that last longer than `pause` are not covered. Rows of other days count as
+    `out_of_range`.
     """
     listed = rows(member(answer, "earningsCalendar"), EventRow, refused)
-    events = _events(listed, first, last, refused)
+    readable_events = readable((row.to_record(refused) for row in listed), refused)
+    found = [each for each in readable_events if first.isoformat() <= each.date <= last.isoformat()]
+    refused.count("out_of_range", len(readable_events) - len(found))
+    events = sorted(found, key=lambda event: (event.date, event.symbol))
     days = [date.fromisoformat(event.date) for event in events]
     begin, end = _covered_days(days, first, last, pause)
     if len(listed) >= MOST_ROWS and days:
@@ -97,16 +101,6 @@ def _covered_days(days: Sequence[date], first: date, last: date, pause: timedelt
         return (last, first) if last - first > pause else (first, last)
     begin = days[0] if days[0] - first > pause else first
     return begin, days[-1] if last - days[-1] > pause else last
-
-
-def _events(
-    listed: Iterable[EventRow], first: date, last: date, refused: RefusalCounter
-) -> list[EarningsEvent]:
-    """Returns the reports by date; counts rows of other days as `out_of_range`."""
-    events = readable((row.to_record(refused) for row in listed), refused)
-    found = [event for event in events if first.isoformat() <= event.date <= last.isoformat()]
-    refused.count("out_of_range", len(events) - len(found))
-    return sorted(found, key=lambda event: (event.date, event.symbol))
 
 
 def is_priced(answer: Answer) -> bool:

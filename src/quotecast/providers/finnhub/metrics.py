@@ -14,7 +14,7 @@ from msgspec import Raw, Struct
 
 from quotecast.errors import UpstreamError
 from quotecast.market.financials import Metrics, Series, SeriesPoint
-from quotecast.market.numbers import Number, signed_decimal
+from quotecast.market.numbers import Number, signed_decimal, to_float
 from quotecast.providers.finnhub.answers import Answer, member
 from quotecast.providers.finnhub.wire import figure
 from quotecast.providers.refusals import RefusalCounter
@@ -54,18 +54,16 @@ def _figures(members: Mapping[str, Raw], refused: RefusalCounter) -> dict[str, f
     figures: dict[str, float | str | None] = {}
     for name, raw in islice(members.items(), MOST_FIGURES):
         try:
-            figures[name] = _figure(msgspec.json.decode(raw, type=str | float | None))
+            value = msgspec.json.decode(raw, type=str | float | None)
+            decimal = signed_decimal(value)
+            if value is None or decimal is not None:
+                figures[name] = to_float(decimal)
+            else:
+                # Anything but a number is a date.
+                figures[name] = msgspec.convert(value, date).isoformat()
         except (ValueError, RecursionError):
             refused.count("unreadable_field")
     return figures
-
-
-def _figure(value: str | float | None) -> float | str | None:
-    """Returns a number, or a date as text. Raises ValueError for anything else."""
-    if value is None:
-        return None
-    decimal = signed_decimal(value)
-    return msgspec.convert(value, date).isoformat() if decimal is None else float(decimal)
 
 
 def _histories(members: Mapping[str, Raw], refused: RefusalCounter) -> dict[str, Sequence[SeriesPoint]]:

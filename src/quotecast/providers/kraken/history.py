@@ -108,18 +108,16 @@ class KrakenHistory:
         async with open_client(self._url) as client:
             answer = await get_json(client, "/0/public/OHLC", _OhlcAnswer, params=params)
         if answer.error:
-            raise self._complaint("; ".join(answer.error))
+            text = "; ".join(answer.error)
+            if "Unknown asset pair" in text:
+                raise SymbolNotFound
+            away = next((seconds for words, seconds in _PAUSES.items() if words in text), None)
+            self._calm_from = max(self._calm_from, self._clock() + (away or 0.0))
+            raise UpstreamError(f"Kraken: {text[:200]}", retry_after=away)
         found = [rows for rows in (answer.result or {}).values() if isinstance(rows, list)]
         if answer.result and not found:
             raise UpstreamError("Kraken: unreadable: no rows")
         return found[0] if found else []
-
-    def _complaint(self, text: str) -> SymbolNotFound | UpstreamError:
-        if "Unknown asset pair" in text:
-            return SymbolNotFound()
-        away = next((seconds for words, seconds in _PAUSES.items() if words in text), None)
-        self._calm_from = max(self._calm_from, self._clock() + (away or 0.0))
-        return UpstreamError(f"Kraken: {text[:200]}", retry_after=away)
 
 
 def _whole_from(rows: Sequence[OhlcRow]) -> str:

@@ -54,18 +54,13 @@ class Checks:
             return "unreadable"
         if _is_crossed(quote):
             return "absurd"
-        self._note_close(arrival, moment)
-        return self._judge.doubt(quote.key, quote.price, moment / 1000, arrival.sent)
-
-    def _note_close(self, arrival: Arrival, moment: int) -> None:
-        quote = arrival.quote
         close = None if isinstance(quote, CryptoQuote) else quote.previous_close
         sent, before = self._closes.get(quote.key, (0, None))
-        if close is None or arrival.sent < sent:
-            return
-        self._closes[quote.key] = (arrival.sent, close)
-        if before is not None and close != before:
-            self._judge.refer(quote.key, close, moment / 1000)
+        if close is not None and arrival.sent >= sent:
+            self._closes[quote.key] = (arrival.sent, close)
+            if before is not None and close != before:
+                self._judge.refer(quote.key, close, moment / 1000)
+        return self._judge.doubt(quote.key, quote.price, moment / 1000, arrival.sent)
 
 
 def _is_crossed(quote: Quote) -> bool:

@@ -46,10 +46,27 @@ class Bulletin(Struct, frozen=True):
         The change is against `before`, and null for a currency that is not in it.
         """
         timestamp = timestamp_of(datetime.combine(self.date, MADE_AT).astimezone(UTC), received)
-        return [
-            _quote(code, row, before.rows.get(code) if before else None, timestamp)
-            for code, row in self.rows.items()
-        ]
+        quotes = []
+        for code, row in self.rows.items():
+            known, earlier = instruments().get(code), before.rows.get(code) if before else None
+            quote = DovizQuote(
+                provider="tcmb",
+                symbol=f"tcmb-{code}",
+                name=known.name if known else row.name or code,
+                category="currency",
+                source="TCMB",
+                unit=f"1 {code}",
+                currency=LIRA,
+                buying=float(row.buying),
+                selling=float(row.selling),
+                price=float(row.selling),
+                change=None if earlier is None else float(row.selling - earlier.selling),
+                change_percent=None if earlier is None else percent_change(row.selling, earlier.selling),
+                previous_close=None if earlier is None else to_float(earlier.selling),
+                timestamp=timestamp,
+            )
+            quotes.append(quote)
+        return quotes
 
 
 def bulletin(body: bytes) -> Bulletin:
@@ -84,24 +101,3 @@ def _row(element: ET.Element) -> BulletinRow | None:
         return None
     name = (element.findtext("Isim") or element.findtext("CurrencyName") or "").strip()
     return BulletinRow(name, (selling if buying is None else buying) / unit, selling / unit)
-
-
-def _quote(code: str, row: BulletinRow, before: BulletinRow | None, timestamp: str) -> DovizQuote:
-    known = instruments().get(code)
-    previous = before.selling if before else None
-    return DovizQuote(
-        provider="tcmb",
-        symbol=f"tcmb-{code}",
-        name=known.name if known else row.name or code,
-        category="currency",
-        source="TCMB",
-        unit=f"1 {code}",
-        currency=LIRA,
-        buying=float(row.buying),
-        selling=float(row.selling),
-        price=float(row.selling),
-        change=None if previous is None else float(row.selling - previous),
-        change_percent=None if previous is None else percent_change(row.selling, previous),
-        previous_close=to_float(previous),
-        timestamp=timestamp,
-    )

@@ -105,7 +105,8 @@ class Dealing:
         if self._is_far(rate.symbol, float(rate.selling)):
             refused.count("far_off")
             return None
-        if self._is_unjudged(rate.symbol):
+        known = self._quotes.get(rate.symbol)
+        if rate.symbol in UNSURE and known is None and rate.symbol not in self._references:
             refused.count("unjudged")
             return None
         if reason := self._judge.doubt(rate.symbol, float(rate.selling), received):
@@ -114,7 +115,6 @@ class Dealing:
         before = self._rates.get(rate.symbol)
         if before and rate.buying is None:
             rate = replace(rate, buying=before.buying)
-        known = self._quotes.get(rate.symbol)
         if rate == before and known and known.provider == provider:
             return None
         self._rates[rate.symbol] = rate
@@ -122,16 +122,23 @@ class Dealing:
         quote = self._quotes[rate.symbol] = _quote(rate, provider, timestamp)
         return quote
 
-    def _is_unjudged(self, symbol: str) -> bool:
-        return symbol in UNSURE and symbol not in self._references and symbol not in self._quotes
-
     def _is_far(self, symbol: str, price: float) -> bool:
         reference = self._references.get(symbol)
         return reference is not None and not is_near(price, reference, FAR_FACTOR)
 
 
 def _quote(rate: DealerRate, provider: str, timestamp: str) -> DovizQuote:
-    instrument = instruments().get(rate.symbol) or _currency(rate)
+    # Our table lacks some currencies.
+    instrument = instruments().get(rate.symbol) or DovizInstrument(
+        symbol=rate.symbol,
+        name=rate.name or rate.symbol,
+        category="currency",
+        source=MARKET,
+        unit=f"1 {rate.symbol}",
+        currency=LIRA,
+        price=float(rate.selling),
+        spread_percent=0.0,
+    )
     previous = _previous(rate)
     buying = rate.selling if rate.buying is None else rate.buying
     return DovizQuote(
@@ -165,17 +172,3 @@ def _previous(rate: DealerRate) -> Decimal | None:
 def instruments() -> Mapping[str, DovizInstrument]:
     """Returns the instruments of our table by symbol."""
     return {instrument.symbol: instrument for instrument in doviz_instruments()}
-
-
-def _currency(rate: DealerRate) -> DovizInstrument:
-    """Returns the instrument of a currency that our table lacks."""
-    return DovizInstrument(
-        symbol=rate.symbol,
-        name=rate.name or rate.symbol,
-        category="currency",
-        source=MARKET,
-        unit=f"1 {rate.symbol}",
-        currency=LIRA,
-        price=float(rate.selling),
-        spread_percent=0.0,
-    )
