@@ -127,7 +127,13 @@ class Control:
 
     def _add(self, body: bytes) -> dict[str, Any]:
         schedule, now = self._server.market.schedule, self._server.clock.moment()
-        name, parameters = _scenario_in(body)
+        try:
+            parameters = msgspec.json.decode(body)
+        except (msgspec.DecodeError, RecursionError, ValueError):
+            raise ControlError("bad_request", "The body is not JSON") from None
+        name = parameters.pop("name", None) if isinstance(parameters, dict) else None
+        if not isinstance(name, str):
+            raise ControlError("invalid", 'Give an object such as {"name": "open-burst", "factor": 5}')
         if len(schedule.planned) >= MAX_PLANNED:
             raise ControlError("too_many_scenarios", f"At most {MAX_PLANNED} scenarios; DELETE ends all")
         try:
@@ -166,17 +172,6 @@ async def read_head(reader: asyncio.StreamReader) -> Request:
         raise ControlError("bad_request", "No HTTP request")
     headers = {name.lower(): value.strip() for name, _, value in pairs}
     return Request(words[0], words[1].partition("?")[0], headers)
-
-
-def _scenario_in(body: bytes) -> tuple[str, dict[str, Any]]:
-    try:
-        values = msgspec.json.decode(body)
-    except (msgspec.DecodeError, RecursionError, ValueError):
-        raise ControlError("bad_request", "The body is not JSON") from None
-    name = values.pop("name", None) if isinstance(values, dict) else None
-    if not isinstance(name, str):
-        raise ControlError("invalid", 'Give an object such as {"name": "open-burst", "factor": 5}')
-    return name, values
 
 
 def _bytes_of(status: HTTPStatus, body: bytes, headers: Mapping[str, str] = {}) -> bytes:

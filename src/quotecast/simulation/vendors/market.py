@@ -16,7 +16,6 @@ from quotecast.market.calendars import Calendar
 from quotecast.market.feeds import Feed
 from quotecast.market.reference import Pair, Stock, pairs, stocks
 from quotecast.market.sessions import NEW_YORK
-from quotecast.simulation.market.candles import TickCandle
 from quotecast.simulation.market.companies import companies_of
 from quotecast.simulation.market.cursor import Cursor, RestOfDayCursor, extent_between
 from quotecast.simulation.market.dividends import Dividend, dividends
@@ -25,7 +24,7 @@ from quotecast.simulation.market.hours import Hours, midnight_of, new_york_date
 from quotecast.simulation.market.reports import FIRST_DAY
 from quotecast.simulation.market.scenarios.schedule import Schedule
 from quotecast.simulation.market.special_days import exchange_days
-from quotecast.simulation.market.tape import Tape, TapeSource
+from quotecast.simulation.market.tape import TapeSource
 from quotecast.simulation.market.trades import PAUSE
 from quotecast.simulation.market.venues import hours_of, pair_tapes, stock_tapes
 
@@ -145,7 +144,20 @@ class Market:
         """
         source = self.tapes[symbol]
         tape = source.at(max(self.present, end)) if adjusted else source.raw()
-        return [_candle(tape, each) for each in candles(tape, interval, start, end)]
+        scale, units = tape.listing.scale, tape.listing.volume_scale
+        return [
+            Candle(
+                start=each.start,
+                end=each.end,
+                open=each.open / scale,
+                high=each.high / scale,
+                low=each.low / scale,
+                close=each.close / scale,
+                volume=each.volume / units,
+                trades=max(1, (each.end - each.start) // 1000),
+            )
+            for each in candles(tape, interval, start, end)
+        ]
 
     def dividends(self, symbol: str, first: date, last: date) -> list[Dividend]:
         """Returns a stock's dividends with ex-days from `first` to `last` that are declared now."""
@@ -240,37 +252,23 @@ class _Reader:
         )
 
 
-def _candle(tape: Tape, candle: TickCandle) -> Candle:
-    scale = tape.listing.scale
-    return Candle(
-        start=candle.start,
-        end=candle.end,
-        open=candle.open / scale,
-        high=candle.high / scale,
-        low=candle.low / scale,
-        close=candle.close / scale,
-        volume=candle.volume / tape.listing.volume_scale,
-        trades=max(1, (candle.end - candle.start) // 1000),
-    )
-
-
 def merge(candles: Iterable[Candle], opening: Callable[[int], int]) -> list[Candle]:
     """Returns longer candles of ascending ones; `opening` returns when the one at a moment begins."""
-    grouped = groupby(candles, lambda each: opening(each.start))
-    return [_merged(start, [*group]) for start, group in grouped]
-
-
-def _merged(start: int, parts: Sequence[Candle]) -> Candle:
-    return replace(
-        parts[0],
-        start=start,
-        end=parts[-1].end,
-        high=max(each.high for each in parts),
-        low=min(each.low for each in parts),
-        close=parts[-1].close,
-        volume=sum(each.volume for each in parts),
-        trades=sum(each.trades for each in parts),
-    )
+    merged = []
+    for start, group in groupby(candles, lambda each: opening(each.start)):
+        parts = [*group]
+        whole = replace(
+            parts[0],
+            start=start,
+            end=parts[-1].end,
+            high=max(each.high for each in parts),
+            low=min(each.low for each in parts),
+            close=parts[-1].close,
+            volume=sum(each.volume for each in parts),
+            trades=sum(each.trades for each in parts),
+        )
+        merged.append(whole)
+    return merged
 
 
 def _with_dollars(listed: Sequence[Pair]) -> Iterator[Pair]:

@@ -178,7 +178,15 @@ class Trading:
             moment=self._clock.moment(),
             client_id=given.get("newClientOrderId", ""),
         )
-        placed = self._row(symbol, order) | {"transactTime": order.placed, "fills": _fills(order)}
+        fill = {
+            "price": _text(order.price),
+            "qty": _text(order.filled),
+            "commission": _text(order.fee),
+            "commissionAsset": order.fee_asset,
+            "tradeId": order.number,
+        }
+        fills = [fill] if order.status == "filled" else []
+        placed = self._row(symbol, order) | {"transactTime": order.placed, "fills": fills}
         if given.get("newOrderRespType") == "ACK":
             return {name: placed[name] for name in ("symbol", "orderId", "clientOrderId", "transactTime")}
         return placed
@@ -312,20 +320,6 @@ def _symbol(order: Order) -> str:
 def _limit(given: Given) -> int:
     text = given.get("limit", "")
     return min(int(text), 1000) if text.isdecimal() and len(text) < 6 else 500
-
-
-def _fills(order: Order) -> list[Row]:
-    if order.status != "filled":
-        return []
-    return [
-        {
-            "price": _text(order.price),
-            "qty": _text(order.filled),
-            "commission": _text(order.fee),
-            "commissionAsset": order.fee_asset,
-            "tradeId": order.number,
-        }
-    ]
 
 
 def _text(amount: Decimal | None) -> str:

@@ -137,14 +137,12 @@ def merge_rows(rows: Sequence[CandleRow], granularity: int) -> list[CandleRow]:
     merged: dict[int, CandleRow] = {}
     for row in rows:
         start = int(row[0]) // granularity * granularity
-        merged[start] = _joined(merged[start], row) if start in merged else (start, *row[1:])
+        _, low, high, opened, close, volume = row
+        if start in merged:
+            _, lowest, highest, opened, _, before = merged[start]
+            low, high, volume = min(lowest, low), max(highest, high), round(before + volume, 8)
+        merged[start] = (start, low, high, opened, close, volume)
     return list(merged.values())
-
-
-def _joined(first: CandleRow, second: CandleRow) -> CandleRow:
-    start, low, high, opened, _, volume = first
-    _, second_low, second_high, _, close, more = second
-    return (start, min(low, second_low), max(high, second_high), opened, close, round(volume + more, 8))
 
 
 def maker_side(number: int) -> Side:

@@ -150,7 +150,9 @@ class CoinbaseServer(VendorServer):
                 self.unsubscribe(client, f"{channel}:{product}")
             self.acknowledge(client)
             return
-        self._check_login(command)
+        login, secret = command.login, self._secret or ""
+        if login and ((secret and not login.is_signed_with(secret)) or not self.knows(login.key)):
+            raise CommandError('{"message":"Invalid API Key"}', "Authentication Failed")
         self._check_products(command)
         client.state.deadline.cancel()
         added = client.state.add(command)
@@ -158,14 +160,6 @@ class CoinbaseServer(VendorServer):
         if STATUS in command.channels and not self.market.schedule.is_silent(self.clock.moment()):
             client.answer(self._status())
         self.begin(client, added)
-
-    def _check_login(self, command: Command) -> None:
-        """Raises CommandError for a login that the server does not accept."""
-        login, secret = command.login, self._secret or ""
-        if login is None:
-            return
-        if (secret and not login.is_signed_with(secret)) or not self.knows(login.key):
-            raise CommandError('{"message":"Invalid API Key"}', "Authentication Failed")
 
     def _check_products(self, command: Command) -> None:
         """Raises CommandError for a product that cannot be followed, and for a channel without products."""

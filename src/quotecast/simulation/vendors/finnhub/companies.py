@@ -37,7 +37,7 @@ class Companies:
         self._companies = companies_of(market.seed)
         self._records: Mapping[str, Callable[[Company], Any]] = {
             "/stock/metric": self._metrics,
-            "/stock/earnings": self._earnings,
+            "/stock/earnings": self._record(records.earnings),
             "/stock/recommendation": self._recommendations,
             "/stock/revenue-estimate": self._record(records.revenue_estimates),
             "/stock/eps-estimate": self._record(records.eps_estimates),
@@ -68,17 +68,20 @@ class Companies:
         found = records.calendar(self._companies.values(), begin, end, self._now())
         return [record_row(event) for event in reversed(found)]
 
-    def _record(self, make: Callable[[Company, int], Any]) -> Callable[[Company], Row]:
-        return lambda company: record_row(make(company, self._last(company)))
+    def _record(self, make: Callable[[Company, int], Any]) -> Callable[[Company], Any]:
+        """Returns what answers with the record, or the list of records, of the latest reported quarter."""
+
+        def answer(company: Company) -> Any:
+            made = make(company, self._last(company))
+            return [record_row(each) for each in made] if isinstance(made, list) else record_row(made)
+
+        return answer
 
     def _metrics(self, company: Company) -> Row:
         source = self._market.tapes[company.stock.ticker]
         now = self._clock.moment()
         year = trading_year(source.at(now), now)
         return record_row(ratios.metrics(company, self._last(company), source.listing.volatility, year))
-
-    def _earnings(self, company: Company) -> list[Row]:
-        return [record_row(each) for each in records.earnings(company, self._last(company))]
 
     def _recommendations(self, company: Company) -> list[Row]:
         today = new_york_date(self._clock.moment())

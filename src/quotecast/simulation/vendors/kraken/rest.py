@@ -123,7 +123,10 @@ class KrakenRest:
         (name, pair), count = self._pair(query), _number(query, "count", _MOST_TRADES)
         if not 0 < count <= _MOST_TRADES:
             raise KrakenError(WRONG)
-        since = _milliseconds(_number(query, "since", 0)) if query.get("since") else None
+        since = _number(query, "since", 0) if query.get("since") else None
+        if since is not None:
+            # Kraken accepts seconds and nanoseconds.
+            since = since // _NANOSECONDS if since > 10**15 else since * 1000
         found = self._data.trades(pair.symbol, count, since)
         decimals = self._data.decimals(pair.symbol)
         last = found[-1].time if found else since or self._data.clock.moment()
@@ -183,11 +186,6 @@ def _number(query: Mapping[str, str], name: str, default: int) -> int:
     if not 0 <= number < 1 << 63:
         raise KrakenError(WRONG)
     return number
-
-
-def _milliseconds(since: int) -> int:
-    """Returns seconds or nanoseconds, which Kraken accepts both, as milliseconds."""
-    return since // _NANOSECONDS if since > 10**15 else since * 1000
 
 
 def _levels(book: Book, side: Side, moment: int) -> list[list[Any]]:
