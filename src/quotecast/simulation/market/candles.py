@@ -112,9 +112,17 @@ def subdivide(candle: TickCandle, step: int, data: bytes) -> Subdivision:
     # Of one step, for a walk that fills the range.
     deviation = (candle.high - candle.low) / _RANGE / sqrt(count)
     walk = bridge(data[: 2 * count], candle.open, candle.close, deviation)
-    points = [candle.open, *_reflect_all(candle, walk[:-1]), candle.close]
+    # Comparing floats with floats is twice as fast as comparing floats with integers.
+    top, bottom = float(candle.high), float(candle.low)
+    inside = [
+        int((point if bottom <= point <= top else _reflect(point, bottom, top)) + 0.5) for point in walk[:-1]
+    ]
+    points = [candle.open, *inside, candle.close]
     ends = [(before, after) if before < after else (after, before) for before, after in pairwise(points)]
     shadow = int(deviation * _SHADOW)
+    # A byte is a child's share of the volume.
+    shares = list(accumulate(data[4 * count :].translate(_SHARE)))
+    volumes = [candle.volume * share // shares[-1] for share in shares]
     return Subdivision(
         candle,
         step,
@@ -123,14 +131,8 @@ def subdivide(candle: TickCandle, step: int, data: bytes) -> Subdivision:
         array("q", _highs(ends, data[2 * count : 3 * count], shadow, candle.high)),
         array("q", _lows(ends, data[3 * count : 4 * count], shadow, candle.low)),
         # No array: volumes of coins may have more than 64 bits.
-        (0, *_cumulative_volumes(candle.volume, data[4 * count :])),
+        (0, *volumes),
     )
-
-
-def _reflect_all(candle: TickCandle, walk: list[float]) -> list[int]:
-    # Comparing floats with floats is twice as fast as comparing floats with integers.
-    top, bottom = float(candle.high), float(candle.low)
-    return [int((point if bottom <= point <= top else _reflect(point, bottom, top)) + 0.5) for point in walk]
 
 
 def _reflect(point: float, bottom: float, top: float) -> float:
@@ -138,13 +140,6 @@ def _reflect(point: float, bottom: float, top: float) -> float:
     if bottom == top:
         return top
     return top - abs((point - bottom) % (2 * (top - bottom)) - (top - bottom))
-
-
-def _cumulative_volumes(total: int, data: bytes) -> list[int]:
-    """Returns the running sums of a volume's shares, one per byte; the last is the whole volume."""
-    sums = list(accumulate(data.translate(_SHARE)))
-    whole = sums[-1]
-    return [total * share // whole for share in sums]
 
 
 def _child_count(candle: TickCandle, step: int) -> int:

@@ -46,7 +46,13 @@ def planned_of(text: str, now: int | None) -> Planned:
         raise ScenarioError(f"{text[:20]}...: at most {MAX_TEXT} characters")
     head, *pairs = text.split(",")
     name, _, at = head.partition("@")
-    return made_of(name.strip(), at.strip(), dict(_pair(name, each) for each in pairs), now)
+    given: dict[str, Any] = {}
+    for each in pairs:
+        key, equals, value = (part.strip() for part in each.partition("="))
+        if not equals or not key:
+            raise ScenarioError(f"{name}: {each[:40]!r} is not key=value")
+        given[key] = [symbol for symbol in value.split("+") if symbol] if key == "symbols" else value
+    return made_of(name.strip(), at.strip(), given, now)
 
 
 def made_of(name: str, at: object, parameters: Mapping[str, Any], now: int | None) -> Planned:
@@ -115,13 +121,6 @@ def _next(clock: time, now: int) -> int:
 def _milliseconds(moment: datetime) -> int:
     aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     return round(aware.timestamp() * 1000)
-
-
-def _pair(name: str, text: str) -> tuple[str, Any]:
-    key, equals, value = (part.strip() for part in text.partition("="))
-    if not equals or not key:
-        raise ScenarioError(f"{name}: {text[:40]!r} is not key=value")
-    return key, [each for each in value.split("+") if each] if key == "symbols" else value
 
 
 def _file(name: str, now: int | None) -> Iterator[Planned]:
