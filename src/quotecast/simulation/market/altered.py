@@ -17,7 +17,7 @@ from quotecast.simulation.market.candles import FINER, HOUR, MINUTE, SECOND, TEN
 from quotecast.simulation.market.changes import PAST, Changes, whole_second
 from quotecast.simulation.market.hours import Hours, TradingWindow, local_ordinal, midnight_of
 from quotecast.simulation.market.listings import Listing
-from quotecast.simulation.market.scenarios.base import Alteration, Pause, SpecialDay, Split
+from quotecast.simulation.market.scenarios.base import Alteration, Pause, Split
 from quotecast.simulation.market.scenarios.schedule import Schedule
 from quotecast.simulation.market.tape import Tape
 
@@ -262,16 +262,14 @@ def _splits(alterations: Sequence[Alteration]) -> Iterator[Split]:
 
 def stock_alterations(schedule: Schedule, ticker: str, hours: Hours) -> list[Alteration]:
     """Returns the changes to a stock; it does not trade while a special day closes the exchange."""
-    return [*schedule.alterations(ticker), *_closures(schedule.special_days(), hours)]
+    found = [*schedule.alterations(ticker)]
+    for day in schedule.special_days():
+        ordinal = day.date.toordinal()
+        start = midnight_of(ordinal, hours.zone) + (day.close_minutes or 0) * MINUTE
+        found.append(Pause(start, midnight_of(ordinal + 1, hours.zone)))
+    return found
 
 
 def other_alterations(schedule: Schedule, symbol: str, _hours: Hours) -> list[Alteration]:
     """Returns the changes to a pair, currency or metal: it has no shares that could split."""
     return [each for each in schedule.alterations(symbol) if not isinstance(each, Split)]
-
-
-def _closures(days: Iterable[SpecialDay], hours: Hours) -> Iterator[Pause]:
-    for day in days:
-        ordinal = day.date.toordinal()
-        start = midnight_of(ordinal, hours.zone) + (day.close_minutes or 0) * MINUTE
-        yield Pause(start, midnight_of(ordinal + 1, hours.zone))

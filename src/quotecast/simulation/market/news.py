@@ -132,7 +132,8 @@ class SimulatorNews:
         if created > now:
             return None
         stock = _pick(stocks(), chances)
-        peer = _peer_of(stock, chances)
+        peers = [each for each in _stocks_by_sector()[stock.sector] if each is not stock]
+        peer = _pick(peers, chances) if _draws(_WITH_PEER, chances) and peers else None
         story = _pick(_TOGETHER if peer else _ALONE, chances)
         fields = {
             "name": stock.name,
@@ -160,12 +161,6 @@ class SimulatorNews:
 def _is_final(number: int, now: float) -> bool:
     """Returns whether the slot's article can no longer change."""
     return now >= (number + 1) * SLOT_SECONDS + _REVISION_SECONDS
-
-
-def _peer_of(stock: Stock, chances: Iterator[float]) -> Stock | None:
-    """Returns another stock of the sector for some articles, otherwise None."""
-    peers = [each for each in _stocks_by_sector()[stock.sector] if each is not stock]
-    return _pick(peers, chances) if _draws(_WITH_PEER, chances) and peers else None
 
 
 def _updated_at(created: int, now: float, chances: Iterator[float]) -> int:

@@ -32,18 +32,59 @@ _LETTERS: Final = ("F", "D", "D+", "C-", "C", "C+", "B-", "B", "B+", "A-", "A", 
 
 def earnings(company: Company, last: int) -> list[Earnings]:
     """Returns the last eight reported quarters, newest first."""
-    return [_earnings(company, report(company, last - number)) for number in range(QUARTERS)]
+    found = []
+    for number in range(QUARTERS):
+        quarterly = report(company, last - number)
+        surprise = round(quarterly.eps - quarterly.eps_estimate, 4)
+        base = abs(quarterly.eps_estimate)
+        record = Earnings(
+            symbol=company.stock.ticker,
+            period=quarterly.quarter.period,
+            quarter=quarterly.quarter.number,
+            year=quarterly.quarter.year,
+            actual=quarterly.eps,
+            estimate=quarterly.eps_estimate,
+            surprise=surprise,
+            surprise_percent=round(100 * surprise / base, 4) if base else None,
+            currency="USD",
+        )
+        found.append(record)
+    return found
 
 
 def revenue_estimates(company: Company, last: int) -> Estimates[RevenueEstimate]:
     """Returns the revenue estimates of the next eight quarters, nearest last."""
-    data = [_revenue_estimate(company, each, ahead) for ahead, each in _coming_reports(company, last)]
+    data = []
+    for ahead, quarterly in _coming_reports(company, last):
+        spread = quarterly.revenue_estimate * _REVENUE_SPREAD * ahead
+        estimate = RevenueEstimate(
+            period=quarterly.quarter.period,
+            quarter=quarterly.quarter.number,
+            year=quarterly.quarter.year,
+            revenue_avg=quarterly.revenue_estimate,
+            revenue_high=round(quarterly.revenue_estimate + spread),
+            revenue_low=round(quarterly.revenue_estimate - spread),
+            number_analysts=_analysts(company, ahead),
+        )
+        data.append(estimate)
     return Estimates(company.stock.ticker, "quarterly", data, "USD")
 
 
 def eps_estimates(company: Company, last: int) -> Estimates[EpsEstimate]:
     """Returns the estimates of earnings per share of the next eight quarters, nearest last."""
-    data = [_eps_estimate(company, each, ahead) for ahead, each in _coming_reports(company, last)]
+    data = []
+    for ahead, quarterly in _coming_reports(company, last):
+        spread = abs(quarterly.eps_estimate) * _EPS_SPREAD * ahead
+        estimate = EpsEstimate(
+            period=quarterly.quarter.period,
+            quarter=quarterly.quarter.number,
+            year=quarterly.quarter.year,
+            eps_avg=quarterly.eps_estimate,
+            eps_high=round(quarterly.eps_estimate + spread, 4),
+            eps_low=round(quarterly.eps_estimate - spread, 4),
+            number_analysts=_analysts(company, ahead),
+        )
+        data.append(estimate)
     return Estimates(company.stock.ticker, "quarterly", data, "USD")
 
 
@@ -85,50 +126,8 @@ def calendar(companies: Iterable[Company], first: date, last: date, moment: date
     return sorted(found, key=lambda event: (event.date, event.symbol))
 
 
-def _earnings(company: Company, quarterly: Report) -> Earnings:
-    surprise = round(quarterly.eps - quarterly.eps_estimate, 4)
-    base = abs(quarterly.eps_estimate)
-    return Earnings(
-        symbol=company.stock.ticker,
-        period=quarterly.quarter.period,
-        quarter=quarterly.quarter.number,
-        year=quarterly.quarter.year,
-        actual=quarterly.eps,
-        estimate=quarterly.eps_estimate,
-        surprise=surprise,
-        surprise_percent=round(100 * surprise / base, 4) if base else None,
-        currency="USD",
-    )
-
-
 def _coming_reports(company: Company, last: int) -> list[tuple[int, Report]]:
     return [(ahead, report(company, last + ahead)) for ahead in range(QUARTERS, 0, -1)]
-
-
-def _revenue_estimate(company: Company, quarterly: Report, ahead: int) -> RevenueEstimate:
-    spread = quarterly.revenue_estimate * _REVENUE_SPREAD * ahead
-    return RevenueEstimate(
-        period=quarterly.quarter.period,
-        quarter=quarterly.quarter.number,
-        year=quarterly.quarter.year,
-        revenue_avg=quarterly.revenue_estimate,
-        revenue_high=round(quarterly.revenue_estimate + spread),
-        revenue_low=round(quarterly.revenue_estimate - spread),
-        number_analysts=_analysts(company, ahead),
-    )
-
-
-def _eps_estimate(company: Company, quarterly: Report, ahead: int) -> EpsEstimate:
-    spread = abs(quarterly.eps_estimate) * _EPS_SPREAD * ahead
-    return EpsEstimate(
-        period=quarterly.quarter.period,
-        quarter=quarterly.quarter.number,
-        year=quarterly.quarter.year,
-        eps_avg=quarterly.eps_estimate,
-        eps_high=round(quarterly.eps_estimate + spread, 4),
-        eps_low=round(quarterly.eps_estimate - spread, 4),
-        number_analysts=_analysts(company, ahead),
-    )
 
 
 def _analysts(company: Company, ahead: int) -> int:

@@ -76,7 +76,11 @@ def scenario_of(name: str, parameters: Mapping[str, Any]) -> Scenario:
         scenario = msgspec.convert({"name": name, **parameters}, kind, strict=False)
     except msgspec.ValidationError as error:
         raise ScenarioError(f"{name}: {_complaint(str(error), kind)}") from None
-    _check_symbols(name, scenario)
+    if len(scenario.symbols) > _MAX_SYMBOLS or any(len(each) > _MAX_SYMBOL for each in scenario.symbols):
+        raise ScenarioError(f"{name}: symbols: at most {_MAX_SYMBOLS}, of {_MAX_SYMBOL} characters each")
+    unlisted = next((each for each in scenario.symbols if each not in _instruments()), None)
+    if unlisted is not None:
+        raise ScenarioError(f"{name}: symbols: no {unlisted!r}; name tickers (AAPL) and pairs (BTC/USDT)")
     return scenario
 
 
@@ -129,14 +133,6 @@ def _complaint(text: str, kind: type[Scenario]) -> str:
     field = complaint(text).field.partition("[")[0]
     found = complaint(text, choices_of(annotations.get(field)), as_text=True)
     return f"{found.field}: {found.message}" if found.field else found.message
-
-
-def _check_symbols(name: str, scenario: Scenario) -> None:
-    if len(scenario.symbols) > _MAX_SYMBOLS or any(len(each) > _MAX_SYMBOL for each in scenario.symbols):
-        raise ScenarioError(f"{name}: symbols: at most {_MAX_SYMBOLS}, of {_MAX_SYMBOL} characters each")
-    unknown = next((each for each in scenario.symbols if each not in _instruments()), None)
-    if unknown is not None:
-        raise ScenarioError(f"{name}: symbols: no {unknown!r}; name tickers (AAPL) and pairs (BTC/USDT)")
 
 
 @lru_cache(1)

@@ -180,16 +180,15 @@ class Topics:
                     then = price
                     if variant.delay:
                         then = self._market.price(price.symbol, price.time - variant.delay)
-                    message = self._head(variant, kind, price.symbol) | self._row(kind, then)
-                    yield topic, variant.binary, message
+                    if kind == "o":
+                        row = rows.book_of(then) | {"r": True}
+                    else:
+                        make = self._source.trade_row if kind == "t" else self._source.quote_row
+                        row = make(then)
+                    yield topic, variant.binary, self._head(variant, kind, price.symbol) | row
 
     def _head(self, variant: Variant, kind: str, symbol: str) -> Row:
         return {"T": kind, "S": TEST_SYMBOL if variant.is_test else symbol}
-
-    def _row(self, kind: str, price: Price) -> Row:
-        if kind == "o":
-            return rows.book_of(price) | {"r": True}
-        return self._source.trade_row(price) if kind == "t" else self._source.quote_row(price)
 
     def due_messages(self, moment: int, topics: Collection[str]) -> Iterator[DueMessage]:
         """Yields the messages that have become due since the last call."""
@@ -215,7 +214,10 @@ class Topics:
 
     def _due_row(self, kind: str, symbol: str, moment: int) -> Row | None:
         if kind == "s":
-            return self._status(symbol, moment)
+            is_halted = self._market.is_halted(symbol, moment)
+            has_changed = self._halted.get(symbol, is_halted) != is_halted
+            tape = self._source.tape(symbol)
+            return rows.status_of(moment, tape, is_halted=is_halted) if has_changed else None
         if kind == "d":
             candles = self._market.bars(symbol, "D", moment - 1, moment - 1, adjusted=False)
         else:
@@ -225,13 +227,6 @@ class Topics:
         if not candles:
             return None
         return rows.bar_of(candles[-1], self._market.decimals(symbol))
-
-    def _status(self, symbol: str, moment: int) -> Row | None:
-        """Returns the status of a stock whose trading has stopped or begun again since the last call."""
-        is_halted = self._market.is_halted(symbol, moment)
-        if self._halted.get(symbol, is_halted) == is_halted:
-            return None
-        return rows.status_of(moment, self._source.tape(symbol), is_halted=is_halted)
 
 
 def _passes(before: int, moment: int, offset: int) -> bool:

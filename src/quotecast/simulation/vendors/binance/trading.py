@@ -58,7 +58,11 @@ class Trading:
         self._accepts = accepts
         self._secret = secret
         self.accounts = PaperAccounts(
-            market, cash={"USDT": CASH}, fee=FEE, fee_of_received=True, trades=self._trades
+            market,
+            cash={"USDT": CASH},
+            fee=FEE,
+            fee_of_received=True,
+            trades=lambda symbol, moment: not market.is_halted(symbol, moment),
         )
         self._routes: Mapping[tuple[str, str], Callable[[Account, Given], Any]] = {
             ("GET", "/api/v3/account"): self._account,
@@ -109,9 +113,6 @@ class Trading:
             if not hmac.compare_digest(expected.encode(), given["signature"].encode("utf-8", "replace")):
                 raise Problem(-1022, "Signature for this request is not valid.")
         return given
-
-    def _trades(self, symbol: str, moment: int) -> bool:
-        return not self._market.is_halted(symbol, moment)
 
     def _account(self, account: Account, _given: Given) -> Row:
         return {

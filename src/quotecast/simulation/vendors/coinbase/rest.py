@@ -44,7 +44,7 @@ class CoinbaseRest:
         self._sequence = sequence
         self._of_products: Mapping[str, Callable[[str, Query], Answer]] = {
             "ticker": self._ticker,
-            "stats": self._stats,
+            "stats": lambda product, _: Answer.of(stats_row(*self._figures(product))),
             "candles": self._candles,
             "trades": self._trades,
             "book": self._book,
@@ -64,7 +64,12 @@ class CoinbaseRest:
             case ["products", product]:
                 return _one_of(self._source.products(), product)
             case ["products", product, part] if part in self._of_products:
-                return self._part(product, part, request.query)
+                row = self._source.product(product)
+                if row is None:
+                    return NOT_FOUND
+                if row.get("status") == "delisted" and part != "candles":
+                    return DELISTED
+                return self._of_products[part](product, request.query)
         return NOT_FOUND
 
     def _top(self, name: str) -> Answer:
@@ -78,23 +83,12 @@ class CoinbaseRest:
             return Answer.of({"iso": f"{iso_time(moment)[:-4]}Z", "epoch": moment / 1000})
         return NOT_FOUND
 
-    def _part(self, product: str, part: str, query: Query) -> Answer:
-        row = self._source.product(product)
-        if row is None:
-            return NOT_FOUND
-        if row.get("status") == "delisted" and part != "candles":
-            return DELISTED
-        return self._of_products[part](product, query)
-
     def _trading(self) -> list[str]:
         return [row["id"] for row in self._source.products() if row["status"] != "delisted"]
 
     def _ticker(self, product: str, _query: Query) -> Answer:
         source = self._source
         return Answer.of(ticker_row(source.price(product), source.decimals(product)))
-
-    def _stats(self, product: str, _query: Query) -> Answer:
-        return Answer.of(stats_row(*self._figures(product)))
 
     def _figures(self, product: str) -> tuple[Price, int, float]:
         """Returns a product's price with its decimals, and the volume of 30 days."""

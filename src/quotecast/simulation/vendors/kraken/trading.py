@@ -47,7 +47,12 @@ class Trading:
         self._accepts = accepts
         self._secret = secret
         self._nonces: dict[str, int] = {}
-        self.accounts = PaperAccounts(data.market, cash={"USD": CASH}, fee=FEE, trades=self._trades)
+        self.accounts = PaperAccounts(
+            data.market,
+            cash={"USD": CASH},
+            fee=FEE,
+            trades=lambda symbol, _moment: data.status(symbol) == "online",
+        )
         self._methods: Mapping[str, Callable[[Account, Given], Any]] = {
             "Balance": self._balance,
             "BalanceEx": self._extended_balance,
@@ -106,9 +111,6 @@ class Trading:
             secret = (self._secret or "").encode()
         expected = hmac.new(secret, request.path.encode() + digest, hashlib.sha512).digest()
         return hmac.compare_digest(base64.b64encode(expected), signature.encode("utf-8", "replace"))
-
-    def _trades(self, symbol: str, _moment: int) -> bool:
-        return self._data.status(symbol) == "online"
 
     def _balance(self, account: Account, _given: Given) -> Row:
         return {_long(asset): plain(account.total(asset)) for asset in account.assets()}
