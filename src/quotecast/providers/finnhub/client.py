@@ -20,8 +20,7 @@ from quotecast.market.financials import (
     RevenueEstimate,
 )
 from quotecast.providers.finnhub import answers, wire
-from quotecast.providers.finnhub.answers import Answer, decode, member
-from quotecast.providers.finnhub.metrics import to_metrics
+from quotecast.providers.finnhub.answers import Answer, decode, member, to_metrics
 from quotecast.providers.finnhub.profiles import UNKNOWN, Profiles, home_symbol
 from quotecast.providers.finnhub.rest import FinnhubRest
 from quotecast.providers.refusals import RefusalCounter

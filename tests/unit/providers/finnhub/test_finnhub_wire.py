@@ -23,8 +23,7 @@ from quotecast.market.financials import (
     SeriesPoint,
 )
 from quotecast.providers.finnhub import wire
-from quotecast.providers.finnhub.answers import decode, is_priced, member, rows
-from quotecast.providers.finnhub.metrics import MOST_POINTS, to_metrics
+from quotecast.providers.finnhub.answers import MOST_POINTS, decode, is_priced, member, rows, to_metrics
 from quotecast.providers.finnhub.profiles import UNKNOWN
 from quotecast.providers.refusals import RefusalCounter
 
