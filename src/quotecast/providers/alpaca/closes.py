@@ -138,10 +138,13 @@ class PreviousCloses:
         """
         adjusted = await self._fetch_pages(client, tickers, {**params, "adjustment": "split"})
         raw = await self._fetch_pages(client, tickers, {**params, "adjustment": "raw"})
-        return {
-            ticker: daily_history(day.date, _believable_days(adjusted.get(ticker, ())), raw.get(ticker, ()))
-            for ticker in tickers
-        }
+        histories: dict[str, DailyHistory] = {}
+        for ticker in tickers:
+            days = adjusted.get(ticker, ())
+            # The rule for bars.
+            believable = compress(days, judge_closes([float(each.close or 0) for each in days]))
+            histories[ticker] = daily_history(day.date, list(believable), raw.get(ticker, ()))
+        return histories
 
     async def _fetch_pages(
         self, client: httpx.AsyncClient, tickers: Sequence[str], params: Mapping[str, str]
@@ -176,8 +179,3 @@ def _day(row: wire.AlpacaBar) -> DayBar | None:
         Decimal(str(value)) for value in (bar.open, bar.high, bar.low, bar.close, bar.volume)
     )
     return DayBar(start.astimezone(NEW_YORK).date(), first, high, low, close, volume, None, None)
-
-
-def _believable_days(days: Sequence[DayBar]) -> Sequence[DayBar]:
-    """Returns the daily bars with a plausible close, by the rule for bars."""
-    return list(compress(days, judge_closes([float(day.close or 0) for day in days])))

@@ -5,7 +5,7 @@ Source of the format: Alpaca's OpenAPI documents of market data and trading, `/v
 so that a malformed row does not discard the others.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Raw, Struct, field
 
@@ -64,6 +64,8 @@ class Story(Struct, frozen=True):
         created = instant(self.created_at) or instant(self.updated_at)
         if created is None or not (self.headline or "").strip():
             return None
+        # Crypto pairs arrive without a slash, such as `BTCUSD`.
+        spelled = (canonical_symbol(Feed.STOCKS, symbol) for symbol in self.symbols or () if symbol)
         return Article(
             id=str(self.id),
             headline=self.headline or "",
@@ -72,7 +74,7 @@ class Story(Struct, frozen=True):
             source=self.source or "",
             url=self.url,
             images=[NewsImage(each.size or "", each.url) for each in self.images or () if each and each.url],
-            symbols=_tickers(self.symbols or ()),
+            symbols=list(dict.fromkeys(ticker for ticker in spelled if ticker)),
             created_at=timestamp_of(created, received),
             updated_at=timestamp_of(instant(self.updated_at) or created, received),
         )
@@ -119,12 +121,3 @@ class MarketClock(Struct, frozen=True):
     is_open: bool
     next_open: str | None = None
     next_close: str | None = None
-
-
-def _tickers(symbols: Iterable[str | None]) -> list[str]:
-    """Returns the valid tickers among the symbols, without duplicates.
-
-    Crypto pairs arrive without a slash, such as `BTCUSD`.
-    """
-    spelled = (canonical_symbol(Feed.STOCKS, symbol) for symbol in symbols if symbol)
-    return list(dict.fromkeys(ticker for ticker in spelled if ticker))

@@ -86,8 +86,15 @@ class BinanceHistory:
     async def _candles(self, symbol: str, interval: str, first: int, last: int) -> list[Kline]:
         """Returns the candles that opened from `first` to `last`, both in milliseconds since 1970."""
         found: list[Kline] = []
+        params = {"symbol": symbol, "interval": interval, "limit": str(ROWS_PER_CALL)}
         for _ in range(MAX_CALLS):
-            rows = await self._page(symbol, interval, first, last)
+            span = {"startTime": str(first), "endTime": str(last)}
+            try:
+                rows = await self._rest.get("/api/v3/klines", list[Raw], params | span)
+            except UpstreamRefused as error:
+                if wire.unknown_symbol(error.excerpt):
+                    raise SymbolNotFound from error
+                raise
             found_rows = decode_rows(rows, Kline, self._refused)
             page = [row for row in found_rows if first <= row.open_time <= last]
             self._refused.count("misplaced", len(found_rows) - len(page))
@@ -99,21 +106,6 @@ class BinanceHistory:
                 raise UpstreamError("Binance answers with other bars than asked for")
             first = newest + 1
         raise UpstreamError("Binance answers with more bars than there can be")
-
-    async def _page(self, symbol: str, interval: str, first: int, last: int) -> list[Raw]:
-        params = {
-            "symbol": symbol,
-            "interval": interval,
-            "startTime": str(first),
-            "endTime": str(last),
-            "limit": str(ROWS_PER_CALL),
-        }
-        try:
-            return await self._rest.get("/api/v3/klines", list[Raw], params)
-        except UpstreamRefused as error:
-            if wire.unknown_symbol(error.excerpt):
-                raise SymbolNotFound from error
-            raise
 
 
 def _opening_milliseconds(interval: Interval, moment: datetime) -> int:

@@ -48,10 +48,12 @@ class BinanceRest:
     async def _note(self, response: httpx.Response) -> None:
         """Sets the end of the pause that a response asks for."""
         now = self._clock()
+        text = response.headers.get("x-mbx-used-weight-1m", "")
+        weight = int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
         if response.status_code in AWAY_SECONDS:
             asked = retry_seconds(response.headers.get("retry-after"))
             self._paused_until = now + (AWAY_SECONDS[response.status_code] if asked is None else asked)
-        elif _weight(response) >= WEIGHT_LIMIT - WEIGHT_RESERVE:
+        elif weight >= WEIGHT_LIMIT - WEIGHT_RESERVE:
             self._paused_until = now + MINUTE_SECONDS - now % MINUTE_SECONDS
 
 
@@ -65,8 +67,3 @@ def location_errors() -> Iterator[None]:
         if status != ELSEWHERE:
             raise
         raise UpstreamError("Binance does not serve this country", retry_after=ELSEWHERE_SECONDS) from error
-
-
-def _weight(response: httpx.Response) -> int:
-    weight = response.headers.get("x-mbx-used-weight-1m", "")
-    return int(weight) if weight.isascii() and weight.isdecimal() and len(weight) < 10 else 0

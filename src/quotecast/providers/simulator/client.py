@@ -112,7 +112,10 @@ class SimulatorProvider:
             now = self._clock()
             moment = self._moment(now)
             before = self._moment(credit.grown_at)
-            self._break_as_planned(before, moment)
+            if self._schedule.refusal(moment) == "maintenance":
+                self._schedule.admit(moment)
+            if self._schedule.drops(before, moment):
+                raise UpstreamError("The simulator lost the connection")
             rate = self._rate * self._schedule.rate(moment)
             credit.grow(now, rate)
             pause = _tick_seconds(len(all_quoters), rate)
@@ -153,13 +156,6 @@ class SimulatorProvider:
             await self._sleep(0)
         self._checks.believe(quotes, moment)
         return quotes
-
-    def _break_as_planned(self, before: int, moment: int) -> None:
-        """Raises UpstreamError if a scenario ends connections between two moments."""
-        if self._schedule.refusal(moment) == "maintenance":
-            self._schedule.admit(moment)
-        if self._schedule.drops(before, moment):
-            raise UpstreamError("The simulator lost the connection")
 
     def _receive(self, arrivals: Arrivals, quotes: list[Quote], moment: int) -> list[Quote]:
         """Sends quotes on their way; returns the believable ones of those that arrive now."""

@@ -4,7 +4,7 @@ A second has the changes of its first millisecond, so they are constant within i
 """
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from math import prod
 from operator import itemgetter
@@ -100,25 +100,22 @@ def _factor_of(ramp: Ramp, moment: int) -> float:
 
 def _gaps(alterations: Sequence[Alteration]) -> list[Gap]:
     """Returns the gaps in whole seconds, ascending; no two of them touch."""
+    gaps: list[Gap] = []
+    for each in alterations:
+        if isinstance(each, Pause):
+            gaps.append(Gap(whole_second(each.start), whole_second(each.end)))
+        elif isinstance(each, Listed):
+            if each.start is not None:
+                gaps.append(Gap(PAST, whole_second(each.start)))
+            if each.end is not None:
+                gaps.append(Gap(whole_second(each.end), FUTURE))
     found: list[Gap] = []
-    for gap in sorted(_all_gaps(alterations), key=lambda each: each.start):
+    for gap in sorted(gaps, key=lambda each: each.start):
         if found and gap.start <= found[-1].end:
             found[-1] = Gap(found[-1].start, max(found[-1].end, gap.end))
         elif gap.start < gap.end:
             found.append(gap)
     return found
-
-
-def _all_gaps(alterations: Sequence[Alteration]) -> Iterator[Gap]:
-    for each in alterations:
-        match each:
-            case Pause(start, end):
-                yield Gap(whole_second(start), whole_second(end))
-            case Listed(start, end):
-                if start is not None:
-                    yield Gap(PAST, whole_second(start))
-                if end is not None:
-                    yield Gap(whole_second(end), FUTURE)
 
 
 def whole_second(moment: int) -> int:
