@@ -12,9 +12,8 @@ from quotecast.errors import NotOffered, SymbolNotFound, UpstreamError
 from quotecast.market.bars import Interval
 from quotecast.market.feeds import Feed
 from quotecast.market.financials import EarningsCalendar
-from quotecast.providers.quotecast.financials import OriginFinancials
 from quotecast.providers.quotecast.history import MAX_PAGES, OriginHistory
-from quotecast.providers.quotecast.rest import OriginRest
+from quotecast.providers.quotecast.rest import OriginFinancials, OriginRest
 from quotecast.providers.transport.fetch import open_client
 
 START, END = datetime(2026, 11, 20, 14, 40, tzinfo=UTC), datetime(2026, 11, 20, 16, 0, 0, 1000, tzinfo=UTC)

@@ -9,9 +9,8 @@ from quotecast.environment import DEMAND
 from quotecast.market.feeds import Feed
 from quotecast.providers.base import HistoryProvider
 from quotecast.providers.offer import VARIABLE, Budgets, ExchangeNow, Offer, Terms
-from quotecast.providers.quotecast.financials import OriginFinancials
 from quotecast.providers.quotecast.history import OriginHistory
-from quotecast.providers.quotecast.rest import OriginRest
+from quotecast.providers.quotecast.rest import OriginFinancials, OriginRest
 
 Origin = Annotated[
     str,
