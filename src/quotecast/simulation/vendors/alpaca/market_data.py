@@ -1,11 +1,19 @@
-"""Alpaca's market-data API: bars, trades, quotes and snapshots of stocks and pairs, and news."""
+"""Alpaca's market-data API: bars, trades, quotes and snapshots, news and corporate actions.
 
+Corporate actions are the splits and dividends of the simulated market, and true renames. Source: Alpaca's
+documentation, "Market data: corporate actions".
+"""
+
+import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from functools import partial
+from itertools import chain
 from typing import Any, Final
 
+from quotecast.market.renames import well_known_renames
 from quotecast.market.sessions import NEW_YORK
+from quotecast.simulation.market.hours import new_york_date
 from quotecast.simulation.vendors.alpaca.errors import NOT_FOUND, BadQuery, RecentTape
 from quotecast.simulation.vendors.alpaca.market_source import MarketSource
 from quotecast.simulation.vendors.alpaca.query import (
@@ -23,6 +31,7 @@ from quotecast.simulation.vendors.alpaca.query import (
 )
 from quotecast.simulation.vendors.alpaca.timeframes import timeframe_of
 from quotecast.simulation.vendors.http import Answer, Row
+from quotecast.simulation.vendors.market import Market, utc
 
 #: Minimum age of data from the consolidated tape under the free plan.
 FREE_DELAY: Final = timedelta(minutes=15)
@@ -34,6 +43,28 @@ _PARTS: Final = {"trades": "latestTrade", "quotes": "latestQuote", "bars": "minu
 #: The prices of a bar.
 _PRICES: Final = ("o", "h", "l", "c", "vw")
 _EARLIEST: Final = datetime(1900, 1, 1, tzinfo=UTC)
+#: The types of corporate actions that the market has, and the lists of their rows.
+_ACTION_LISTS: Final = {
+    "forward_split": "forward_splits",
+    "reverse_split": "reverse_splits",
+    "stock_dividend": "stock_dividends",
+    "cash_dividend": "cash_dividends",
+    "name_change": "name_changes",
+}
+_ABSENT_ACTIONS: Final = frozenset(
+    [
+        "unit_split",
+        "spin_off",
+        "cash_merger",
+        "stock_merger",
+        "stock_and_cash_merger",
+        "redemption",
+        "worthless_removal",
+        "rights_distribution",
+    ]
+)
+_MOST_ACTIONS: Final = 1000
+_SPACE: Final = uuid.UUID(int=0)
 
 Query = Mapping[str, str]
 
@@ -164,3 +195,63 @@ class MarketData:
         if query.get("include_content", "false") != "true":
             found = [story | {"content": ""} for story in found]
         return Answer.of({"news": found, "next_page_token": token})
+
+
+def corporate_actions(market: Market, query: Mapping[str, str]) -> Answer:
+    """Answers `/v1/corporate-actions`: those whose day lies in the span of the query, today by default."""
+    today = utc(market.present)
+    first, last = (moment_of(query, name, today).date() for name in ("start", "end"))
+    types = query["types"].split(",") if query.get("types") else [*_ACTION_LISTS]
+    if not {*types} <= _ACTION_LISTS.keys() | _ABSENT_ACTIONS:
+        raise BadQuery("invalid types")
+    wanted = {_ACTION_LISTS[name] for name in types if name in _ACTION_LISTS}
+    # One page holds all: a market has few splits.
+    limit_of(query, _MOST_ACTIONS, _MOST_ACTIONS)
+    symbols = frozenset(filter(None, query.get("symbols", "").split(",")))
+    found: dict[str, list[Row]] = {}
+    for kind, row in chain(_stocks_actions(market, symbols, first, last), _renames(symbols, first, last)):
+        if kind in wanted:
+            found.setdefault(kind, []).append(row)
+    return Answer.of({"corporate_actions": found, "next_page_token": None})
+
+
+def _stocks_actions(
+    market: Market, symbols: frozenset[str], first: date, last: date
+) -> Iterator[tuple[str, Row]]:
+    listed = market.stocks.keys()
+    for symbol in sorted(listed & symbols if symbols else listed):
+        yield from _splits(market, symbol, first, last)
+        for each in market.dividends(symbol, first, last):
+            row = _action_row(symbol, each.ex_day, each.payable_day) | {"cusip": "", "rate": each.amount}
+            yield "cash_dividends", row | {"special": False, "foreign": False}
+
+
+def _renames(symbols: frozenset[str], first: date, last: date) -> Iterator[tuple[str, Row]]:
+    for each in sorted(well_known_renames("stock"), key=lambda each: each.day):
+        names = {"old_symbol": each.former, "new_symbol": each.symbol}
+        if first <= each.day <= last and (not symbols or symbols & {*names.values()}):
+            row = {"id": str(uuid.uuid5(_SPACE, f"{each.former} {each.day}")), "process_date": f"{each.day}"}
+            yield "name_changes", row | names | {"old_cusip": "", "new_cusip": ""}
+
+
+def _splits(market: Market, symbol: str, first: date, last: date) -> Iterator[tuple[str, Row]]:
+    for each in market.schedule.splits(symbol):
+        day, ratio = new_york_date(each.moment), each.ratio
+        if not first <= day <= last:
+            continue
+        row = _action_row(symbol, day, day)
+        if each.is_stock_dividend:
+            yield "stock_dividends", row | {"cusip": "", "rate": round(ratio - 1, 6)}
+        elif ratio >= 1:
+            yield "forward_splits", row | {"cusip": "", "new_rate": ratio, "old_rate": 1}
+        else:
+            yield (
+                "reverse_splits",
+                row | {"old_cusip": "", "new_cusip": "", "new_rate": 1, "old_rate": round(1 / ratio, 6)},
+            )
+
+
+def _action_row(symbol: str, ex_day: date, paid: date) -> Row:
+    days = dict.fromkeys(("ex_date", "record_date"), f"{ex_day}")
+    paid_on = dict.fromkeys(("process_date", "payable_date"), f"{paid}")
+    return {"id": str(uuid.uuid5(_SPACE, f"{symbol} {ex_day} {paid}")), "symbol": symbol, **days, **paid_on}

@@ -12,8 +12,8 @@ from websockets.http11 import Response
 from quotecast.framing import Frame
 from quotecast.simulation.market.hours import milliseconds
 from quotecast.simulation.market.scenarios.base import Refusal
-from quotecast.simulation.vendors.alpaca.actions import corporate_actions
 from quotecast.simulation.vendors.alpaca.errors import MEANINGS, NOT_FOUND
+from quotecast.simulation.vendors.alpaca.market_data import corporate_actions
 from quotecast.simulation.vendors.alpaca.market_source import MarketSource
 from quotecast.simulation.vendors.alpaca.query import time_of
 from quotecast.simulation.vendors.alpaca.rest import KEY, SECRET, AlpacaRest
