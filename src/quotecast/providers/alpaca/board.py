@@ -143,7 +143,10 @@ class Board:
         settled = asked_at - SETTLING_SECONDS
         for ticker in rows.keys() & self._stocks.keys():
             for snapshot in decode_each([rows[ticker]], wire.decode_snapshot, self._refused):
-                self._take_snapshot(ticker, snapshot, received, settled)
+                state = self._states.get(ticker)
+                if last := self._last_price(ticker, snapshot, received, settled):
+                    new = StockState(last, self._day_bar(snapshot, last, received))
+                    self._states[ticker] = state.merge_snapshot(new) if state else new
         return self._update_quotes((ticker for ticker in rows if ticker in self._states), received)
 
     def _update_quotes(self, tickers: Iterable[str], received: float) -> list[StockQuote]:
@@ -200,16 +203,6 @@ class Board:
                     if own:
                         self._bars.append(own)
             self._streamed_at[bar.symbol] = received
-
-    def _take_snapshot(
-        self, ticker: str, snapshot: wire.StockSnapshot, received: float, settled: float
-    ) -> None:
-        state = self._states.get(ticker)
-        last = self._last_price(ticker, snapshot, received, settled)
-        if last is None:
-            return
-        new = StockState(last, self._day_bar(snapshot, last, received))
-        self._states[ticker] = state.merge_snapshot(new) if state else new
 
     def _last_price(
         self, ticker: str, snapshot: wire.StockSnapshot, received: float, settled: float

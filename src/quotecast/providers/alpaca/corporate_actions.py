@@ -4,7 +4,7 @@ Source of the format: Alpaca's OpenAPI document of market data, `GET /v1/corpora
 unknown fields. Types that are left out change no price of a stock, or ask the holder for a decision.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime, timedelta
 from typing import Any, Final
 
@@ -147,18 +147,14 @@ class AlpacaActions:
         async with self._rest.open() as client:
             for _ in range(MAX_PAGES):
                 page = await self._rest.get(client, PATH, Page, params)
-                found += self._actions(page)
+                for kind, rows in (page.corporate_actions or {}).items():
+                    if kind in _LISTS:
+                        decoded = decode_rows(rows or (), Row, self._refused)
+                        found += readable((row.to_action(kind) for row in decoded), self._refused)
                 if not page.next_page_token:
                     break
                 params["page_token"] = page.next_page_token
         return sorted(found, key=lambda each: (each.ex_day, each.id)), not page.next_page_token
-
-    def _actions(self, page: Page) -> Iterator[CorporateAction]:
-        for kind, rows in (page.corporate_actions or {}).items():
-            if kind not in _LISTS:
-                continue
-            decoded = decode_rows(rows or (), Row, self._refused)
-            yield from readable((row.to_action(kind) for row in decoded), self._refused)
 
 
 def _ticker(text: str | None) -> str | None:

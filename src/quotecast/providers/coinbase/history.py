@@ -1,6 +1,6 @@
 """Bars of Coinbase Exchange, by REST."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from math import ceil
 from typing import Final
@@ -63,8 +63,11 @@ class CoinbaseHistory:
     ) -> dict[int, wire.CoinbaseCandle]:
         """Returns the rows that open from `first` to before `end`, by the second of their opening."""
         rows: dict[int, wire.CoinbaseCandle] = {}
+        newest = (end - 1) // granularity * granularity
         async with open_client(self._url) as client:
-            for oldest, newest in _pages(granularity, first, end):
+            # The newest page comes first.
+            while newest >= first:
+                oldest = max(first, newest - (ROWS_PER_CALL - 1) * granularity)
                 await self._pace.turn()
                 span = {"start": _iso_time(oldest), "end": _iso_time(newest)}
                 try:
@@ -78,16 +81,8 @@ class CoinbaseHistory:
                 # The upstream may send rows outside the request.
                 candles = decode_rows(page, wire.CoinbaseCandle, self._refused)
                 rows |= {row.time: row for row in candles if first <= row.time < end}
+                newest = oldest - granularity
         return rows
-
-
-def _pages(granularity: int, first: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yields the oldest and the newest opening of each page, the newest page first."""
-    newest = (end - 1) // granularity * granularity
-    while newest >= first:
-        oldest = max(first, newest - (ROWS_PER_CALL - 1) * granularity)
-        yield oldest, newest
-        newest = oldest - granularity
 
 
 def _iso_time(seconds: int) -> str:

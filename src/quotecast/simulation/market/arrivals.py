@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from heapq import heappop, heappush
 from itertools import count
-from typing import Final
+from typing import Any, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -49,23 +49,19 @@ class Arrivals:
 
 
 def _spoiled(quote: Quote, spoil: Spoil, moment: int) -> Quote:
+    # The quote of a stock has no sides that could be crossed.
+    changes: dict[str, Any] = {}
     match spoil:
         case "zero":
-            return replace(quote, price=0.0)
+            changes = {"price": 0.0}
         case "hundredfold":
-            return replace(quote, price=quote.price * 100)
+            changes = {"price": quote.price * 100}
         case "nan":
-            return replace(quote, price=float("nan"))
+            changes = {"price": float("nan")}
         case "future":
-            return replace(quote, timestamp=iso(moment + _FUTURE))
-        case "crossed":
-            return _crossed(quote)
-
-
-def _crossed(quote: Quote) -> Quote:
-    """Returns the quote with its two sides exchanged; a stock's quote has none."""
-    if isinstance(quote, CryptoQuote):
-        return replace(quote, bid=quote.ask, ask=quote.bid)
-    if isinstance(quote, DovizQuote):
-        return replace(quote, buying=quote.selling, selling=quote.buying)
-    return quote
+            changes = {"timestamp": iso(moment + _FUTURE)}
+        case "crossed" if isinstance(quote, CryptoQuote):
+            changes = {"bid": quote.ask, "ask": quote.bid}
+        case "crossed" if isinstance(quote, DovizQuote):
+            changes = {"buying": quote.selling, "selling": quote.buying}
+    return replace(quote, **changes)

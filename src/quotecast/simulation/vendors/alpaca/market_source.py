@@ -135,7 +135,12 @@ class MarketSource:
             return None
         now = self._now(feed)
         price = self.market.price(symbol, now)
-        days = self._two_days(symbol, price.time)
+        days: list[Row] = []
+        # The wider the search for two days, the slower.
+        for reach in _REACHES:
+            days = self._newest(symbol, DAY, price.time, timedelta(days=reach))
+            if len(days) > 1:
+                break
         minutes = self._newest(symbol, MINUTE, price.time, timedelta())
         trade = self.trade_row(price)
         return {
@@ -145,15 +150,6 @@ class MarketSource:
             "dailyBar": days[-1] if days else None,
             "prevDailyBar": days[-2] if len(days) > 1 else None,
         }
-
-    def _two_days(self, symbol: str, moment: int) -> list[Row]:
-        """Returns the bars of the day in progress and those before; the wider the search, the slower."""
-        days: list[Row] = []
-        for reach in _REACHES:
-            days = self._newest(symbol, DAY, moment, timedelta(days=reach))
-            if len(days) > 1:
-                break
-        return days
 
     def _newest(self, symbol: str, timeframe: Timeframe, moment: int, reach: timedelta) -> list[Row]:
         start = timeframe.start_of(utc(moment) - reach, self.zone(symbol))

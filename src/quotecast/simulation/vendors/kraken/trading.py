@@ -54,12 +54,14 @@ class Trading:
             trades=lambda symbol, _moment: data.status(symbol) == "online",
         )
         self._methods: Mapping[str, Callable[[Account, Given], Any]] = {
-            "Balance": self._balance,
+            "Balance": lambda account, _: {
+                _long(each): plain(account.total(each)) for each in account.assets()
+            },
             "BalanceEx": self._extended_balance,
             "AddOrder": self._add,
             "CancelOrder": self._cancel,
             "CancelAll": self._cancel_all,
-            "OpenOrders": self._open_orders,
+            "OpenOrders": lambda account, _: {"open": _rows(account.open_orders())},
             "ClosedOrders": self._closed_orders,
             "QueryOrders": self._query,
             "TradesHistory": self._history,
@@ -111,9 +113,6 @@ class Trading:
             secret = (self._secret or "").encode()
         expected = hmac.new(secret, request.path.encode() + digest, hashlib.sha512).digest()
         return hmac.compare_digest(base64.b64encode(expected), signature.encode("utf-8", "replace"))
-
-    def _balance(self, account: Account, _given: Given) -> Row:
-        return {_long(asset): plain(account.total(asset)) for asset in account.assets()}
 
     def _extended_balance(self, account: Account, _given: Given) -> Row:
         return {
@@ -168,9 +167,6 @@ class Trading:
         for order in orders:
             self.accounts.cancel(account, order, self._data.clock.moment())
         return {"count": len(orders)}
-
-    def _open_orders(self, account: Account, _given: Given) -> Row:
-        return {"open": _rows(account.open_orders())}
 
     def _closed_orders(self, account: Account, given: Given) -> Row:
         ended = [order for order in newest(account.orders) if order.status != "open"]
