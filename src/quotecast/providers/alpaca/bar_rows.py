@@ -47,6 +47,7 @@ TIMEFRAMES: Final[Mapping[Interval, str]] = {
     "D": DAY,
 }
 _TICK: Final = timedelta(microseconds=1)
+_MIDNIGHT: Final = time()
 
 
 class BarRequest(Struct, frozen=True):
@@ -96,8 +97,6 @@ def delayed_range(
     ]
     return [part for part in parts if part.first < part.end]
 
-
-_MIDNIGHT: Final = time()
 
 #: Each request with its rows, still encoded.
 RowsByRequest = Sequence[tuple[BarRequest, Sequence[Raw]]]

@@ -29,6 +29,8 @@ CLOSED_SECONDS: Final = 300.0
 SILENT_POLLS: Final = 1.5
 #: Time after an opening or a close during which the calendar overrides the exchange's clock.
 CLOCK_TOLERANCE: Final = timedelta(minutes=3)
+#: Opening time in New York of a session that the calendar does not list.
+OPENING: Final = time(9, 30)
 
 
 def poll_seconds(now: float, unscheduled: Unscheduled | None = None) -> float:
@@ -74,10 +76,6 @@ def _in_session(now: float, unscheduled: Unscheduled | None) -> bool:
     if unscheduled is None or unscheduled.date != _local_date(moment):
         return trading
     return unscheduled.is_open or (trading and unscheduled.open is not None)
-
-
-#: Opening time in New York of a session that the calendar does not list.
-OPENING: Final = time(9, 30)
 
 
 def unscheduled_day(

@@ -27,6 +27,8 @@ _NO_LOW: Final = 1 << 62
 _SEARCHED_DAYS: Final = 30
 #: Subdivisions that a tape remembers: those of the days and hours around a position.
 _REMEMBERED: Final = 4
+#: Returns the changes that a schedule makes to an instrument of a venue with these hours.
+Alterations = Callable[[Schedule, str, Hours], Sequence[Alteration]]
 
 
 class AlteredCandle(TickCandle, frozen=True, gc=False):
@@ -201,10 +203,6 @@ def _scale_children(candle: AlteredCandle, children: Subdivision, factor: float)
         closes=points[1:],
         base=children,
     )
-
-
-#: Returns the changes that a schedule makes to an instrument of a venue with these hours.
-Alterations = Callable[[Schedule, str, Hours], Sequence[Alteration]]
 
 
 class ScheduledTape:

@@ -38,6 +38,8 @@ _FIRST_DATE: Final[dict[str, Callable[[int], int]]] = {
     "W": lambda ordinal: ordinal - date.fromordinal(ordinal).weekday(),
     "M": lambda ordinal: date.fromordinal(ordinal).replace(day=1).toordinal(),
 }
+#: Time of the first trade: bitcoin first traded for US dollars in 2010.
+_FIRST_TRADE: Final = milliseconds(datetime(2010, 1, 1, tzinfo=UTC))
 
 
 def bars(tape: Tape, interval: Interval, start: int, end: int, markup: float = 1.0) -> Iterator[Bar]:
@@ -76,10 +78,6 @@ def _bar(listing: Listing, candle: TickCandle, markup: float) -> Bar:
         close=candle.close / scale,
         volume=candle.volume / listing.volume_scale,
     )
-
-
-#: Time of the first trade: bitcoin first traded for US dollars in 2010.
-_FIRST_TRADE: Final = milliseconds(datetime(2010, 1, 1, tzinfo=UTC))
 
 
 class SimulatorHistory:

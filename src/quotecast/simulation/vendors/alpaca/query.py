@@ -18,6 +18,11 @@ _PAIR: Final = re.compile(r"[A-Z0-9]{1,12}/[A-Z0-9]{2,6}")
 _MOST_SYMBOLS: Final = 1000
 #: Years that a time may have: arithmetic with others overflows.
 _YEARS: Final = range(1900, 9000)
+#: Bars, trades and quotes in a page.
+DEFAULT_ROWS = 1000
+MOST_ROWS = 10_000
+DEFAULT_STORIES = 10
+MOST_STORIES = 50
 
 
 def tickers_of(query: Mapping[str, str], *, pairs: bool = False) -> list[str]:
@@ -96,13 +101,6 @@ def token_of(query: Mapping[str, str]) -> Token | None:
     if moment.tzinfo is None or moment.year not in _YEARS:
         raise BadQuery("invalid page_token")
     return Token(symbol, moment)
-
-
-#: Bars, trades and quotes in a page.
-DEFAULT_ROWS = 1000
-MOST_ROWS = 10_000
-DEFAULT_STORIES = 10
-MOST_STORIES = 50
 
 
 def page_of(

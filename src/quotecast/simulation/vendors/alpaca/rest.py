@@ -30,16 +30,28 @@ _DAYS_AHEAD: Final = timedelta(days=14)
 _FIRST: Final = date(1970, 1, 1)
 _LAST: Final = date(2029, 12, 31)
 _FILTERS: Final = {"status": "status", "asset_class": "class", "exchange": "exchange"}
+#: Calls per minute of the free plan and of the paid one.
+FREE_CALLS: Final = 200
+PAID_CALLS: Final = 10_000
+#: Headers of the keys.
+KEY: Final = "APCA-API-KEY-ID"
+SECRET: Final = "APCA-API-SECRET-KEY"  # noqa: S105 (a header's name)
+_WINDOW_SECONDS: Final = 60
+_OF_STOCK: Final = re.compile(
+    r"/v2/stocks/([^/]+)/(snapshot|bars|trades|quotes|bars/latest|trades/latest|quotes/latest)"
+)
+_ASSET: Final = "/v2/assets/"
+Route = Callable[[Mapping[str, str]], Answer]
 
 
 class Broker:
-    """Answers at one moment."""
+    """Answers the trading API as far as it is market data, at one moment: assets, clock and calendar."""
 
     def __init__(self, source: MarketSource, now: datetime) -> None:
         self._source = source
         self._now = now
 
-    def routes(self) -> dict[str, Callable[[Mapping[str, str]], Answer]]:
+    def routes(self) -> dict[str, Route]:
         """Returns the answers by path."""
         return {"/v2/assets": self._assets, "/v2/clock": self._clock, "/v2/calendar": self._calendar}
 
@@ -107,21 +119,6 @@ def _date_of(query: Mapping[str, str], name: str, default: date) -> date:
 
 def _local(moment: datetime) -> str:
     return moment.astimezone(NEW_YORK).isoformat()
-
-
-#: Calls per minute of the free plan and of the paid one.
-FREE_CALLS: Final = 200
-PAID_CALLS: Final = 10_000
-#: Headers of the keys.
-KEY: Final = "APCA-API-KEY-ID"
-SECRET: Final = "APCA-API-SECRET-KEY"  # noqa: S105 (a header's name)
-_WINDOW_SECONDS: Final = 60
-_OF_STOCK: Final = re.compile(
-    r"/v2/stocks/([^/]+)/(snapshot|bars|trades|quotes|bars/latest|trades/latest|quotes/latest)"
-)
-_ASSET: Final = "/v2/assets/"
-
-Route = Callable[[Mapping[str, str]], Answer]
 
 
 class AlpacaRest:

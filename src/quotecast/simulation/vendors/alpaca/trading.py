@@ -41,6 +41,9 @@ _REFUSALS: Final = {
 _Route = Callable[[Account, str, HttpRequest], Answer]
 
 _object: Final = msgspec.json.Decoder(dict[str, Any])
+_STATUSES: Final = {"open": "new", "filled": "filled", "canceled": "canceled", "rejected": "rejected"}
+#: Ids are made of names, so that they are the same at every run.
+_SPACE: Final = uuid.UUID(int=0)
 
 
 class _Rejected(Exception):
@@ -213,11 +216,6 @@ def _order(account: Account, name: str) -> Order:
         return account.orders[uuid.UUID(name).int]
     except (ValueError, KeyError):
         raise _missing("order") from None
-
-
-_STATUSES: Final = {"open": "new", "filled": "filled", "canceled": "canceled", "rejected": "rejected"}
-#: Ids are made of names, so that they are the same at every run.
-_SPACE: Final = uuid.UUID(int=0)
 
 
 def order_id(order: Order) -> str:

@@ -69,7 +69,7 @@ class Companies:
         return [record_row(event) for event in reversed(found)]
 
     def _record(self, make: Callable[[Company, int], Any]) -> Callable[[Company], Any]:
-        """Returns what answers with the record, or the list of records, of the latest reported quarter."""
+        """Returns a function from a company to its rows, as of its latest reported quarter."""
 
         def answer(company: Company) -> Any:
             made = make(company, self._last(company))
