@@ -16,9 +16,9 @@ from quotecast.market.calendars import Calendar
 from quotecast.market.feeds import Feed
 from quotecast.market.reference import Pair, Stock, pairs, stocks
 from quotecast.market.sessions import NEW_YORK
+from quotecast.simulation.market.actions import Dividend, dividends
 from quotecast.simulation.market.companies import companies_of
 from quotecast.simulation.market.cursor import Cursor, RestOfDayCursor, extent_between
-from quotecast.simulation.market.dividends import Dividend, dividends
 from quotecast.simulation.market.history import candles
 from quotecast.simulation.market.hours import Hours, midnight_of, new_york_date
 from quotecast.simulation.market.reports import FIRST_DAY

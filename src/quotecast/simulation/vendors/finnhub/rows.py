@@ -14,8 +14,7 @@ from msgspec import Struct
 from quotecast.market.financials import EarningsEvent
 from quotecast.market.news import Article
 from quotecast.market.reference import Pair, Stock
-from quotecast.simulation.market.actions import old_and_new
-from quotecast.simulation.market.dividends import Dividend
+from quotecast.simulation.market.actions import Dividend, old_and_new
 from quotecast.simulation.market.hours import new_york_date
 from quotecast.simulation.vendors.http import Row
 from quotecast.simulation.vendors.market import Candle, Price
