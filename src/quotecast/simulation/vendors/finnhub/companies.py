@@ -10,6 +10,7 @@ from quotecast.simulation.market.hours import new_york_date
 from quotecast.simulation.market.reports import FIRST_DAY, LAST_DAY, last_reported_quarter
 from quotecast.simulation.market.trading import trading_year
 from quotecast.simulation.vendors.clock import MarketClock
+from quotecast.simulation.vendors.finnhub.exchange import Symbols
 from quotecast.simulation.vendors.finnhub.rows import (
     dividend_row,
     filing_row,
@@ -18,7 +19,6 @@ from quotecast.simulation.vendors.finnhub.rows import (
     record_row,
     split_row,
 )
-from quotecast.simulation.vendors.finnhub.symbols import Symbols
 from quotecast.simulation.vendors.http import Row
 from quotecast.simulation.vendors.market import Market, utc
 

@@ -1,4 +1,7 @@
-"""The exchange as Finnhub shows it: listings, candles, sessions and news of the simulated market."""
+"""The exchange as Finnhub shows it: symbols, listings, candles, sessions and news of the simulated market.
+
+A stock's symbol is its ticker, a pair's names the exchange, such as `BINANCE:BTCUSDT`.
+"""
 
 from collections.abc import Mapping
 from datetime import date, timedelta
@@ -18,10 +21,12 @@ from quotecast.simulation.vendors.finnhub.rows import (
     pair_row,
     symbol_row,
 )
-from quotecast.simulation.vendors.finnhub.symbols import Symbols
 from quotecast.simulation.vendors.http import Row
 from quotecast.simulation.vendors.market import Market
 
+#: The exchanges of pairs and of stocks.
+_PAIRS_EXCHANGE: Final = "BINANCE"
+_EXCHANGE: Final = "US"
 _RESOLUTIONS: Final[Mapping[str, Interval]] = {
     "1": "1m",
     "5": "5m",
@@ -39,9 +44,33 @@ _DAY_SECONDS: Final = 86_400
 _MOST_FOUND: Final = 100
 _MOST_NEWS: Final = 250
 _CATEGORIES: Final = frozenset({"general", "forex", "crypto", "merger"})
-_EXCHANGE: Final = "US"
 
 Query = Mapping[str, str]
+
+
+class Symbols:
+    """The market's instruments by Finnhub's symbols."""
+
+    def __init__(self, market: Market) -> None:
+        self._market = market
+        #: Pairs by their symbols here; those in dollars have other names on that exchange.
+        self.pairs: Mapping[str, str] = {
+            f"{_PAIRS_EXCHANGE}:{pair.base}{pair.quote}": name
+            for name, pair in market.pairs.items()
+            if pair.quote != "USD"
+        }
+
+        self._by_name = {name: symbol for symbol, name in self.pairs.items()}
+
+    def symbol_of(self, name: str) -> str:
+        """Returns the symbol of an instrument of the market."""
+        return self._by_name.get(name, name)
+
+    def find(self, symbol: str, moment: int) -> str | None:
+        """Returns the market's name of a symbol; None for one that is not listed at that moment."""
+        name = self.pairs.get(symbol, symbol)
+        known = name in self._market.stocks or symbol in self.pairs
+        return name if known and self._market.is_listed(name, moment) else None
 
 
 class Exchange:
@@ -62,7 +91,7 @@ class Exchange:
 
     def pairs(self, query: Query) -> list[Row]:
         """Returns the answer of `crypto/symbol`."""
-        if text_of(query, "exchange").upper() != "BINANCE":
+        if text_of(query, "exchange").upper() != _PAIRS_EXCHANGE:
             return []
         named = self._symbols.pairs.items()
         return [pair_row(symbol, self._market.pairs[name]) for symbol, name in named]

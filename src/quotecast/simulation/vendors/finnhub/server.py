@@ -20,10 +20,9 @@ from quotecast.simulation.vendors.finnhub.errors import (
     UNAVAILABLE,
     WRONG_KEY,
 )
-from quotecast.simulation.vendors.finnhub.exchange import Exchange
+from quotecast.simulation.vendors.finnhub.exchange import Exchange, Symbols
 from quotecast.simulation.vendors.finnhub.rest import FinnhubRest
 from quotecast.simulation.vendors.finnhub.rows import trade_row
-from quotecast.simulation.vendors.finnhub.symbols import Symbols
 from quotecast.simulation.vendors.http import Answer, HttpRequest, response_of
 from quotecast.simulation.vendors.market import Market, Price
 from quotecast.simulation.vendors.server import Client, VendorServer
