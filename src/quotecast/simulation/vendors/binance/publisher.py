@@ -1,5 +1,6 @@
-"""Prices of the market become messages of Binance's streams."""
+"""The names of Binance's streams, and their messages from prices of the market."""
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
@@ -8,15 +9,19 @@ from msgspec import Struct
 from quotecast.simulation.market.trades import PAUSE
 from quotecast.simulation.vendors.binance import events
 from quotecast.simulation.vendors.binance.book import BOOK_MS, difference, snapshot
-from quotecast.simulation.vendors.binance.intervals import opening
+from quotecast.simulation.vendors.binance.intervals import LENGTHS, opening
 from quotecast.simulation.vendors.binance.source import MarketSource
-from quotecast.simulation.vendors.binance.streams import ARRAYS, Stream
 from quotecast.simulation.vendors.http import Row
 from quotecast.simulation.vendors.market import Price
 
+_NAME: Final = re.compile(
+    r"([^@]+)@(?:(ticker|miniTicker|bookTicker|trade|aggTrade)|(kline)_(\w+)"
+    r"|(depth)(5|10|20)?(?:@(100|1000)ms)?)"
+)
+#: Streams of all symbols, and the kind of their elements.
+ARRAYS: Final[dict[str, str]] = {"!ticker@arr": "ticker", "!miniTicker@arr": "miniTicker"}
 #: Sends an event of a stream, which a price has caused.
 Deliver = Callable[[str, Price, Any], None]
-
 #: Streams with a message for each price.
 _AT_ONCE: Final[Mapping[str, Callable[[str, Price], Row]]] = {
     "ticker": events.ticker,
@@ -29,6 +34,30 @@ _AT_ONCE: Final[Mapping[str, Callable[[str, Price], Row]]] = {
 _ARRAY_PAUSE: Final = 1000
 #: A difference covers at most so many books; after a longer silence it leaves some out.
 _MAX_BOOKS: Final = 600
+
+
+class Stream(Struct, frozen=True):
+    """A stream of one symbol; `option` is the interval of candles or the number of levels."""
+
+    name: str
+    symbol: str
+    kind: str
+    option: str = ""
+    #: Milliseconds between two messages; 0 for one with each price.
+    pause: int = 0
+
+
+def stream_of(name: str) -> Stream | None:
+    """Returns the stream of a name; None for a name that no stream has."""
+    found = _NAME.fullmatch(name)
+    if not found or found[1] != found[1].lower():
+        return None
+    symbol = found[1].upper()
+    if found[3]:
+        return Stream(name, symbol, "kline", found[4], 1000) if found[4] in LENGTHS else None
+    if found[5]:
+        return Stream(name, symbol, "depth", found[6] or "", int(found[7] or 1000))
+    return Stream(name, symbol, found[2])
 
 
 class _Active(Struct):

@@ -22,7 +22,7 @@ from quotecast.simulation.vendors.binance.errors import (
 from quotecast.simulation.vendors.binance.events import server_shutdown
 from quotecast.simulation.vendors.binance.limits import Weights
 from quotecast.simulation.vendors.binance.parameters import Parameters
-from quotecast.simulation.vendors.binance.publisher import Publisher
+from quotecast.simulation.vendors.binance.publisher import ARRAYS, Publisher
 from quotecast.simulation.vendors.binance.sessions import (
     COMBINED,
     TOO_MANY,
@@ -33,7 +33,6 @@ from quotecast.simulation.vendors.binance.sessions import (
     session_of,
 )
 from quotecast.simulation.vendors.binance.source import MarketSource
-from quotecast.simulation.vendors.binance.streams import ARRAYS
 from quotecast.simulation.vendors.binance.trading import Trading
 from quotecast.simulation.vendors.clock import MarketClock
 from quotecast.simulation.vendors.http import Answer, HttpRequest, Row, response_of

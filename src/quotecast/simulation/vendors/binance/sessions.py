@@ -9,9 +9,8 @@ from urllib.parse import parse_qsl, unquote
 import msgspec
 from msgspec import Struct, field
 
-from quotecast.simulation.vendors.binance.publisher import Publisher
+from quotecast.simulation.vendors.binance.publisher import ARRAYS, Publisher, stream_of
 from quotecast.simulation.vendors.binance.source import MarketSource
-from quotecast.simulation.vendors.binance.streams import ARRAYS, stream_of
 from quotecast.simulation.vendors.http import Row
 from quotecast.simulation.vendors.server import Client, VendorServer
 
