@@ -12,8 +12,7 @@ from quotecast.market.reference import Stock
 from quotecast.market.sessions import Unscheduled, trading_days_between
 from quotecast.providers.alpaca import wire
 from quotecast.providers.alpaca.board import Board
-from quotecast.providers.alpaca.daily_history import DailyHistory
-from quotecast.providers.alpaca.day_bar import DayBar
+from quotecast.providers.alpaca.day_bar import DailyHistory, DayBar
 from quotecast.providers.alpaca.stock_state import latest_session, to_utc
 
 AAPL = Stock("AAPL", "Apple Inc.", "NASDAQ", "Information Technology", "Hardware", 14_840_000_000, 270.0)

@@ -17,8 +17,7 @@ from quotecast.market.reference import Stock
 from quotecast.market.sessions import NEW_YORK, Unscheduled
 from quotecast.providers.alpaca import wire
 from quotecast.providers.alpaca.closes import REFRESH_END
-from quotecast.providers.alpaca.daily_history import DailyHistory
-from quotecast.providers.alpaca.day_bar import DayBar
+from quotecast.providers.alpaca.day_bar import DailyHistory, DayBar
 from quotecast.providers.alpaca.stock_state import (
     LastPrice,
     StockState,

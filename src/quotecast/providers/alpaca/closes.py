@@ -18,8 +18,7 @@ from quotecast.market.numbers import instant
 from quotecast.market.sessions import NEW_YORK, TradingDay
 from quotecast.providers.alpaca import wire
 from quotecast.providers.alpaca.bar_rows import DAY
-from quotecast.providers.alpaca.daily_history import DailyHistory, daily_history
-from quotecast.providers.alpaca.day_bar import DayBar
+from quotecast.providers.alpaca.day_bar import DailyHistory, DayBar, daily_history
 from quotecast.providers.alpaca.rest import PLAN_REFUSAL, AlpacaRest
 from quotecast.providers.alpaca.stock_state import to_utc
 from quotecast.providers.refusals import RefusalCounter

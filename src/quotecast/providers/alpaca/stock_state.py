@@ -17,8 +17,7 @@ from quotecast.market.sessions import (
     actual_session_at,
     trading_days_until,
 )
-from quotecast.providers.alpaca.daily_history import DailyHistory
-from quotecast.providers.alpaca.day_bar import MINUTE, DayBar, MinuteBar
+from quotecast.providers.alpaca.day_bar import MINUTE, DailyHistory, DayBar, MinuteBar
 
 #: The last minute of a session ends with the first instant of the next one.
 _INSTANT: Final = timedelta(microseconds=1)

@@ -12,7 +12,7 @@ from msgspec import UNSET
 from quotecast.market.quotes import StockQuote
 from quotecast.providers.alpaca import wire
 from quotecast.providers.alpaca.board import Board
-from quotecast.providers.alpaca.daily_history import DailyHistory
+from quotecast.providers.alpaca.day_bar import DailyHistory
 from support.made.alpaca import (
     AAPL,
     BRK,
