@@ -46,7 +46,14 @@ def load_stocks(table: Sequence[Stock], override: Path | None) -> list[Stock]:
 
 def _read_rows(path: Path) -> Iterator[tuple[str, Mapping[str, str]]]:
     """Yields the ticker and the non-empty fields of each row."""
-    lines = csv.reader(io.StringIO(_read_text(path), newline=""), strict=True)
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise SettingsError(f"{path.name} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        raise SettingsError(f"{path.name}:{line}: not in UTF-8") from error
+    lines = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
         columns = _columns(next(lines, []), path)
         for cells in lines:
@@ -54,16 +61,6 @@ def _read_rows(path: Path) -> Iterator[tuple[str, Mapping[str, str]]]:
                 yield _row(cells, columns, f"{path.name}:{lines.line_num}")
     except csv.Error as error:
         raise SettingsError(f"{path.name}:{lines.line_num}: {error}") from error
-
-
-def _read_text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise SettingsError(f"{path.name} cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        line = error.object[: error.start].count(b"\n") + 1
-        raise SettingsError(f"{path.name}:{line}: not in UTF-8") from error
 
 
 def _columns(header: Sequence[str], path: Path) -> Mapping[str, int]:

@@ -121,20 +121,18 @@ class TurkeyProvider:
         """
         failures: list[UpstreamError] = []
         bulletin = await self._poll_tcmb(failures)
-        far = self._dealing.judge_by(self._references())
+        # The bank's prices in lira for one unit; none of an old bulletin.
+        oldest = datetime.fromtimestamp(self._clock(), UTC) - LONGEST_REFERENCE
+        dated = ((quote, instant(quote.timestamp)) for quote in self._bulletin.values())
+        references = {
+            quote.symbol.removeprefix("tcmb-"): quote.price for quote, made in dated if made and made > oldest
+        }
+        far = self._dealing.judge_by(references)
         market = await self._poll_market(failures)
         if market is None and bulletin is None:
             return None, failures
         back = {quote.key for quote in market or ()}
         return Update([*(market or ()), *(bulletin or ())], [key for key in far if key not in back]), failures
-
-    def _references(self) -> dict[str, float]:
-        """Returns the central bank's prices by currency, in lira for one unit; none of an old bulletin."""
-        oldest = datetime.fromtimestamp(self._clock(), UTC) - LONGEST_REFERENCE
-        dated = ((quote, instant(quote.timestamp)) for quote in self._bulletin.values())
-        return {
-            quote.symbol.removeprefix("tcmb-"): quote.price for quote, made in dated if made and made > oldest
-        }
 
     async def _poll_market(self, failures: list[UpstreamError]) -> list[DovizQuote] | None:
         """Polls the first source that is due and answers; leaves out those behind a healthy one."""

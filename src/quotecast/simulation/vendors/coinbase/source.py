@@ -106,7 +106,10 @@ class MarketSource:
         market, moment = self.market, self.clock.moment()
         status: Status = "online"
         if not market.is_listed(symbol, moment):
-            if not self._has_ended(symbol, moment):
+            changes = market.schedule.alterations(symbol)
+            ends = [each.end for each in changes if isinstance(each, Listed) and each.end is not None]
+            # A pair that is not listed yet has not ended.
+            if not any(end <= moment for end in ends):
                 return None
             status = "delisted"
         elif market.schedule.refusal(moment) == "maintenance":
@@ -117,12 +120,4 @@ class MarketSource:
             status,
             is_disabled=status != "online" or market.is_halted(symbol, moment),
             message="Service is under maintenance" if status == "offline" else "",
-        )
-
-    def _has_ended(self, symbol: str, moment: int) -> bool:
-        """Returns whether a pair has been delisted; a pair that is not listed yet has not."""
-        changes = self.market.schedule.alterations(symbol)
-        return any(
-            isinstance(change, Listed) and change.end is not None and change.end <= moment
-            for change in changes
         )
