@@ -140,7 +140,7 @@ class PreviousCloses:
         histories: dict[str, DailyHistory] = {}
         for ticker in tickers:
             days = adjusted.get(ticker, ())
-            # The rule for bars.
+            # Daily closes pass the same check as the closes of bars.
             believable = compress(days, judge_closes([float(each.close or 0) for each in days]))
             histories[ticker] = daily_history(day.date, list(believable), raw.get(ticker, ()))
         return histories
