@@ -80,16 +80,13 @@ def rates(body: bytes, name: str, refused: RefusalCounter) -> list[DealerRate]:
         raise ValueError(f"failure: {answer.message[:200]}")
     found: list[DealerRate] = []
     for key, raw in answer.data.items():
-        if symbol := _symbol(key, name):
+        symbol = LISTS[name].get(key)
+        if (name == "doviz" and _CURRENCY.fullmatch(key)) or (name == "endeks" and key in instruments()):
+            symbol = symbol or key
+        if symbol:
             rows = decode_rows([raw], _ListRow, refused)
             found += readable((_rate(symbol, row) for row in rows), refused)
     return found
-
-
-def _symbol(key: str, name: str) -> str | None:
-    if name == "doviz":
-        return key if _CURRENCY.fullmatch(key) else None
-    return LISTS[name].get(key) or (key if name == "endeks" and key in instruments() else None)
 
 
 def _rate(symbol: str, row: _ListRow) -> DealerRate | None:

@@ -85,19 +85,13 @@ def bulletin(body: bytes) -> Bulletin:
     rows: dict[str, BulletinRow] = {}
     for element in root.iter("Currency"):
         code = element.get("Kod") or element.get("CurrencyCode") or ""
-        row = _row(element)
-        if row and code not in rows and _CODE.fullmatch(code):
-            rows[code] = row
+        fields = "Unit", "ForexBuying", "ForexSelling"
+        unit, buying, selling = (positive((element.findtext(each) or "").strip()) for each in fields)
+        if unit is None or selling is None or code in rows or not _CODE.fullmatch(code):
+            continue
+        name = (element.findtext("Isim") or element.findtext("CurrencyName") or "").strip()
+        rows[code] = BulletinRow(name, (selling if buying is None else buying) / unit, selling / unit)
     if day_text is None or not rows:
         raise ValueError("no bulletin")
     day, month, year = map(int, day_text.groups())
     return Bulletin(date(year, month, day), rows)
-
-
-def _row(element: ET.Element) -> BulletinRow | None:
-    names = "Unit", "ForexBuying", "ForexSelling"
-    unit, buying, selling = (positive((element.findtext(name) or "").strip()) for name in names)
-    if unit is None or selling is None:
-        return None
-    name = (element.findtext("Isim") or element.findtext("CurrencyName") or "").strip()
-    return BulletinRow(name, (selling if buying is None else buying) / unit, selling / unit)
