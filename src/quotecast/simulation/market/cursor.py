@@ -97,27 +97,24 @@ class Cursor:
             self._tape, self.window = tape, _NO_WINDOW
         moment = tape.last_traded(moment)
         if not self.window.start <= moment < self.window.end:
-            moment = self._open_day(moment)
+            window = tape.hours.latest(moment)
+            if window != self.window:
+                day = tape.day(window)
+                self.window = window
+                self.open = day.open
+                self.previous_close = tape.closing_price(tape.hours.before(window))
+                self._levels = [_Level(tape.subdivide(day, STEPS[0]), self._empty_extent(day))]
+            moment = min(moment, window.end - 1)
         levels = self._levels
         while not levels[-1].children.parent.start <= moment < levels[-1].children.parent.end:
             levels.pop()
         for step in STEPS[len(levels) :]:
             child, outside = self._child(levels[-1], moment)
-            levels.append(_Level(self._tape.subdivide(child, step), outside))
+            levels.append(_Level(tape.subdivide(child, step), outside))
         tenth, outside = self._child(levels[-1], moment)
         self._load(tenth, outside)
         self._start = tenth.start
         return moment - tenth.start
-
-    def _open_day(self, moment: int) -> int:
-        window = self._tape.hours.latest(moment)
-        if window != self.window:
-            day = self._tape.day(window)
-            self.window = window
-            self.open = day.open
-            self.previous_close = self._tape.closing_price(self._tape.hours.before(window))
-            self._levels = [_Level(self._tape.subdivide(day, STEPS[0]), self._empty_extent(day))]
-        return min(moment, window.end - 1)
 
     def _child(self, level: _Level, moment: int) -> tuple[TickCandle, Extent]:
         index = level.children.index(moment)

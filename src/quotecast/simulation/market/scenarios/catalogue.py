@@ -75,7 +75,11 @@ def scenario_of(name: str, parameters: Mapping[str, Any]) -> Scenario:
     try:
         scenario = msgspec.convert({"name": name, **parameters}, kind, strict=False)
     except msgspec.ValidationError as error:
-        raise ScenarioError(f"{name}: {_complaint(str(error), kind)}") from None
+        annotations = {each.name: each.type for each in fields(kind)}
+        field = complaint(str(error)).field.partition("[")[0]
+        found = complaint(str(error), choices_of(annotations.get(field)), as_text=True)
+        text = f"{found.field}: {found.message}" if found.field else found.message
+        raise ScenarioError(f"{name}: {text}") from None
     if len(scenario.symbols) > _MAX_SYMBOLS or any(len(each) > _MAX_SYMBOL for each in scenario.symbols):
         raise ScenarioError(f"{name}: symbols: at most {_MAX_SYMBOLS}, of {_MAX_SYMBOL} characters each")
     unlisted = next((each for each in scenario.symbols if each not in _instruments()), None)
@@ -126,13 +130,6 @@ def _fields(kind: type[Scenario]) -> list[FieldInfo]:
     )
     by_symbol = any(own is not inherited for inherited, own in hooks)
     return [each for each in fields(kind) if by_symbol or each.name != "symbols"]
-
-
-def _complaint(text: str, kind: type[Scenario]) -> str:
-    annotations = {each.name: each.type for each in fields(kind)}
-    field = complaint(text).field.partition("[")[0]
-    found = complaint(text, choices_of(annotations.get(field)), as_text=True)
-    return f"{found.field}: {found.message}" if found.field else found.message
 
 
 @lru_cache(1)

@@ -169,10 +169,5 @@ def parameters(scenario: Scenario) -> Iterator[str]:
     for field in fields(scenario):
         value: Any = getattr(scenario, field.name)
         if value != field.default:
-            yield f"{field.name}={_shown(value)}"
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, tuple):
-        return "+".join(value)
-    return str(value).lower() if isinstance(value, bool) else str(value)
+            text = "+".join(value) if isinstance(value, tuple) else str(value)
+            yield f"{field.name}={text.lower() if isinstance(value, bool) else text}"
