@@ -12,8 +12,6 @@ from functools import partial, update_wrapper
 from inspect import iscoroutinefunction
 from typing import Any, Concatenate, Final, NamedTuple, ParamSpec, TypeVar
 
-from litestar.handlers import BaseRouteHandler
-
 from quotecast.access.request_state import RequestState, request_state
 from quotecast.api.answers.answers import Answer
 from quotecast.api.limits.throttle import Throttle, limit_headers, refuse
@@ -46,38 +44,25 @@ def repeatable(read: Callable[Concatenate[Services, P], Made]) -> Callable[Conca
 
     After its first success `Repeats` calls the read without routing and parsing. Put it below `@get`.
     """
-    return _handler(_remembering_async(read) if iscoroutinefunction(read) else _remembering(read), read)
 
-
-def _remembering(read: Callable[..., Any]) -> Callable[..., Any]:
     def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
         again = partial(read, services_of(request), *args, **kwargs)
         made = again()
         request_state(request.scope).again = again
         return made
 
-    return answer
-
-
-def _remembering_async(read: Callable[..., Any]) -> Callable[..., Any]:
-    async def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-        again = partial(read, services_of(request), *args, **kwargs)
+    async def answer_async(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        again: Any = partial(read, services_of(request), *args, **kwargs)
         made = await again()
         request_state(request.scope).again = again
         return made
 
-    return answer
-
-
-def _handler(answer: Callable[..., Any], read: Callable[..., Any]) -> Callable[..., Any]:
-    """Gives the handler the read's name, docstring and parameters, with the request in place of the services.
-
-    Litestar reads both the signature and the annotations.
-    """
+    # Litestar reads both the signature and the annotations: those of the read, with the request in place of
+    # the services.
+    handler: Any = update_wrapper(answer_async if iscoroutinefunction(read) else answer, read)
     signature = inspect.signature(read)
     services, *parameters = signature.parameters.values()
     request = services.replace(name="request", annotation=HttpRequest)
-    handler: Any = update_wrapper(answer, read)
     handler.__signature__ = signature.replace(parameters=[request, *parameters])
     annotations = {name: hint for name, hint in read.__annotations__.items() if name != services.name}
     handler.__annotations__ = {"request": HttpRequest, **annotations}
@@ -190,17 +175,12 @@ class Repeats:
         return True
 
     def _remember(self, url: Url, scope: Any, state: RequestState) -> None:
-        if (
-            state.again is None
-            or len(url[0]) + len(url[1]) > MAX_LENGTH
-            or not _has_known_parameters(scope["route_handler"], url[1])
-        ):
+        path, query, _ = url
+        if state.again is None or len(path) + len(query) > MAX_LENGTH:
+            return
+        names = {part.partition("=")[0] for part in query.decode("latin-1").split("&")} if query else set()
+        if not names <= query_parameters(scope["route_handler"]).keys() - _UNREPEATED:
             return
         if len(self._reads) >= MAX_URLS:
             del self._reads[next(iter(self._reads))]
         self._reads[url] = _Read(state.again, state.path, scope["path_template"])
-
-
-def _has_known_parameters(handler: BaseRouteHandler, query: bytes) -> bool:
-    names = {part.partition("=")[0] for part in query.decode("latin-1").split("&")} if query else set()
-    return names <= query_parameters(handler).keys() - _UNREPEATED
