@@ -59,19 +59,13 @@ class CacheLimits:
         """Serves one connection."""
         if scope["type"] != "http" or not self._is_from_cache(scope):
             await self._app(scope, receive, send)
-        elif scope["path"] != ASK_PATH:
+            return
+        if scope["path"] != ASK_PATH:
             request_state(scope).step = Step.ANSWER
             await self._app(scope, receive, send)
-        else:
-            await self._answer_cache(scope, receive, send)
-
-    def _is_from_cache(self, scope: Scope) -> bool:
-        key = _header(scope, KEY)
-        return key is not None and hmac.compare_digest(key, self._key) and self._is_trusted(scope)
-
-    async def _answer_cache(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Routes the client's request up to its limit, so that one code finds its window."""
-        # The server that parses requests for the worker drops a fragment, too.
+            return
+        # The client's request is routed up to its limit, so that one code finds its window. The server that
+        # parses requests for the worker drops a fragment, too.
         target, _, _ = (_header(scope, ASKED_URI) or b"").partition(b"#")
         uri, _, query = target.partition(b"?")
         path = _SLASHES.sub("/", unquote(uri))
@@ -81,6 +75,10 @@ class CacheLimits:
         request_state(scope).step = Step.NAME if _header(scope, ASKED_WAY) == b"name" else Step.COUNT
         scope.update(method="GET", path=path, raw_path=uri, query_string=query)
         await self._app(scope, receive, _without_other_answers(send))
+
+    def _is_from_cache(self, scope: Scope) -> bool:
+        key = _header(scope, KEY)
+        return key is not None and hmac.compare_digest(key, self._key) and self._is_trusted(scope)
 
 
 async def admit_without_limit(send: Send) -> None:
