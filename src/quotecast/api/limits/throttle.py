@@ -58,10 +58,14 @@ class Throttle:
         """
         if state.decision is not None:
             return state.decision
-        limit, client = _limit_of(state, path), self._client(scope, state, path)
+        if path.by_address:
+            client = self._by_address(scope)
+        else:
+            # A key with another plan has other windows.
+            client = (state.grant.client if state.grant is not None else "") or self._identify(scope)
         key = f"{client} {self._window(path)}"
         state.path, state.slot = path, (self._give_back, key)
-        return self._check(key, limit)
+        return self._check(key, _limit_of(state, path))
 
     async def admit(self, scope: Scope, send: Send, path: LimitedPath) -> bool:
         """Returns whether the request may go on; answers 429 otherwise.
@@ -125,12 +129,6 @@ class Throttle:
         parameters = tuple(map(str, scope["path_params"].values()))
         by_address = bool(options.get(BY_ADDRESS))
         return LimitedPath(group, self._limits[group], scope["path_template"], parameters, by_address)
-
-    def _client(self, scope: Scope, state: RequestState, path: LimitedPath) -> str:
-        """Returns the name of who is counted; a key with another plan has other windows."""
-        if path.by_address:
-            return self._by_address(scope)
-        return (state.grant.client if state.grant is not None else "") or self._identify(scope)
 
     def _window(self, path: LimitedPath) -> str:
         """Returns the canonical path: a window's key without its client."""
