@@ -63,13 +63,21 @@ class ApiWorkerParts(WorkerParts, frozen=True, kw_only=True):
 def feed_families(worker: WorkerParts) -> Iterator[Metric]:
     """Yields the metrics that every worker has."""
     mirrors = {feed: hub.mirror for feed, hub in worker.hubs.items()}
-    yield from _http(worker.requests)
-    yield from _limits(worker.window)
+    yield from _requests(worker.requests, worker.window)
     yield from _connections(worker.occupancy)
     yield from _handshakes(worker.hubs, worker.streams, worker.occupancy)
     yield from _fan_out(worker.hubs, worker.streams)
     yield from _feeds(mirrors, worker.monotonic())
-    yield from _bus(worker.relay)
+    counts = worker.relay.statistics()
+    yield counter("bus_batches", "Batches read.", counts["batches"])
+    yield counter("bus_reloads", "Loads of a feed's whole state.", counts["reloads"])
+    yield counter("bus_reconnects", "Losses of the subscription.", counts["reconnects"])
+    yield histogram(
+        "bus_lag_seconds",
+        "Time from a batch's publication to its arrival here, by the clocks of two machines.",
+        {(feed,): lag for feed, lag in worker.relay.lags.items()},
+        ["feed"],
+    )
     yield gauge("relays", "Edges and installations that follow this worker's feeds.", len(worker.relays))
     yield counter(
         "relays_missed_messages", "Messages of the bus that slow relays missed.", worker.relays.missed
@@ -79,7 +87,16 @@ def feed_families(worker: WorkerParts) -> Iterator[Metric]:
 def families(worker: ApiWorkerParts) -> Iterator[Metric]:
     """Yields all metrics of a worker with accounts and upstreams."""
     yield from feed_families(worker)
-    yield from _cache(worker.cache)
+    counts = worker.cache.statistics()
+    yield counter(
+        "cache_reads",
+        "Successful reads of upstreams' answers: `hit` fresh, `miss` fetched, `stale` expired.",
+        {("hit",): counts.hits, ("miss",): counts.misses, ("stale",): counts.stale},
+        ["result"],
+    )
+    yield counter("cache_fetches", "Upstream calls, failed ones included.", counts.fetches)
+    yield counter("cache_fetch_failures", "Upstream calls that failed.", counts.failures)
+    yield counter("cache_absences", "Periods without Redis.", counts.absences)
     yield from account_families(worker.database, worker.logins)
     yield from key_families(len(worker.keys.book), worker.keys.usage)
     yield gauge("alert_waits", "Requests that wait for an event of an alert.", worker.waits.count)
@@ -88,7 +105,7 @@ def families(worker: ApiWorkerParts) -> Iterator[Metric]:
     yield from worker.calls.families()
 
 
-def _http(requests: Requests) -> Iterator[Metric]:
+def _requests(requests: Requests, window: Window | WindowAlone) -> Iterator[Metric]:
     yield histogram(
         "http_request_duration_seconds",
         "Time from a request's head to that of its answer.",
@@ -101,9 +118,6 @@ def _http(requests: Requests) -> Iterator[Metric]:
         requests.decisions(),
         ["group", "outcome"],
     )
-
-
-def _limits(window: Window | WindowAlone) -> Iterator[Metric]:
     counts = window.statistics()
     yield gauge(
         "limit_fallback", "1 while this worker limits by itself because Redis does not answer.", counts.alone
@@ -213,6 +227,11 @@ def _fan_out(hubs: Mapping[str, Hub], streams: Streams) -> Iterator[Metric]:
 
 
 def _feeds(mirrors: Mapping[str, Mirror], now: float) -> Iterator[Metric]:
+    updates = {
+        feed: mirror.info.last_update
+        for feed, mirror in mirrors.items()
+        if mirror.info is not None and mirror.info.last_update
+    }
     yield gauge(
         "feed_state",
         "1 for the state that the feed is in.",
@@ -228,7 +247,7 @@ def _feeds(mirrors: Mapping[str, Mirror], now: float) -> Iterator[Metric]:
     yield gauge(
         "feed_last_update_timestamp_seconds",
         "When the feed last changed, in Unix time.",
-        {(feed,): text for feed, mirror in mirrors.items() if (text := _last_update(mirror)) is not None},
+        {(feed,): datetime.fromisoformat(text).timestamp() for feed, text in updates.items()},
         ["feed"],
     )
     yield gauge("feed_symbols", "Symbols that have a quote.", _each(mirrors, len), ["feed"])
@@ -248,37 +267,6 @@ def _feeds(mirrors: Mapping[str, Mirror], now: float) -> Iterator[Metric]:
 
 def _each(mirrors: Mapping[str, Mirror], value: Callable[[Mirror], float]) -> dict[tuple[str, ...], float]:
     return {(feed,): value(mirror) for feed, mirror in mirrors.items()}
-
-
-def _last_update(mirror: Mirror) -> float | None:
-    text = mirror.info.last_update if mirror.info else None
-    return datetime.fromisoformat(text).timestamp() if text else None
-
-
-def _bus(relay: BusListener) -> Iterator[Metric]:
-    counts = relay.statistics()
-    yield counter("bus_batches", "Batches read.", counts["batches"])
-    yield counter("bus_reloads", "Loads of a feed's whole state.", counts["reloads"])
-    yield counter("bus_reconnects", "Losses of the subscription.", counts["reconnects"])
-    yield histogram(
-        "bus_lag_seconds",
-        "Time from a batch's publication to its arrival here, by the clocks of two machines.",
-        {(feed,): lag for feed, lag in relay.lags.items()},
-        ["feed"],
-    )
-
-
-def _cache(cache: RedisCache) -> Iterator[Metric]:
-    counts = cache.statistics()
-    yield counter(
-        "cache_reads",
-        "Successful reads of upstreams' answers: `hit` fresh, `miss` fetched, `stale` expired.",
-        {("hit",): counts.hits, ("miss",): counts.misses, ("stale",): counts.stale},
-        ["result"],
-    )
-    yield counter("cache_fetches", "Upstream calls, failed ones included.", counts.fetches)
-    yield counter("cache_fetch_failures", "Upstream calls that failed.", counts.failures)
-    yield counter("cache_absences", "Periods without Redis.", counts.absences)
 
 
 def key_families(known: int, usage: Usage) -> Iterator[Metric]:
@@ -307,19 +295,7 @@ def key_families(known: int, usage: Usage) -> Iterator[Metric]:
 
 def account_families(database: Database, logins: LoginWindow) -> Iterator[Metric]:
     """Yields the metrics of connections, transactions and logins."""
-    yield from _database_connections(database)
-    yield from _database_transactions(database)
-    yield counter(
-        "logins",
-        "Logins by outcome; `limited`: an account or an address had too many attempts; `unavailable`: the "
-        "accounts were away or busy.",
-        {(outcome,): count for outcome, count in logins.outcomes.items()},
-        ["outcome"],
-    )
-
-
-def _database_connections(database: Database) -> Iterator[Metric]:
-    counts = database.statistics()
+    counts, measurements = database.statistics(), database.measurements
     states = {("idle",): counts["idle"], ("used",): counts["connections"] - counts["idle"]}
     yield gauge("database_connections", "Connections to PostgreSQL.", states, ["state"])
     yield gauge("database_connections_limit", "Most connections at once.", counts["limit"])
@@ -329,31 +305,35 @@ def _database_connections(database: Database) -> Iterator[Metric]:
     yield counter(
         "database_connects",
         "Connections that were opened, or failed to open.",
-        {(outcome,): count for outcome, count in database.measurements.connects.items()},
+        {(outcome,): count for outcome, count in measurements.connects.items()},
         ["outcome"],
     )
     yield histogram(
         "database_wait_seconds",
         "Time that a transaction waited for a connection, a new one included.",
-        {(): database.measurements.waits},
+        {(): measurements.waits},
     )
-
-
-def _database_transactions(database: Database) -> Iterator[Metric]:
     yield histogram(
         "database_transaction_duration_seconds",
         "Time of a transaction with its wait for a connection; `away`: no answer in time, or an outage.",
-        {(outcome,): times for outcome, times in database.measurements.transactions.items()},
+        {(outcome,): times for outcome, times in measurements.transactions.items()},
         ["outcome"],
     )
     yield histogram(
         "database_statement_duration_seconds",
         "Time from a statement to its rows or its error.",
-        {(): database.measurements.statements},
+        {(): measurements.statements},
     )
     yield counter(
         "database_errors",
         "Errors of PostgreSQL and of its connections, by kind.",
-        {(kind,): count for kind, count in database.measurements.errors.items()},
+        {(kind,): count for kind, count in measurements.errors.items()},
         ["kind"],
+    )
+    yield counter(
+        "logins",
+        "Logins by outcome; `limited`: an account or an address had too many attempts; `unavailable`: the "
+        "accounts were away or busy.",
+        {(outcome,): count for outcome, count in logins.outcomes.items()},
+        ["outcome"],
     )
