@@ -46,7 +46,8 @@ def client_address(scope: Scope, trusted: Sequence[Network]) -> Address | None:
     what precedes an unreadable hop. Returns the first hop when all are trusted, and None when the server does
     not know the peer.
     """
-    peer = _peer(scope)
+    client = scope.get("client")
+    peer = parse(client[0]) if client else None
     if peer is None or not _is_in(peer, trusted):
         return peer
     address = peer
@@ -100,11 +101,6 @@ def is_trusted_peer(trusted_proxies: Iterable[str]) -> Callable[[Scope], bool]:
         return is_trusted(client[0] if client else "")
 
     return is_from_proxy
-
-
-def _peer(scope: Scope) -> Address | None:
-    client = scope.get("client")
-    return parse(client[0]) if client else None
 
 
 def _is_in(address: Address, trusted: Sequence[Network]) -> bool:

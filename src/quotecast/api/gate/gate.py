@@ -7,7 +7,7 @@ which find the client's grant in the request's state.
 
 import contextlib
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any, Final
 
@@ -30,7 +30,6 @@ from quotecast.api.views.views import Views
 from quotecast.asgi import App, Message, Receive, Scope, Send
 from quotecast.errors import InvalidValue, QuotecastError
 from quotecast.history.moments import parse_moment
-from quotecast.market.feeds import Feed
 from quotecast.stream.client import connection_id
 from quotecast.stream.endpoint import refuse_socket
 from quotecast.users.tokens import Claims
@@ -165,7 +164,7 @@ class Gate:
     def _check_place_of_use(self, key: Key, scope: Scope) -> None:
         """Raises OutOfScope for an origin or an address that the key is not for."""
         origins, allowed = key.scope.origins, key.scope.addresses
-        origin = _header(scope, b"origin")
+        origin = next((value for name, value in scope["headers"] if name == b"origin"), None)
         # Clients that are no browsers send no origin and pass, as they do elsewhere.
         if origins and origin is not None and origin.decode("latin-1").lower() not in origins:
             raise OutOfScope("This API key is not allowed from this origin")
@@ -192,13 +191,12 @@ class Gate:
         for moment in route.moments(scope["query_string"]):
             self._check_moment(grant, moment)
         if grant.only and route.symbols not in {"list", "nowhere"}:
-            self._check_symbols(grant, self._table.symbols_of(scope), route.feed)
-
-    def _check_symbols(self, grant: Grant, names: Sequence[str], feed: Feed | None) -> None:
-        """Raises OutOfScope unless a request names symbols, and only those that its key is for."""
-        mirror = self._views.whole.mirrors[feed] if feed and names else None
-        if mirror is None or not mirror.scope_of(grant.only).issuperset(mirror.keys_named(names).values()):
-            raise OutOfScope("This API key is limited to certain symbols; this request returns others")
+            names = self._table.symbols_of(scope)
+            mirror = self._views.whole.mirrors[route.feed] if route.feed and names else None
+            if mirror is None or not mirror.scope_of(grant.only).issuperset(
+                mirror.keys_named(names).values()
+            ):
+                raise OutOfScope("This API key is limited to certain symbols; this request returns others")
 
     def _check_moment(self, grant: Grant, moment: str) -> None:
         grant.require_door("replay")
@@ -220,25 +218,19 @@ class Gate:
             await self._refuse(holder, refusal, scope, receive, send)
             return
         # Usage is of keys: that of a session counts for none.
-        is_counted = not holder.key.is_session
+        key_id, is_counted = holder.key.id, not holder.key.is_session
         if is_counted:
-            send = self._count_socket(holder.key.id, scope, send)
+            if scope["type"] == "http":
+                send = counting_stream(self._usage, key_id, send)
+            else:
+                self._usage.add_request(key_id, _SWITCHING)
+            request_state(scope).counts = self._usage.open_socket(key_id)
         try:
             await self._app(scope, receive, send)
         finally:
             if is_counted:
-                self._usage.close_socket(holder.key.id)
+                self._usage.close_socket(key_id)
             await self._finder.leave_place(holder, name)
-
-    def _count_socket(self, key_id: str, scope: Scope, send: Send) -> Send:
-        """Counts a feed of a key as open. Returns the `send` that counts what it answers."""
-        usage = self._usage
-        if scope["type"] == "http":
-            send = counting_stream(usage, key_id, send)
-        else:
-            usage.add_request(key_id, _SWITCHING)
-        request_state(scope).counts = usage.open_socket(key_id)
-        return send
 
     async def _refuse(
         self, holder: Holder | None, refusal: QuotecastError, scope: Scope, receive: Receive, send: Send
@@ -251,10 +243,6 @@ class Gate:
         else:
             self._usage.add_request(holder.key.id, refusal.status)
         await _refuse(refusal, scope, receive, send)
-
-
-def _header(scope: Scope, wanted: bytes) -> bytes | None:
-    return next((value for name, value in scope["headers"] if name == wanted), None)
 
 
 async def _refuse(refusal: QuotecastError, scope: Scope, receive: Receive, send: Send) -> None:

@@ -94,7 +94,8 @@ def claims_of(request: HttpRequest) -> Claims:
 def _require_claims(scope: Any, tokens: Tokens) -> Claims:
     """Returns the claims of the request's token. Raises NotAuthenticated or InvalidToken."""
     claims = _claims(scope, tokens)
-    if not isinstance(claims, Claims) and _has_key(scope):
+    grant = request_state(scope).grant
+    if not isinstance(claims, Claims) and grant is not None and grant.key is not None:
         raise KeyNotEnough
     if claims is NoClaims.ABSENT:
         raise NotAuthenticated
@@ -107,23 +108,12 @@ def _claims(scope: Any, tokens: Tokens) -> Claims | NoClaims:
     """Returns the token's claims, or why there are none; reads the token once per request."""
     state = request_state(scope)
     if state.claims is NoClaims.UNREAD:
-        state.claims = _read_token(scope, tokens)
+        token = bearer(scope)
+        try:
+            state.claims = NoClaims.ABSENT if token is None else tokens.read(token)
+        except InvalidToken:
+            state.claims = NoClaims.INVALID
     return state.claims
-
-
-def _has_key(scope: Any) -> bool:
-    grant = request_state(scope).grant
-    return grant is not None and grant.key is not None
-
-
-def _read_token(scope: Any, tokens: Tokens) -> Claims | NoClaims:
-    token = bearer(scope)
-    if token is None:
-        return NoClaims.ABSENT
-    try:
-        return tokens.read(token)
-    except InvalidToken:
-        return NoClaims.INVALID
 
 
 def bearer(scope: Any) -> str | None:
