@@ -1,6 +1,6 @@
 """Pages of bars, collected window by window."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Final, Literal
 
@@ -52,15 +52,27 @@ async def read_page(source: Source, market: Market, query: BarQuery, most: int =
     found: list[Bar] = []
     parts: list[HistoryPart] = []
     rest: BarQuery | None = None
+    low = "" if query.start is None else time_of(query.start)
+    high = _END_OF_TIME if query.end is None else time_of(query.end)
     for window in _windows(market, query):
         if len(parts) == most or len(found) >= query.limit:
             rest = _rest(query, int(window.start.timestamp()), int(window.end.timestamp()))
             break
         parts.append(await source.read(query.interval, window))
-        found += _selected(parts[-1].bars, query)
+        bars = [bar for bar in parts[-1].bars if low <= bar.time < high]
+        found += bars if query.order == "asc" else bars[::-1]
     if len(found) > query.limit:
         rest = _rest(query, opening_of(found[query.limit]), opening_of(found[query.limit - 1]))
-    page = _page(source, found[: query.limit], rest, parts)
+    statuses = {part.status for part in parts}
+    page = BarPage(
+        found[: query.limit],
+        rest,
+        "STALE" if "STALE" in statuses else "MISS" if "MISS" in statuses else "HIT",
+        max((part.age_seconds for part in parts), default=0),
+        all(part.past for part in parts),
+        any(part.history for part in parts),
+        source.name,
+    )
     return replace(page, past=page.past or _is_settled(source, market, query, page))
 
 
@@ -73,19 +85,6 @@ def _within_reach(market: Market, query: BarQuery) -> BarQuery:
         return replace(query, start=reach.start(now))
     reach.require(query.start, now)
     return query
-
-
-def _page(source: Source, bars: list[Bar], rest: BarQuery | None, parts: list[HistoryPart]) -> BarPage:
-    statuses = {part.status for part in parts}
-    return BarPage(
-        bars,
-        rest,
-        "STALE" if "STALE" in statuses else "MISS" if "MISS" in statuses else "HIT",
-        max((part.age_seconds for part in parts), default=0),
-        all(part.past for part in parts),
-        any(part.history for part in parts),
-        source.name,
-    )
 
 
 def _is_settled(source: Source, market: Market, query: BarQuery, page: BarPage) -> bool:
@@ -117,13 +116,6 @@ def _windows(market: Market, query: BarQuery) -> Iterator[BarWindow]:
         while window.end > start:
             yield window
             window = window_before(interval, calendar, window)
-
-
-def _selected(bars: Sequence[Bar], query: BarQuery) -> list[Bar]:
-    low = "" if query.start is None else time_of(query.start)
-    high = _END_OF_TIME if query.end is None else time_of(query.end)
-    found = [bar for bar in bars if low <= bar.time < high]
-    return found if query.order == "asc" else found[::-1]
 
 
 def _rest(query: BarQuery, first: int, end: int) -> BarQuery:
