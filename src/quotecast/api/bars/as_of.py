@@ -42,21 +42,19 @@ class DaysRead:
         """See Source. Raises InvalidValue if none were read by then, and DatabaseAway."""
         _require_days(interval)
         if self._bars is None:
-            self._bars = await self._known()
+            services, market = self._services, self._market
+            feed = series_of(services.mirrors[market.feed])
+            with as_upstream():
+                known = await services.known_bars.read(feed, market.symbol, market.moment)
+                if known is None:
+                    problem = f"Must not be before the days of {market.symbol} were first read"
+                    raise InvalidValue("as_of", problem)
+                self.name = known.provider
+                self._bars = await _in_shares_of_then(services, market, known.days)
         first, end = bar_time(window.start), bar_time(window.end)
         found = [bar for bar in self._bars if first <= bar.time < end]
         is_settled = self._market.moment.timestamp() + _STORED_AFTER.seconds < self._services.clock()
         return HistoryPart(found, "HIT", 0, past=is_settled, history=True)
-
-    async def _known(self) -> Sequence[Bar]:
-        services, market = self._services, self._market
-        feed = series_of(services.mirrors[market.feed])
-        with as_upstream():
-            known = await services.known_bars.read(feed, market.symbol, market.moment)
-            if known is None:
-                raise InvalidValue("as_of", f"Must not be before the days of {market.symbol} were first read")
-            self.name = known.provider
-            return await _in_shares_of_then(services, market, known.days)
 
 
 async def _in_shares_of_then(services: Services, market: Market, days: Sequence[KnownDay]) -> list[Bar]:

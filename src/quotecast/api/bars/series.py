@@ -59,7 +59,11 @@ def document(series: BarSeries, tail: Sequence[Bar], limit: int | None = None) -
     if limit is None or series.count + len(tail) <= limit:
         return _ContinuedSeries(series, _tail_json(tail))
     tail = tail[-limit:]
-    return SharedBody(_newest_head(series, limit - len(tail)) + _tail_json(tail))
+    count = limit - len(tail)
+    # Bars contain no nested objects.
+    dropped = series.count - count
+    head = b"[{" + series.head.split(_BETWEEN, dropped)[dropped] if count else b"["
+    return SharedBody(head + _tail_json(tail))
 
 
 class _ContinuedSeries(SharedBody):
@@ -87,12 +91,6 @@ class _ContinuedSeries(SharedBody):
                 (len(self.body) % 2**32).to_bytes(4, "little"),
             )
         )
-
-
-def _newest_head(series: BarSeries, count: int) -> bytes:
-    """Returns the head with only the newest `count` bars; bars contain no nested objects."""
-    dropped = series.count - count
-    return b"[{" + series.head.split(_BETWEEN, dropped)[dropped] if count else b"["
 
 
 def _tail_json(tail: Sequence[Bar]) -> bytes:

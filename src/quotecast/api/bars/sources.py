@@ -103,7 +103,11 @@ class Upstream:
         async def fetch() -> bytes:
             if past:
                 await self._admitted()
-            bars = await self._read(market.symbol, interval, max(window.start, EPOCH), end)
+            history, start = self._history, max(window.start, EPOCH)
+            if market.is_extended and isinstance(history, ExtendedHistoryProvider):
+                bars = await history.extended_bars(market.symbol, interval, start, end)
+            else:
+                bars = await history.bars(market.symbol, interval, start, end)
             note_days(self._services, market, interval, bars)
             return await asyncio.to_thread(encode_json, bars)
 
@@ -118,12 +122,6 @@ class Upstream:
             bars[-1:] = tail_with_price(bars[-1] if bars else None, market, interval, window.start)
             past = False
         return HistoryPart(bars, cached.status, cached.age_seconds, past, history)
-
-    async def _read(self, symbol: str, interval: Interval, start: datetime, end: datetime) -> Sequence[Bar]:
-        history = self._history
-        if self._market.is_extended and isinstance(history, ExtendedHistoryProvider):
-            return await history.extended_bars(symbol, interval, start, end)
-        return await history.bars(symbol, interval, start, end)
 
 
 def midnight_of(market: Market) -> str:
