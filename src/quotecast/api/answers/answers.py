@@ -172,7 +172,7 @@ class Answer(ASGIResponse):
         """Returns the headers for clients of one plan of several: no shared cache may store the answer."""
         named, headers = self._private
         if named != plan:
-            headers = [*self._headers, _plan_header(plan)]
+            headers = [*self._headers, (b"x-plan", plan.encode())]
             for place, header in enumerate(headers):
                 if header[0] == b"cache-control":
                     headers[place] = _as_private(header)
@@ -194,11 +194,6 @@ def _as_private(header: Header) -> Header:
     """Returns a `Cache-Control` without what it lets shared caches do."""
     name, value = header
     return name, value.partition(b", s-maxage")[0].replace(b"public", b"private")
-
-
-@lru_cache(maxsize=1024)
-def _plan_header(plan: str) -> Header:
-    return b"x-plan", plan.encode()
 
 
 def document_answer(document: SharedBody, cache: bytes, *more: Header, tag: bytes | None = None) -> Answer:

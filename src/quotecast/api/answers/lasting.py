@@ -49,14 +49,10 @@ def lasting_answer(
     copies = _copies.setdefault(mirror, {})
     mark, key = mirror.mark, (write, args)
     copy = copies.get(key)
-    if copy is None or not _lasts(copy, mark, now):
+    if copy is None or (copy.mark is not mark and (now >= copy.until or copy.mark.epoch != mark.epoch)):
         began = perf_counter()
         body = SharedBody(write(mirror, *args, **constants))
         took = perf_counter() - began
         lasts = min(_LASTS * took, _MAX_SECONDS) if len(mirror) >= LARGE else 0.0
         copy = copies[key] = _Copy(mark, body, now + lasts)
     return quotes_answer(mirror, now, copy.body, *more, seq=copy.mark.seq)
-
-
-def _lasts(copy: _Copy, mark: Mark, now: float) -> bool:
-    return copy.mark is mark or (now < copy.until and copy.mark.epoch == mark.epoch)

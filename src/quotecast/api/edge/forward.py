@@ -138,8 +138,13 @@ class Forward:
         if body is not None:
             await respond(send, answer.status_code, headers, body)
             return
+        # The answer passes on as it comes. An error reaches the server, which cuts the client's connection:
+        # the answer is not whole.
         try:
-            await _stream(answer, headers, send)
+            await send({"type": "http.response.start", "status": answer.status_code, "headers": headers})
+            async for part in answer.aiter_raw():
+                await send({"type": "http.response.body", "body": part, "more_body": True})
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
         finally:
             await answer.aclose()
 
@@ -233,17 +238,6 @@ async def _unless_left(exchange: Any, receive: Receive) -> None:
 async def _left(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
-
-
-async def _stream(answer: httpx.Response, headers: Headers, send: Send) -> None:
-    """Passes an answer on as it comes.
-
-    An error reaches the server, which cuts the client's connection: the answer is not whole.
-    """
-    await send({"type": "http.response.start", "status": answer.status_code, "headers": headers})
-    async for part in answer.aiter_raw():
-        await send({"type": "http.response.body", "body": part, "more_body": True})
-    await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 def dispatch(local: App, remote: App, is_local: Callable[[Scope], bool]) -> App:

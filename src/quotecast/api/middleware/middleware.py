@@ -81,7 +81,6 @@ class Middleware:
         make_id: Callable[[], bytes] | None = None,
     ) -> None:
         cors_origins = tuple(cors_origins)
-        account_methods = "GET, HEAD, POST, PUT, PATCH, DELETE"
         self._app = app
         self._private = private
         self._make_id = make_id or partial(next, _random_ids())
@@ -92,7 +91,7 @@ class Middleware:
         self._docs = CorsPolicy(cors_origins, methods="GET, HEAD", always=[*_SECURITY, _DOCS_POLICY])
         self._account = CorsPolicy(
             account_origins,
-            methods=account_methods,
+            methods="GET, HEAD, POST, PUT, PATCH, DELETE",
             always=[*_SECURITY, _NO_CONTENT_POLICY, _NO_STORE],
             with_local=local_accounts,
         )

@@ -79,7 +79,10 @@ def _on_refusal(request: HttpRequest, error: QuotecastError) -> Response[bytes]:
             headers = _retry_after(error.retry_after or _UPSTREAM_RETRY)
             return problem(request, error.status, "Upstream unavailable", code=error.code, headers=headers)
         case TooManyRequests():
-            return _too_many(error)
+            # As the rate limiter answers, with `detail` as the only field.
+            headers = _retry_after(error.retry_after)
+            body = encode_json(Problem(str(error)))
+            return Response(body, status_code=error.status, media_type="application/json", headers=headers)
         case NotAuthenticated() | UpgradeRequired():
             return problem(
                 request, error.status, str(error), code=error.code, headers=_REMEDIES[error.status]
@@ -112,13 +115,6 @@ async def refuse_request(scope: Scope, send: Send, error: QuotecastError) -> Non
     headers = [(name.encode(), value.encode()) for name, value in named.items()]
     headers += [(b"content-type", b"application/json"), content_length(body)]
     await respond(send, error.status, headers, body)
-
-
-def _too_many(error: TooManyRequests) -> Response[bytes]:
-    """Answers as the rate limiter does, with `detail` as the only field."""
-    headers = _retry_after(error.retry_after)
-    body = encode_json(Problem(str(error)))
-    return Response(body, status_code=error.status, media_type="application/json", headers=headers)
 
 
 def _retry_after(seconds: float | None) -> dict[str, str]:
