@@ -334,7 +334,14 @@ def history_providers(
     settings: Settings, budgets: Budgets, exchange: ExchangeNow
 ) -> dict[Feed, dict[str, HistoryProvider]]:
     """Returns the providers of bars for each feed, by name."""
-    return {feed: {bars.name: bars for bars in _of_feed(feed, settings, budgets, exchange)} for feed in Feed}
+    providers: dict[Feed, dict[str, HistoryProvider]] = {feed: {} for feed in Feed}
+    for feed, by_name in providers.items():
+        for name in settings.providers_of(feed):
+            offer = offer_of(name)
+            if feed in offer.history:
+                bars = offer.history[feed](settings.own[name], budgets, exchange)
+                by_name[bars.name] = bars
+    return providers
 
 
 def financials_provider(settings: Settings, budgets: Budgets) -> FinancialsProvider | None:
@@ -358,10 +365,3 @@ def unlisted_admission(settings: Settings, budgets: Budgets) -> Admission:
         if make := offer_of(name).unlisted:
             return make(settings.own[name], budgets)
     return unlimited
-
-
-def _of_feed(
-    feed: Feed, settings: Settings, budgets: Budgets, exchange: ExchangeNow
-) -> list[HistoryProvider]:
-    names = [name for name in settings.providers_of(feed) if feed in offer_of(name).history]
-    return [offer_of(name).history[feed](settings.own[name], budgets, exchange) for name in names]

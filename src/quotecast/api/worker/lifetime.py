@@ -87,7 +87,9 @@ async def _serve_until_stopped(worker: Worker, serves: asyncio.Event, scraped: s
         first.cancel()
         freeze_present_objects()
         if not ended.done():
-            await _announce(_introduction(worker) + scraped, ended, stop)
+            parent.announce(_introduction(worker) + scraped)
+            async with run_loops(parent.beat()):
+                await _wait_for_first(ended, stop)
         stop.cancel()
         if ended.done():
             raise ServerFailedError(f"the HTTP server ended; is port {settings.port} taken?")
@@ -104,13 +106,6 @@ def _introduction(worker: Worker) -> str:
     served = f"{', '.join(infos) or 'no feed'}{note}{worker.notes}"
     most_feeds = f"; at most {most.feeds:,} feeds ({most.reason})"
     return f"{worker.name} on http://{settings.host}:{settings.port}{feeds}: {served}{most_feeds}"
-
-
-async def _announce(line: str, *tasks: asyncio.Task[None]) -> None:
-    """Announces that the worker serves, and sends heartbeats to its parent until one of the tasks ends."""
-    parent.announce(line)
-    async with run_loops(parent.beat()):
-        await _wait_for_first(*tasks)
 
 
 async def _wait_for_first(*tasks: asyncio.Future[None]) -> None:

@@ -22,7 +22,11 @@ def private_prefixes(app: Litestar) -> tuple[str, ...]:
     application of its own: MCP answers for the user of the token. A prefix ends before the first path
     parameter, so `/api/watchlist` covers `/api/watchlist/{ticker}` too.
     """
-    paths = {path.partition("/{")[0] for path, handler in handlers_of(app) if _is_private(handler)}
+    paths = {
+        path.partition("/{")[0]
+        for path, handler in handlers_of(app)
+        if handler.resolve_security() or issubclass(handler.operation_class, AccountOperation)
+    }
     paths |= {route.path for route in app.routes if isinstance(route, ASGIRoute)}
     return tuple(sorted(paths))
 
@@ -33,7 +37,9 @@ def require_guards(app: Litestar) -> None:
     The OpenAPI document would promise a token or a key that the route never asks for.
     """
     for path, handler in handlers_of(app):
-        if handler.resolve_security() and not _has_guard(handler):
+        layers: list[Any] = list(handler.ownership_layers)
+        has_guard = any(_GUARDS.intersection(layer.guards or ()) for layer in layers)
+        if handler.resolve_security() and not has_guard:
             raise ImproperlyConfiguredException(f"{path} declares security; it needs a guard of `_GUARDS`")
 
 
@@ -41,12 +47,3 @@ def handlers_of(app: Litestar) -> Iterator[tuple[str, HTTPRouteHandler]]:
     """Yields the path of every route, and its handlers."""
     routes = (route for route in app.routes if isinstance(route, HTTPRoute))
     return ((route.path_format, handler) for route in routes for handler in route.route_handlers)
-
-
-def _is_private(handler: HTTPRouteHandler) -> bool:
-    return bool(handler.resolve_security()) or issubclass(handler.operation_class, AccountOperation)
-
-
-def _has_guard(handler: HTTPRouteHandler) -> bool:
-    layers: list[Any] = list(handler.ownership_layers)
-    return any(_GUARDS.intersection(layer.guards or ()) for layer in layers)
