@@ -118,18 +118,12 @@ def _shown(client: Client, unsent: int, seconds: float) -> SlowClient:
         feed=client.name,
         transport=client.transport,
         address=network_of(client.address),
-        key=_key_of(client),
+        key="" if client.key_id is None or is_session(client.key_id) else client.key_id,
         plan=client.grant.plan_name if client.grant else "",
         paused_seconds=round(seconds, 1),
         unsent_bytes=unsent,
         behind=max((_behind(client, place) for place in range(len(client.connections))), default=0),
     )
-
-
-def _key_of(client: Client) -> str:
-    """Returns the id of the client's API key; empty without one."""
-    key_id = client.key_id or ""
-    return "" if is_session(key_id) else key_id
 
 
 def _behind(client: Client, place: int) -> int:
