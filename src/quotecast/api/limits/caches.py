@@ -57,7 +57,8 @@ class CacheLimits:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serves one connection."""
-        if scope["type"] != "http" or not self._is_from_cache(scope):
+        key = _header(scope, KEY) if scope["type"] == "http" else None
+        if key is None or not (hmac.compare_digest(key, self._key) and self._is_trusted(scope)):
             await self._app(scope, receive, send)
             return
         if scope["path"] != ASK_PATH:
@@ -75,10 +76,6 @@ class CacheLimits:
         request_state(scope).step = Step.NAME if _header(scope, ASKED_WAY) == b"name" else Step.COUNT
         scope.update(method="GET", path=path, raw_path=uri, query_string=query)
         await self._app(scope, receive, _without_other_answers(send))
-
-    def _is_from_cache(self, scope: Scope) -> bool:
-        key = _header(scope, KEY)
-        return key is not None and hmac.compare_digest(key, self._key) and self._is_trusted(scope)
 
 
 async def admit_without_limit(send: Send) -> None:
