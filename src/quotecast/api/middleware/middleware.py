@@ -105,8 +105,11 @@ class Middleware:
         """Serves one connection of any ASGI type. No coroutine: an idle feed holds the frame of each."""
         if scope["type"] == "http":
             return self._http(scope, receive, send)
-        if scope["type"] == "websocket" and not self._accepts_origin(scope):
-            return _refuse_origin(receive, send)
+        if scope["type"] == "websocket":
+            origin = next((value for name, value in scope["headers"] if name == b"origin"), None)
+            accepted = self._websocket_origins
+            if origin is not None and ANY.encode() not in accepted and origin not in accepted:
+                return _refuse_origin(receive, send)
         return self._app(scope, receive, send)
 
     async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -180,10 +183,6 @@ class Middleware:
         if path.startswith(self._private):
             return self._operators if path.startswith(OPERATORS_PATH) else self._account
         return self._docs if path.startswith(DOCS_PATH) else self._public
-
-    def _accepts_origin(self, scope: Scope) -> bool:
-        origin = next((value for name, value in scope["headers"] if name == b"origin"), None)
-        return origin is None or ANY.encode() in self._websocket_origins or origin in self._websocket_origins
 
 
 async def _refuse_origin(receive: Receive, send: Send) -> None:
