@@ -87,7 +87,10 @@ async def read_history(services: Services, market: Market, wanted: HistoryQuery)
         return ChartHistory(_table(feed, interval, found.bars[::-1]) if found.bars else _NO_DATA, found.last)
     start = opening_bound(wanted.start, feed, interval)
     if start <= now and (end is None or start < end):
-        found = await _read(services, market, replace(query, start=_within(query, start, now)))
+        # One query may not ask for a longer span.
+        days, last = MAX_DAYS.get(interval), int(now) if end is None else min(int(now), end)
+        begin = start if days is None else max(start, last - days * _DAY)
+        found = await _read(services, market, replace(query, start=begin))
         if found.bars:
             return ChartHistory(_table(feed, interval, found.bars[::-1]), found.last)
     before = replace(query, end=start if end is None else min(start, end), limit=1)
@@ -108,13 +111,6 @@ def _bound(wanted: HistoryQuery, market: Market) -> int | None:
     if wanted.interval not in LENGTHS and wanted.end > today.midnight.timestamp():
         return None
     return opening_bound(wanted.end, market.feed, wanted.interval)
-
-
-def _within(query: BarQuery, start: int, now: float) -> int:
-    """Returns the start of a span that is not longer than one query may ask for."""
-    days = MAX_DAYS.get(query.interval)
-    end = int(now) if query.end is None else min(int(now), query.end)
-    return start if days is None else max(start, end - days * _DAY)
 
 
 async def _read(services: Services, market: Market, query: BarQuery) -> Found:

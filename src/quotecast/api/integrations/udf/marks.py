@@ -10,7 +10,6 @@ from quotecast.api.integrations.udf.instruments import Instrument
 from quotecast.api.integrations.udf.resolutions import chart_time_of
 from quotecast.api.market.services import Services
 from quotecast.market.bars import Interval, opening_of_bar
-from quotecast.market.calendars import Calendar
 from quotecast.market.feeds import Feed
 
 _COLOR: Final = "blue"
@@ -45,7 +44,11 @@ def marks_of(services: Services, instrument: Instrument, interval: Interval, sta
         calendar = calendar_of_venue(services.mirrors[Feed.STOCKS])
         for article in services.documents.news.items or ():
             if instrument.quote.key in article.symbols:
-                opened = _opening(calendar, interval, datetime.fromisoformat(article.created_at))
+                # Outside trading hours it is on the last bar before.
+                moment = datetime.fromisoformat(article.created_at)
+                day = next(calendar.until(moment))
+                traded = min(moment, day.close - _INSTANT)
+                opened = opening_of_bar(calendar, interval, traded) or day.open
                 time = chart_time_of(int(opened.timestamp()), instrument.feed, interval)
                 if start <= time <= end:
                     found.append((time, article.id, article.headline))
@@ -60,9 +63,3 @@ def marks_of(services: Services, instrument: Instrument, interval: Interval, sta
         labelFontColor=[_FONT_COLOR] * count,
         minSize=[_SIZE] * count,
     )
-
-
-def _opening(calendar: Calendar, interval: Interval, moment: datetime) -> datetime:
-    """Returns the opening of the bar of a moment; outside trading hours, of the last bar before it."""
-    day = next(calendar.until(moment))
-    return opening_of_bar(calendar, interval, min(moment, day.close - _INSTANT)) or day.open

@@ -4,7 +4,7 @@ from typing import Final, Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
-from quotecast.api.integrations.udf.instruments import Instrument, find_instrument
+from quotecast.api.integrations.udf.instruments import find_instrument
 from quotecast.api.market.selection import MAX_SYMBOLS
 from quotecast.api.market.services import Services
 from quotecast.errors import InvalidValue, NoData, SymbolNotFound
@@ -87,14 +87,11 @@ def chart_quotes(services: Services, names: list[str]) -> ChartQuotes:
 
 def _quote(services: Services, name: str) -> KnownQuote | UnknownQuote:
     try:
-        return KnownQuote(name, _values(find_instrument(services, name)))
+        instrument = find_instrument(services, name)
     except (SymbolNotFound, NoData):
         return UnknownQuote(name, {})
-
-
-def _values(instrument: Instrument) -> QuoteValues:
     quote = instrument.quote
-    return QuoteValues(
+    values = QuoteValues(
         lp=quote.price,
         ch=_known(quote.change),
         chp=_known(quote.change_percent),
@@ -106,6 +103,7 @@ def _values(instrument: Instrument) -> QuoteValues:
         low_price=_known(quote.low),
         **_others(quote),
     )
+    return KnownQuote(name, values)
 
 
 def _others(quote: StockQuote | CryptoQuote | DovizQuote) -> dict[str, float | UnsetType]:

@@ -11,15 +11,15 @@ from typing import Final, Literal
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import asdict
 
-from quotecast.api.bars.market import Market, market_of
+from quotecast.api.bars.market import market_of
 from quotecast.api.bars.own_bars import newest_bars
 from quotecast.api.integrations.udf.instruments import Instrument
 from quotecast.api.integrations.udf.resolutions import RESOLUTIONS, ZONES, resolutions_of
 from quotecast.api.market.services import Services
 from quotecast.market.bars import LENGTHS
-from quotecast.market.calendars import Calendar, Exchange, VenueDay
+from quotecast.market.calendars import Calendar, Exchange
 from quotecast.market.feeds import Feed
-from quotecast.market.sessions import NEW_YORK, TradingDay
+from quotecast.market.sessions import NEW_YORK
 from quotecast.market.ticks import tick_size
 
 #: The first year whose holidays a chart gets; intraday bars of earlier years are rare.
@@ -78,6 +78,7 @@ async def symbol_info(services: Services, instrument: Instrument) -> SymbolInfo:
     # The first call reads the holidays of decades.
     hours = await asyncio.to_thread(hours_of, market.calendar, now)
     multipliers = [each for each in resolutions_of(feed, market.calendar) if RESOLUTIONS[each] in LENGTHS]
+    bars = newest_bars(services.mirrors[feed], market.symbol, "1m")
     info = services.mirrors[feed].info
     delay = int(info.delay_seconds) if info else 0
     return SymbolInfo(
@@ -90,7 +91,8 @@ async def symbol_info(services: Services, instrument: Instrument) -> SymbolInfo:
         timezone=ZONES[feed],
         **asdict(hours),
         minmov=1,
-        pricescale=_price_scale(services, market),
+        # 100 for prices in steps of 0.01.
+        pricescale=int(1 / Decimal(tick_size(feed, market.decimals, bars))),
         intraday_multipliers=multipliers,
         # A chart makes those without bars of finer ones.
         supported_resolutions=[*RESOLUTIONS],
@@ -100,12 +102,6 @@ async def symbol_info(services: Services, instrument: Instrument) -> SymbolInfo:
         delay=delay or UNSET,
         currency_code=feed.spec.currency(quote),
     )
-
-
-def _price_scale(services: Services, market: Market) -> int:
-    """Returns 100 for prices in steps of 0.01."""
-    bars = newest_bars(services.mirrors[market.feed], market.symbol, "1m")
-    return int(1 / Decimal(tick_size(market.feed, market.decimals, bars)))
 
 
 def hours_of(calendar: Calendar, moment: datetime) -> Hours:
@@ -123,7 +119,10 @@ def _exchange_hours(exchange: Exchange, last_year: int) -> Hours:
         hours = exchange.hours(day)
         if hours is None:
             closed.append(f"{day:%Y%m%d}")
-        elif (session := _session(hours)) != _REGULAR:
+            continue
+        opening, closing = (each.astimezone(NEW_YORK) for each in (hours.open, hours.close))
+        session = f"{opening:%H%M}-{closing:%H%M}"
+        if session != _REGULAR:
             other[session].append(f"{day:%Y%m%d}")
     corrections = ";".join(f"{session}:{','.join(days)}" for session, days in other.items())
     return Hours(_REGULAR, ",".join(closed), corrections)
@@ -136,11 +135,6 @@ def _weekdays(last_year: int) -> Iterator[date]:
         if day.weekday() < _SATURDAY:
             yield day
         day -= timedelta(days=1)
-
-
-def _session(day: TradingDay | VenueDay) -> str:
-    opened, closed = (each.astimezone(NEW_YORK) for each in (day.open, day.close))
-    return f"{opened:%H%M}-{closed:%H%M}"
 
 
 EXAMPLE_SYMBOL: Final = SymbolInfo(
