@@ -37,12 +37,9 @@ _MORE: Final[Mapping[str, Mapping[str, Any]]] = {
 def column(name: str, *, number: bool, **more: Any) -> Column:
     """Returns a column of numbers or texts; numbers show all their digits."""
     kind = {"cellDataType": "number", "formatterFn": "none"} if number else {"cellDataType": "text"}
-    return {"field": name, "headerName": _title(name), **kind, **_MORE.get(name, {}), **more}
-
-
-def _title(name: str) -> str:
-    """Returns a field's name as words: `changePercent` as `Change percent`."""
-    return re.sub(r"(?<=[a-z])([A-Z])", lambda found: f" {found[1].lower()}", name).capitalize()
+    # `changePercent` is `Change percent`.
+    title = re.sub(r"(?<=[a-z])([A-Z])", lambda found: f" {found[1].lower()}", name).capitalize()
+    return {"field": name, "headerName": title, **kind, **_MORE.get(name, {}), **more}
 
 
 def _columns_of(kind: type[Struct], *, first: Iterable[str] = ()) -> list[Column]:

@@ -45,21 +45,18 @@ def rows_answer(services: Services, feed: Feed, wanted: Selection) -> Answer:
     found: dict[str, QuoteEntry] = {}
     missing = []
     for name in wanted:
-        entries = _entries_of(mirror, name)
+        if ":" in name:
+            group = mirror.group(name)
+            entries = [*mirror.entries(mirror.members()[group])] if group else []
+        else:
+            entry = mirror.find(name)
+            entries = [entry] if entry else []
         found |= {entry.key: entry for entry in entries}
         if not entries:
             missing.append(name)
     body = _array(found.values())
     notes = [*missing_headers(missing), *renamed_headers(mirror, mirror.keys_named(wanted).items())]
     return quotes_answer(mirror, services.monotonic(), SharedBody(body), *notes)
-
-
-def _entries_of(mirror: Mirror, name: str) -> list[QuoteEntry]:
-    if ":" in name:
-        group = mirror.group(name)
-        return [*mirror.entries(mirror.members()[group])] if group else []
-    entry = mirror.find(name)
-    return [entry] if entry else []
 
 
 def _all_rows(mirror: Mirror) -> bytes:

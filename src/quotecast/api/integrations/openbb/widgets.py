@@ -111,7 +111,11 @@ def _grid(feed: Feed) -> Widget:
 
 def _quotes(feed: Feed) -> Widget:
     name = feed.spec.name
-    groups = [] if feed is Feed.CRYPTO else [_group(feed)]
+    groups = []
+    if feed is not Feed.CRYPTO:
+        options = f"{ROOT}/{name}/groups"
+        text = "Sector, category or bank"
+        groups.append(_param("group", "Group", "endpoint", "all", text, optionsEndpoint=options))
     return _widget(
         f"{ROOT}/{name}/quotes",
         "table",
@@ -121,17 +125,6 @@ def _quotes(feed: Feed) -> Widget:
         data=_table(columns.clickable(columns.QUOTES[feed], columns.ROW_OF[feed])),
         params=[*groups, _clicked(feed)],
         every=PRICES_MS,
-    )
-
-
-def _group(feed: Feed) -> Param:
-    return _param(
-        "group",
-        "Group",
-        "endpoint",
-        "all",
-        "Sector, category or bank",
-        optionsEndpoint=f"{ROOT}/{feed.spec.name}/groups",
     )
 
 
