@@ -157,6 +157,12 @@ def _query(feed: Feed | None) -> dict[str, Any]:
         "default": DEFAULT_INTERVAL,
         "description": "Minimum milliseconds between two updates.",
     }
+    at = "A recorded moment from which to replay the feed: ISO 8601 with a time zone, or Unix seconds."
+    speed = {"type": "number", "minimum": MIN_SPEED, "maximum": MAX_SPEED, "default": 1}
+    replay = {
+        "at": {"type": "string", "description": at},
+        "speed": speed | {"description": "How many times faster than recorded; only with `at`."},
+    }
     return {
         **{name: {"type": "string", "description": text} for name, text in lists.items()},
         "interval": interval,
@@ -183,14 +189,5 @@ def _query(feed: Feed | None) -> dict[str, Any]:
             "maximum": MAX_HEARTBEAT_SECONDS,
             "description": "Seconds between two heartbeats; without it, as the service is set (15).",
         },
-        **(_replay() if feed else {}),
-    }
-
-
-def _replay() -> dict[str, Any]:
-    at = "A recorded moment from which to replay the feed: ISO 8601 with a time zone, or Unix seconds."
-    speed = {"type": "number", "minimum": MIN_SPEED, "maximum": MAX_SPEED, "default": 1}
-    return {
-        "at": {"type": "string", "description": at},
-        "speed": speed | {"description": "How many times faster than recorded; only with `at`."},
+        **(replay if feed else {}),
     }

@@ -297,7 +297,22 @@ def openapi_document(
 
     A separate application generates it: enabling OpenAPI in the serving one would add the framework's pages.
     """
-    app = Litestar(handlers, openapi_config=_config(_tags(handlers)), logging_config=None)
+    routers = [each for each in handlers if isinstance(each, Router) and TAG in each.opt]
+    config = OpenAPIConfig(
+        title="quotecast",
+        version=version("quotecast"),
+        summary="Self-hosted market data",
+        description=(
+            "Live quotes of US stocks, crypto pairs, and Turkish currency and metals. The WebSocket feeds "
+            "are described at `/api/asyncapi.json`. HEAD works wherever GET does."
+        ),
+        license=License(name="MIT", identifier="MIT"),
+        servers=[Server(url="/")],
+        tags=[Tag(router.tags[0], router.opt[TAG]) for router in routers],
+        components=Components(headers=_HEADERS, security_schemes=_SCHEMES),
+        use_handler_docstrings=True,
+    )
+    app = Litestar(handlers, openapi_config=config, logging_config=None)
     document = without_modules(app.openapi_schema.to_schema())
     _, schemas = msgspec.json.schema_components(bodies, ref_template="#/components/schemas/{name}")
     document["components"]["schemas"] |= schemas
@@ -308,26 +323,3 @@ def openapi_document(
     complete_parameters(document)
     add_samples(document)
     return document
-
-
-def _tags(handlers: list[ControllerRouterHandler]) -> list[Tag]:
-    """Returns the tags of the routers that describe theirs, in the order of the routers."""
-    routers = [each for each in handlers if isinstance(each, Router) and TAG in each.opt]
-    return [Tag(router.tags[0], router.opt[TAG]) for router in routers]
-
-
-def _config(tags: list[Tag]) -> OpenAPIConfig:
-    return OpenAPIConfig(
-        title="quotecast",
-        version=version("quotecast"),
-        summary="Self-hosted market data",
-        description=(
-            "Live quotes of US stocks, crypto pairs, and Turkish currency and metals. The WebSocket feeds "
-            "are described at `/api/asyncapi.json`. HEAD works wherever GET does."
-        ),
-        license=License(name="MIT", identifier="MIT"),
-        servers=[Server(url="/")],
-        tags=tags,
-        components=Components(headers=_HEADERS, security_schemes=_SCHEMES),
-        use_handler_docstrings=True,
-    )

@@ -35,7 +35,11 @@ class Sample(Struct, frozen=True):
         given = operation.get("parameters", ())
         needed = [each for each in given if each["required"] or each["name"] == _SHOWN.get(path)]
         values = {
-            place: {each["name"]: _example(each) for each in needed if each["in"] == place}
+            place: {
+                each["name"]: str(each["schema"].get("examples", ["..."])[0])
+                for each in needed
+                if each["in"] == place
+            }
             for place in ("path", "query")
         }
         content = operation.get("requestBody", {}).get("content", {None: {}})
@@ -58,10 +62,6 @@ class Sample(Struct, frozen=True):
     def url(self) -> str:
         """The address with path and query."""
         return ADDRESS + self.filled_path + (f"?{urlencode(self.query, safe=',/')}" if self.query else "")
-
-
-def _example(parameter: Mapping[str, Any]) -> str:
-    return str(parameter["schema"].get("examples", ["..."])[0])
 
 
 def add_samples(document: dict[str, Any]) -> None:

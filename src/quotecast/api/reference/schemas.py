@@ -64,7 +64,11 @@ def complete_fields(document: dict[str, Any], bodies: Collection[str]) -> None:
             # The fields of objects have examples of their own.
             if "$ref" not in str(described):
                 described["examples"] = [described.get("const", examples.example(name, field))]
-        _settle_defaults(schema, is_body=name in bodies)
+            # A request may omit the field, an answer always has it.
+            if "default" in described:
+                del described["default"]
+                if name not in bodies and field not in schema["required"]:
+                    schema["required"].append(field)
 
 
 def _described(name: str, field: str, schema: Schema) -> Schema:
@@ -76,20 +80,7 @@ def _described(name: str, field: str, schema: Schema) -> Schema:
     more: Schema = {"format": _FORMATS[field]} if field in _FORMATS and schema.get("type") != "array" else {}
     if key in _VALUES:
         more["enum"] = _VALUES[key]
-    text = _own_text(schema) or FIELD_TEXTS.get(key, FIELD_TEXTS.get(field))
+    # By the struct: of the field, or of its value unless that is null.
+    own = (each.get("description", "") for each in (schema, *schema.get("anyOf", ())))
+    text = next(filter(None, own), "") or FIELD_TEXTS.get(key, FIELD_TEXTS.get(field))
     return {**more, **schema, **({"description": text} if text else {})}
-
-
-def _own_text(schema: Schema) -> str:
-    """Returns the description by the struct: of the field, or of its value unless that is null."""
-    choices = (each.get("description", "") for each in schema.get("anyOf", ()))
-    return schema.get("description") or next(filter(None, choices), "")
-
-
-def _settle_defaults(schema: Schema, *, is_body: bool) -> None:
-    """Removes defaults: a request may omit the field, an answer always has it."""
-    for field, described in schema.get("properties", {}).items():
-        if "default" in described:
-            del described["default"]
-            if not is_body and field not in schema["required"]:
-                schema["required"].append(field)
