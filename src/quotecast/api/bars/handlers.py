@@ -167,7 +167,11 @@ async def _whole_answer(services: Services, market: Market, span: HistorySpan, q
     stored = series.decode(cached.body)
     if not stored.last and (own := await own_page(services, market, query, RANGE_WINDOWS)):
         return _answer_of(services, market, own)
-    tail = await _tail(services, market, span, stored.last)
+    last = stored.last
+    if today := await own_bars_of_day(services, market, span.interval, since=last[0] if last else None):
+        tail = overlaid(last, today)
+    else:
+        tail = [*last[:-1], *tail_with_price(last[-1] if last else None, market, span.interval, span.start)]
     document = series.document(stored, tail, span.limit)
     mirror = services.mirrors[market.feed]
     notes = _notes(market, cached.status, market.provider, tail)
@@ -175,13 +179,6 @@ async def _whole_answer(services: Services, market: Market, span: HistorySpan, q
     return Answer(
         document, headers, tag=headers[0][1], is_current=until_prices_move(services, mirror, [market])
     )
-
-
-async def _tail(services: Services, market: Market, span: HistorySpan, last: Sequence[Bar]) -> Sequence[Bar]:
-    """Returns a history's last bars with the current price."""
-    if own := await own_bars_of_day(services, market, span.interval, since=last[0] if last else None):
-        return overlaid(last, own)
-    return [*last[:-1], *tail_with_price(last[-1] if last else None, market, span.interval, span.start)]
 
 
 async def _read(services: Services, market: Market, span: HistorySpan) -> Cached:

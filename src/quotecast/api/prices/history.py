@@ -141,7 +141,12 @@ async def price_history(services: Services, instrument: Instrument, wanted: Want
         unit=instrument.unit,
         currency=wanted.currency or instrument.currency,
         quoted_currency=instrument.currency,
-        path=[_step(rate) for rate, _ in series.rates],
+        path=[
+            PathStep(
+                source=rate.base, target=rate.target, symbol=rate.quote.key, provider=rate.quote.provider
+            )
+            for rate, _ in series.rates
+        ],
         provider=provider,
         terms=terms_of(provider),
         adjusted=wanted.adjusted,
@@ -217,11 +222,6 @@ def _day_prices(series: _Series, first: date, last: date) -> Iterator[DayPrice]:
             rate=None if rates is None else float(round_amount(factor(rates))),
             rate_date=min((rate.day for rate in rates or () if rate.day), default=None),
         )
-
-
-def _step(rate: Rate) -> PathStep:
-    quote = rate.quote
-    return PathStep(source=rate.base, target=rate.target, symbol=quote.key, provider=quote.provider)
 
 
 async def _read(

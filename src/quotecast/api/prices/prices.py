@@ -87,7 +87,12 @@ def _shared(
         return error
     info = services.mirrors[feed].info
     delay = info.delay_seconds if info else 0.0
-    status = _status(services, {feed, *(RATE_FEEDS if rates else ())}, delay)
+    now = services.monotonic()
+    # A feed without data gave no rate.
+    is_stale = any(
+        services.mirrors[each].state(now) == "stale" for each in (feed, *(RATE_FEEDS if rates else ()))
+    )
+    status: Status = "stale" if is_stale else "delayed" if delay else "live"
     return _Shared(rates, factor(rates), [*map(rate_shown, rates)], status, delay)
 
 
@@ -149,11 +154,3 @@ def _price_now(
         show=terms.show if terms else None,
         attribution=terms.attribution if terms else None,
     )
-
-
-def _status(services: MarketServices, feeds: Iterable[Feed], delay: float) -> Status:
-    now = services.monotonic()
-    # A feed without data gave no rate.
-    if any(services.mirrors[feed].state(now) == "stale" for feed in feeds):
-        return "stale"
-    return "delayed" if delay else "live"
