@@ -104,18 +104,15 @@ class KeyAccess:
             async with asyncio.timeout(SESSION_SECONDS):
                 await self.book.find_named(name)
         except InvalidKey:
-            self._remember_ended(session_id)
+            if len(self._ended) >= MAX_ENDED:
+                self._ended.clear()
+            self._ended[session_id] = self._clock() + ENDED_SECONDS
             return False
         except Busy:
             return True
         except (DatabaseAway, TimeoutError):
             self._away_until = self._clock() + AWAY_SECONDS
         return True
-
-    def _remember_ended(self, session_id: str) -> None:
-        if len(self._ended) >= MAX_ENDED:
-            self._ended.clear()
-        self._ended[session_id] = self._clock() + ENDED_SECONDS
 
     async def make_ticket(self, key_id: str) -> str:
         """Returns a new ticket of a key. Raises TicketsAway."""

@@ -114,15 +114,13 @@ class Searches:
 
     async def indexes(self, feeds: Iterable[Feed], now: float) -> list[Index]:
         """Returns the current indexes of those feeds that have data; `now` is in monotonic seconds."""
-        parts = [self._parts[feed] for feed in feeds if self._has_data(feed)]
+        with_data = {feed for feed, mirror in self._mirrors.items() if mirror.loaded}
+        if self._documents.assets.items is not None:
+            with_data.add(Feed.STOCKS)
+        parts = [self._parts[feed] for feed in feeds if feed in with_data]
         for part in parts:
             await part.refresh(now)
         return [part.index for part in parts if part.index]
-
-    def _has_data(self, feed: Feed) -> bool:
-        return self._mirrors[feed].loaded or (
-            feed is Feed.STOCKS and self._documents.assets.items is not None
-        )
 
 
 def _listings(

@@ -35,17 +35,13 @@ def suggest(services: MarketServices, feed: Feed, text: str) -> str | None:
         return None
     mirror = services.mirrors[feed]
     others = [services.mirrors[other] for other in services.configured() if other is not feed]
+    if found := _spelled(mirror, _letters_of(text)):
+        return f"Did you mean {found.key}?"
     return (
-        _other_way(mirror, text)
-        or next(filter(None, (_elsewhere(other, text) for other in others)), None)
+        next(filter(None, (_elsewhere(other, text) for other in others)), None)
         or _misspelt(mirror, text)
         or (None if text.isascii() else _ALPHABETS[feed])
     )
-
-
-def _other_way(mirror: Mirror, text: str) -> str | None:
-    entry = _spelled(mirror, _letters_of(text))
-    return None if entry is None else f"Did you mean {entry.key}?"
 
 
 def _elsewhere(mirror: Mirror, text: str) -> str | None:
