@@ -24,7 +24,6 @@ from quotecast.errors import InvalidValue
 from quotecast.market.codec import iso_utc
 from quotecast.operators import lists
 from quotecast.operators.actions import record
-from quotecast.operators.lists import KeyListed
 from quotecast.operators.sessions import OperatorSeen
 
 
@@ -83,7 +82,21 @@ async def list_keys(request: HttpRequest, find: Find = "", before: BeforeId = ""
 
     async def read(run: Run, _: OperatorSeen) -> KeysOfUsers:
         keys = await lists.keys(run, find.replace("\0", ""), before.replace("\0", ""))
-        return KeysOfUsers([_shown(each) for each in keys], await _plans(request, run))
+        shown = [
+            KeyOfUser(
+                id=key.id,
+                name=key.name,
+                plan=key.plan or USER,
+                user_id=key.user_id or "",
+                email=key.email,
+                created_at=iso_utc(key.created_at.timestamp()),
+                expires_at=time_text(key.expires_at),
+                revoked_at=time_text(key.revoked_at),
+                user_disabled=key.user_disabled,
+            )
+            for key in keys
+        ]
+        return KeysOfUsers(shown, await _plans(request, run))
 
     return answer(await with_operator(request, read))
 
@@ -132,17 +145,3 @@ async def set_plan(request: HttpRequest, key_id: FromPath[str]) -> None:
 
 async def _plans(request: HttpRequest, run: Run) -> list[str]:
     return sorted({USER, *admin_of(request).plans, *await storage.names_of_plans(run)})
-
-
-def _shown(key: KeyListed) -> KeyOfUser:
-    return KeyOfUser(
-        id=key.id,
-        name=key.name,
-        plan=key.plan or USER,
-        user_id=key.user_id or "",
-        email=key.email,
-        created_at=iso_utc(key.created_at.timestamp()),
-        expires_at=time_text(key.expires_at),
-        revoked_at=time_text(key.revoked_at),
-        user_disabled=key.user_disabled,
-    )

@@ -184,7 +184,15 @@ def _check(
     request: HttpRequest, operator: OperatorRow, code: str, *, is_right: bool, may_try: bool
 ) -> int | None:
     """Returns the step of the operator's code, None for an operator without codes. Raises WrongOperator."""
-    step, trouble = _step_of(request, operator, code)
+    step, trouble = None, ""
+    if operator.totp is not None:
+        try:
+            secret = unseal(operator.totp, operator.id, admin_of(request).secrets)
+        except Unsealable:
+            trouble = "codes sealed with another secret"
+        else:
+            step = totp.step_of(secret, code, services_of(request).clock())
+            trouble = "" if step is not None else "wrong code"
     if not is_right:
         raise WrongOperator("wrong password")
     if operator.disabled:
@@ -194,18 +202,6 @@ def _check(
     if trouble:
         raise WrongOperator(trouble)
     return step
-
-
-def _step_of(request: HttpRequest, operator: OperatorRow, code: str) -> tuple[int | None, str]:
-    """Returns the step of a code, and why the operator may not sign in with it: empty for a right one."""
-    if operator.totp is None:
-        return None, ""
-    try:
-        secret = unseal(operator.totp, operator.id, admin_of(request).secrets)
-    except Unsealable:
-        return None, "codes sealed with another secret"
-    step = totp.step_of(secret, code, services_of(request).clock())
-    return step, "" if step is not None else "wrong code"
 
 
 async def _begin(run: Run, request: HttpRequest, operator: OperatorRow, step: int | None) -> OperatorToken:

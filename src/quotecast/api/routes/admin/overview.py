@@ -162,7 +162,10 @@ async def list_actions(request: HttpRequest, before: Before = 0) -> Answer:
     """Every action of operators on the page and in the shell, with failed logins; rows stay for ever."""
 
     async def read(run: Run, _: OperatorSeen) -> list[ActionShown]:
-        return [_shown(each) for each in await actions.page(run, before=before or None)]
+        return [
+            ActionShown(**asdict(each) | {"happened_at": iso_utc(each.happened_at.timestamp())})
+            for each in await actions.page(run, before=before or None)
+        ]
 
     return answer(await with_operator(request, read))
 
@@ -196,7 +199,3 @@ async def _reports(request: HttpRequest) -> tuple[list[Report], bool]:
         log.warning("reports not read", error=str(error))
         return [], False
     return sorted(reports, key=lambda each: (each.kind, each.host, each.pid, each.id)), True
-
-
-def _shown(action: actions.Action) -> ActionShown:
-    return ActionShown(**asdict(action) | {"happened_at": iso_utc(action.happened_at.timestamp())})
