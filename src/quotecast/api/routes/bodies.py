@@ -19,7 +19,12 @@ T = TypeVar("T")
 async def body_of(request: HttpRequest, kind: type[T]) -> T:
     """Returns the request's body as a struct. Raises MalformedJson, or InvalidValue that names the field."""
     body = await request.body()
-    _check_json(body)
+    try:
+        # Finds bad syntax anywhere; a typed decoder would stop at the first wrong type.
+        body.decode()
+        _SYNTAX.decode(body)
+    except (ValueError, RecursionError) as error:
+        raise MalformedJson from error
     try:
         return msgspec.json.decode(body, type=kind)
     except msgspec.ValidationError as error:
@@ -27,15 +32,6 @@ async def body_of(request: HttpRequest, kind: type[T]) -> T:
         field = complaint(text).field
         message = complaint(text, choices_of(_annotation(kind, field))).message
         raise InvalidValue(field or "body", message) from error
-
-
-def _check_json(body: bytes) -> None:
-    """Raises MalformedJson for bad syntax anywhere; a typed decoder would stop at the first wrong type."""
-    try:
-        body.decode()
-        _SYNTAX.decode(body)
-    except (ValueError, RecursionError) as error:
-        raise MalformedJson from error
 
 
 def _annotation(kind: type, field: str) -> Any:

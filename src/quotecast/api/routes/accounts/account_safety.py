@@ -159,7 +159,17 @@ async def list_sessions(request: HttpRequest) -> Answer:
     now = services_of(request).wall_time()
 
     async def read(account: Account) -> list[SessionShown]:
-        return [_shown(each, account) for each in await sessions.sessions(account, now)]
+        return [
+            SessionShown(
+                id=each.id,
+                device=each.device,
+                address=each.address,
+                created_at=codec.iso_utc(each.created_at.timestamp()),
+                expires_at=codec.iso_utc(each.expires_at.timestamp()),
+                current=each.id == account.session,
+            )
+            for each in await sessions.sessions(account, now)
+        ]
 
     return answer(await with_account(request, read))
 
@@ -180,17 +190,6 @@ async def end_session(request: HttpRequest, session_id: FromPath[str]) -> None:
         await sessions.end(account, account.session if session_id == CURRENT else session_id)
 
     await with_account(request, end, writing=True)
-
-
-def _shown(session: sessions.UserSession, account: Account) -> SessionShown:
-    return SessionShown(
-        id=session.id,
-        device=session.device,
-        address=session.address,
-        created_at=codec.iso_utc(session.created_at.timestamp()),
-        expires_at=codec.iso_utc(session.expires_at.timestamp()),
-        current=session.id == account.session,
-    )
 
 
 BODIES: Final[tuple[type[Struct], ...]] = (PasswordChange, AccountDeletion)

@@ -230,11 +230,14 @@ async def add(request: HttpRequest) -> Answer:
     services = services_of(request)
     now = services.wall_time()
     name, scope = rules.name(given.name, MAX_NAME), normalise(given.scope)
-    until = _end(given.expires_at, now)
+    until = given.expires_at
+    if until is not None and not now < until <= now + timedelta(days=MAX_DAYS):
+        raise InvalidValue("expires_at", "Must be in the future, within 10 years")
     key_id, secret = new_id(services.clock), key_text.new_secret()
 
     async def write(account: Account) -> Key:
-        return await storage.add(account, key_id, secret, name=name, scope=scope, now=now, until=until)
+        ends = None if until is None else until.astimezone(UTC)
+        return await storage.add(account, key_id, secret, name=name, scope=scope, now=now, until=ends)
 
     return _with_secret(await with_account(request, write, writing=True), secret, 201)
 
@@ -300,15 +303,6 @@ async def revoke(request: HttpRequest, key_id: FromPath[str]) -> None:
     require_id(KEY, key_id)
     now = services_of(request).wall_time()
     await with_account(request, lambda account: storage.revoke(account, key_id, now), writing=True)
-
-
-def _end(given: datetime | None, now: datetime) -> datetime | None:
-    """Returns the time at which a key ends, in UTC. Raises InvalidValue."""
-    if given is None:
-        return None
-    if not now < given <= now + timedelta(days=MAX_DAYS):
-        raise InvalidValue("expires_at", "Must be in the future, within 10 years")
-    return given.astimezone(UTC)
 
 
 def _with_secret(key: Key, secret: str, status: int = 200) -> Answer:

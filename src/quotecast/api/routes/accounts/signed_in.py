@@ -97,7 +97,10 @@ def device_of(scope: Mapping[str, Any], tokens: Tokens) -> Device | None:
 def cookie_for(scope: Mapping[str, Any], tokens: Tokens, user_id: str) -> Header:
     """Returns the header that sets the device cookie after a login."""
     attributes = f"Path=/api/auth; Max-Age={COOKIE_SECONDS}; HttpOnly; SameSite=Strict"
-    secure = "; Secure" if _is_https(scope) else ""
+    # Trusted from any client: a false value only affects the client's own cookie.
+    forwarded = next((value for name, value in scope["headers"] if name == b"x-forwarded-proto"), b"")
+    is_https = scope["scheme"] == "https" or forwarded.strip().lower() == b"https"
+    secure = "; Secure" if is_https else ""
     return b"set-cookie", f"{COOKIE}={tokens.issue_device(user_id)}; {attributes}{secure}".encode()
 
 
@@ -106,9 +109,3 @@ def _cookie(scope: Mapping[str, Any]) -> str:
     pairs = (part.strip().partition(b"=") for part in b";".join(lines).split(b";"))
     values = {name: value for name, _, value in pairs}
     return values.get(COOKIE.encode(), b"").decode("latin-1")
-
-
-def _is_https(scope: Mapping[str, Any]) -> bool:
-    # Trusted from any client: a false value only affects the client's own cookie.
-    forwarded = (value for name, value in scope["headers"] if name == b"x-forwarded-proto")
-    return scope["scheme"] == "https" or next(forwarded, b"").strip().lower() == b"https"
