@@ -83,6 +83,7 @@ async def performance(request: HttpRequest, span: Span = "1Y", currency: Currenc
     rates = await read_day_rates(services, currencies, code, worth.days[0], worth.days[-1])
     periods = await asyncio.to_thread(periods_of, counted, rates, worth.days, worth.values)
     first, last = worth.days[0], worth.days[-1]
+    gains = (each.end_value + each.taken_out - each.start_value - each.paid_in for each in periods)
     found = Performance(
         currency=code,
         range=span,
@@ -92,7 +93,7 @@ async def performance(request: HttpRequest, span: Span = "1Y", currency: Currenc
         end_value=worth.values[-1],
         paid_in=_rounded(sum(each.paid_in for each in periods)) if periods else None,
         taken_out=_rounded(sum(each.taken_out for each in periods)) if periods else None,
-        gain=_rounded(sum(_gain(each) for each in periods)) if periods else None,
+        gain=_rounded(sum(gains)) if periods else None,
         time_weighted_return=_rounded(time_weighted(periods)),
         money_weighted_return=_rounded(money_weighted(periods)),
         missing=[*worth.missing],
@@ -152,10 +153,6 @@ def cash_of(entry: Transaction) -> float:
             return amount
         case _:
             return 0.0
-
-
-def _gain(period: Period) -> float:
-    return period.end_value + period.taken_out - period.start_value - period.paid_in
 
 
 def _rounded(number: float | None) -> float | None:

@@ -2,7 +2,6 @@
 
 import asyncio
 import hashlib
-from collections.abc import Sequence
 from datetime import date
 from typing import Annotated, Final, Literal
 
@@ -96,13 +95,10 @@ async def value(
         points = [ValuePoint(*each) for each in zip(found.days, found.values, strict=True)]
         return encode_json(PortfolioValue(currency=code, range=span, points=points, missing=[*found.missing]))
 
-    key = f"{_key(user_id, owned, span, code)}:{'' if services.as_of is None else services.as_of}"
-    cached = await services.cache.read(key, _POLICY, fetch)
-    return Answer(SharedBody(cached.body), [(b"content-type", JSON)], tag=None)
-
-
-def _key(user_id: str, owned: Sequence[Held], span: str, currency: str) -> str:
-    """Returns the cache key of an answer: other holdings have another one at once."""
+    # Other holdings have another key at once.
     lots = [(each.ticker, each.shares, each.day) for each in owned]
     digest = hashlib.blake2b(encode_json((user_id, lots)), digest_size=16).hexdigest()
-    return f"portfolio:value{_VERSION}:{digest}:{span}:{currency}"
+    moment = "" if services.as_of is None else services.as_of
+    key = f"portfolio:value{_VERSION}:{digest}:{span}:{code}:{moment}"
+    cached = await services.cache.read(key, _POLICY, fetch)
+    return Answer(SharedBody(cached.body), [(b"content-type", JSON)], tag=None)

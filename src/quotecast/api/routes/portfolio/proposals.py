@@ -123,21 +123,18 @@ def proposed(
         )
         if kind == "split":
             # Later dividends are of the shares after it.
-            book.enter(_split(action, currency, old, new))
+            split = Transaction(
+                id=action.id,
+                type="split",
+                ticker=action.symbol,
+                date=action.ex_day,
+                currency=currency,
+                old_shares=old,
+                new_shares=new,
+                created_at=datetime.combine(action.ex_day, time(), UTC),
+            )
+            book.enter(split)
     return found
-
-
-def _split(action: CorporateAction, currency: str, old: Decimal | None, new: Decimal | None) -> Transaction:
-    return Transaction(
-        id=action.id,
-        type="split",
-        ticker=action.symbol,
-        date=action.ex_day,
-        currency=currency,
-        old_shares=old,
-        new_shares=new,
-        created_at=datetime.combine(action.ex_day, time(), UTC),
-    )
 
 
 def _is_entered(

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final
 import msgspec
 from litestar import delete, get, post
 from litestar.params import FromPath
-from msgspec import UNSET, Meta, Raw, Struct, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from quotecast.api.answers.answers import Answer
 from quotecast.api.answers.csv import CsvTable, Format, formatted
@@ -279,20 +279,17 @@ def transactions_of(body: bytes, mirrors: Mirrors, ids: Iterable[str], now: date
 
 def encoded(entry: Transaction) -> Mapping[str, Any]:
     """Returns a TransactionShown whose amounts are encoded JSON."""
-    amounts: Mapping[str, Decimal | None] = {name: getattr(entry, name) for name in AMOUNTS}
+    given: Mapping[str, Decimal | None] = {name: getattr(entry, name) for name in AMOUNTS}
+    amounts = {name: None if each is None else money.without_zeros(each) for name, each in given.items()}
     return {
         "id": entry.id,
         "type": entry.type,
         "ticker": entry.ticker,
         "date": entry.date,
         "currency": entry.currency,
-        **{name: _amount(each) for name, each in amounts.items()},
+        **{name: money.amount_json(each) for name, each in amounts.items()},
         "created_at": codec.iso_utc(entry.created_at.timestamp()),
     }
-
-
-def _amount(amount: Decimal | None) -> Raw:
-    return money.amount_json(None if amount is None else money.without_zeros(amount))
 
 
 BODIES: Final[tuple[type[Struct], ...]] = (NewTransaction,)

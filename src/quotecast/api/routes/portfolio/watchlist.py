@@ -184,7 +184,11 @@ async def remove(
     async def write(account: Account) -> None:
         listed = await watchlist.entries(account, list_id)
         of_kind = [entry for entry in listed if kind in (None, entry.kind)]
-        named = [entry for entry in of_kind if _is_spelled(entry, wanted)]
+        named = [
+            entry
+            for entry in of_kind
+            if _canonical(entry.kind, entry.ticker) == _canonical(entry.kind, wanted)
+        ]
         named = named or [entry for entry in of_kind if _is_meant(services, entry, wanted)]
         if not named:
             raise NotFound("Watchlist entry")
@@ -209,10 +213,6 @@ def resolve_ticker(services: Services, ticker: str, kind: Kind | None) -> tuple[
         raise SymbolNotFound
     feed, entry = found
     return feed.spec.kind, entry.key
-
-
-def _is_spelled(entry: WatchedSymbol, ticker: str) -> bool:
-    return _canonical(entry.kind, entry.ticker) == _canonical(entry.kind, ticker)
 
 
 def _is_meant(services: Services, entry: WatchedSymbol, ticker: str) -> bool:
