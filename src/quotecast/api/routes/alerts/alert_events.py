@@ -10,7 +10,6 @@ from msgspec import Struct
 from quotecast.alerts import events as stored
 from quotecast.alerts.events import Event
 from quotecast.alerts.messages import EventShown, shown_event
-from quotecast.api.accounts.alert_waits import Wait
 from quotecast.api.answers.answers import Answer
 from quotecast.api.gate.identity import claims_of, with_account
 from quotecast.api.market.parameters import number_of, number_parameter
@@ -82,17 +81,11 @@ async def events(
     if not wait:
         return _answer(await _read(request, last, limit), last)
     with services_of(request).alerts.waits.wait(claims_of(request).sub) as waiting:
-        return _answer(await _await_events(request, waiting, last, limit, wait), last)
-
-
-async def _await_events(
-    request: HttpRequest, waiting: Wait, after: int, limit: int, seconds: int
-) -> list[Event]:
-    clock = asyncio.get_running_loop().time
-    deadline = clock() + seconds
-    while not (found := await _read(request, after, limit)) and not waiting.ended and clock() < deadline:
-        await waiting.rest(deadline)
-    return found
+        clock = asyncio.get_running_loop().time
+        deadline = clock() + wait
+        while not (found := await _read(request, last, limit)) and not waiting.ended and clock() < deadline:
+            await waiting.rest(deadline)
+        return _answer(found, last)
 
 
 async def _read(request: HttpRequest, after: int, limit: int) -> list[Event]:

@@ -1,7 +1,7 @@
 """Pages of a feed's quotes in the order of symbols, for readers to whom all of them are too many."""
 
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Annotated, Final
 
 from litestar.params import QueryParameter
@@ -11,7 +11,6 @@ from quotecast.api.answers.negotiation import content_tag
 from quotecast.api.market.parameters import number_of, number_parameter
 from quotecast.asgi import Header
 from quotecast.errors import InvalidValue
-from quotecast.feed.entry import QuoteEntry
 from quotecast.feed.mirror import Mirror
 from quotecast.market import codec
 from quotecast.market.instruments import MAX_SYMBOL_LENGTH
@@ -61,17 +60,6 @@ class SymbolPage:
         The tag is that of the content: a page stays the same while other symbols change. `now` is in seconds
         of the clock of the mirror's `heard_at`.
         """
-        entries, following = self._entries(mirror, wants)
-        body = SharedBody(codec.object_json((entry.key, entry.full_json()) for entry in entries))
-        links: list[Header] = [(NEXT, following.encode())] if following else []
-        tag = content_tag(body.body + following.encode())
-        headers = feed_headers(tag, mirror.state(now), CACHE_QUOTES)
-        return Answer(body, (*headers, *links, *more), tag=headers[0][1])
-
-    def _entries(
-        self, mirror: Mirror, wants: Callable[[Quote], bool] | None
-    ) -> tuple[Sequence[QuoteEntry], str]:
-        """Returns the page's entries, and the last symbol if another page follows, else an empty text."""
         ordered = mirror.ordered()
         if wants is not None:
             ordered = [entry for entry in ordered if entry.quote and wants(entry.quote)]
@@ -80,5 +68,10 @@ class SymbolPage:
         is_key = known and not mirror.renamed([(self._after, known.key)])
         after = known.key if known and is_key else self._after
         first = bisect_right(ordered, after, key=lambda entry: entry.key)
-        found = ordered[first : first + self._limit]
-        return found, found[-1].key if first + self._limit < len(ordered) else ""
+        entries = ordered[first : first + self._limit]
+        following = entries[-1].key if first + self._limit < len(ordered) else ""
+        body = SharedBody(codec.object_json((entry.key, entry.full_json()) for entry in entries))
+        links: list[Header] = [(NEXT, following.encode())] if following else []
+        tag = content_tag(body.body + following.encode())
+        headers = feed_headers(tag, mirror.state(now), CACHE_QUOTES)
+        return Answer(body, (*headers, *links, *more), tag=headers[0][1])
