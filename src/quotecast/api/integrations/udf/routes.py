@@ -1,9 +1,12 @@
 """The routes of TradingView's UDF protocol."""
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Callable, Sequence
+from typing import Any, Final, Literal
 
-from litestar import Router, get
+import msgspec
+from litestar import Response, Router, get
+from litestar.openapi import ResponseSpec
+from litestar.types import ExceptionHandlersMap
 from msgspec import Struct
 
 from quotecast.api.answers.answers import (
@@ -17,7 +20,6 @@ from quotecast.api.answers.answers import (
 )
 from quotecast.api.bars.market import bars_headers, market_of, source_headers, until_prices_move
 from quotecast.api.integrations.udf import parameters
-from quotecast.api.integrations.udf.errors import answered_to_charts, chart_exception_handlers
 from quotecast.api.integrations.udf.history import EXAMPLE_BARS, ChartBars, HistoryQuery, read_history
 from quotecast.api.integrations.udf.instruments import (
     EXAMPLE_FOUND,
@@ -33,11 +35,12 @@ from quotecast.api.integrations.udf.resolutions import RESOLUTIONS, resolutions_
 from quotecast.api.integrations.udf.symbols import EXAMPLE_SYMBOL, SymbolInfo, symbol_info
 from quotecast.api.limits.repeats import repeatable
 from quotecast.api.market.searching import GROUP
-from quotecast.api.market.services import Services, combined_state
-from quotecast.api.reference.openapi import FeedReading, HistoryReading, Reading
+from quotecast.api.market.services import HttpRequest, Services, combined_state
+from quotecast.api.middleware.problems import exception_handlers
+from quotecast.api.reference.openapi import ID, FeedReading, HistoryReading, Reading, answered, described
 from quotecast.api.route_table import EVERY
 from quotecast.api.routes.market.news import CACHE_NEWS
-from quotecast.errors import InvalidValue
+from quotecast.errors import FieldProblem, InvalidValue, Problem
 from quotecast.market.codec import encode_json
 
 _TEXT: Final = b"text/plain; charset=utf-8"
@@ -45,6 +48,60 @@ _CACHE_SEARCH: Final = cached_for(60)
 _NAMES: Final = {
     "stock": "Stocks", "crypto": "Crypto", "forex": "Forex", "commodity": "Metals", "index": "Indices",
 }  # fmt: skip
+
+
+class ChartProblem(Problem, frozen=True, kw_only=True):
+    """An error: charts read `s` and `errmsg` and ignore the HTTP status."""
+
+    s: Literal["error"]
+    errmsg: str
+
+
+def chart_exception_handlers() -> ExceptionHandlersMap:
+    """Returns the application's handlers, with the fields that charts read."""
+    return {kind: _for_charts(handler) for kind, handler in exception_handlers().items()}
+
+
+def _for_charts(handler: Callable[[HttpRequest, Any], Response[bytes]]) -> Any:
+    def answer(request: HttpRequest, error: Exception) -> Response[bytes]:
+        response = handler(request, error)
+        problem = msgspec.json.decode(response.content, type=Problem)
+        response.content = encode_json(_chart_problem(problem))
+        return response
+
+    return answer
+
+
+def _chart_problem(problem: Problem) -> ChartProblem:
+    fields = [] if problem.errors is msgspec.UNSET else problem.errors
+    message = "; ".join([problem.detail, *(f"{each.field}: {each.message}" for each in fields)])
+    return ChartProblem(
+        problem.detail, problem.code, problem.request_id, problem.errors, s="error", errmsg=message
+    )
+
+
+def _refused(description: str, problem: Problem) -> ResponseSpec:
+    return described(ChartProblem, _chart_problem(problem), description)
+
+
+_INVALID: Final = [FieldProblem("resolution", "Must be one of 1, 5, 15, 1D, 1W, 1M")]
+_ERRORS: Final = {
+    404: _refused("No feed has the symbol", Problem("Symbol not found", "symbol_not_found", ID)),
+    422: _refused("A value is out of bounds", Problem("Invalid resolution", "invalid", ID, _INVALID)),
+    503: _refused(
+        "The feed has no data yet, no provider, or its upstream failed",
+        Problem("No data yet for stocks", "no_data", ID),
+    ),
+}
+
+
+def answered_to_charts(
+    kind: Any, example: Any, description: str, *errors: int, media_type: str = "application/json"
+) -> dict[int, ResponseSpec]:
+    """Returns the responses of a route of charts: 200, 304, 429 and the given errors."""
+    responses = answered(kind, example, description, 429)
+    responses[200].media_type = media_type
+    return responses | {status: _ERRORS[status] for status in errors}
 
 
 class ExchangeChoice(Struct, frozen=True):
