@@ -112,7 +112,16 @@ def _encoded(services: Services, mirror: Mirror, quote: Quote, day: Day, stored:
     made = services.sparklines.get(place)
     if made is not None and now - made[0] < _HELD_SECONDS:
         return made[1]
-    encoded = codec.encode_json(_sparkline(mirror, quote, day, stored))
+    traded = datetime.fromisoformat(quote.timestamp) if quote.timestamp else day.start
+    closes, start = dict(stored), int(day.start.timestamp())
+    for bar in recent_bars(mirror, quote.key, "15m"):
+        if bar.opened >= start:
+            closes[_point(bar.opened, day.step)] = bar.close
+    newest = max(closes, default=_point(int(traded.timestamp()), day.step))
+    closes[newest] = quote.price
+    points = sorted(closes)[-MAX_CLOSES:]
+    begin = bar_time(datetime.fromtimestamp(points[0], UTC))
+    encoded = codec.encode_json(Sparkline(begin, bar_time(traded), [closes[point] for point in points]))
     services.sparklines[place] = now, encoded
     return encoded
 
@@ -151,19 +160,6 @@ async def _stored_closes(services: Services, mirror: Mirror, day: Day) -> tuple[
     except UpstreamError:
         return {}, "STALE"  # the mirror has the newest closes
     return _unpack(cached.body), cached.status
-
-
-def _sparkline(mirror: Mirror, quote: Quote, day: Day, stored: Closes) -> Sparkline:
-    traded = datetime.fromisoformat(quote.timestamp) if quote.timestamp else day.start
-    closes, start = dict(stored), int(day.start.timestamp())
-    for bar in recent_bars(mirror, quote.key, "15m"):
-        if bar.opened >= start:
-            closes[_point(bar.opened, day.step)] = bar.close
-    newest = max(closes, default=_point(int(traded.timestamp()), day.step))
-    closes[newest] = quote.price
-    points = sorted(closes)[-MAX_CLOSES:]
-    begin = bar_time(datetime.fromtimestamp(points[0], UTC))
-    return Sparkline(begin, bar_time(traded), [closes[point] for point in points])
 
 
 def _point(opened: int, step: int) -> int:
