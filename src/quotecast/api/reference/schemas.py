@@ -1,13 +1,12 @@
 """Completes the schemas of the OpenAPI document: names, descriptions, formats, enumerations and examples."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
 from msgspec import json
 
 from quotecast.api.reference.error_codes import error_codes
-from quotecast.api.reference.field_examples import FieldExamples
 from quotecast.api.reference.field_texts import FIELD_TEXTS
 from quotecast.market.instruments import CATEGORIES
 
@@ -35,6 +34,44 @@ _VALUES: Final = {
 }
 #: The schema of a generic struct has the path of its argument's module in its name.
 _GENERIC: Final = re.compile(r"^(\w+?)_[\w.]*?(\w+)_$")
+
+Fields = Iterator[tuple[str, str, Any]]
+
+#: Examples of fields that no example of a request or answer has, or of which another schema's would be wrong.
+_EXAMPLES: Final[Mapping[str, Any]] = {
+    "AlertChange.active": False,
+    "DovizBar.volume": None,
+    "ExtendedHours.session": "post",
+    "FeedAge.problem": "unreadable",
+    "NewAlert.type": "stock",
+    "NewTransaction.amount": 2.5,
+    "NewTransaction.new_shares": 4,
+    "NewTransaction.old_shares": 1,
+    "TransactionShown.amount": 2.5,
+    "TransactionShown.new_shares": 4,
+    "TransactionShown.old_shares": 1,
+    "ChartBars.nextTime": 1_795_188_300,
+    "Overview.errors": {"earnings": "Upstream unavailable"},
+    "ProfileChange.end_sessions": True,
+    "Scope.addresses": ["203.0.113.0/24"],
+    "SymbolInfo.delay": 900,
+    "Terms.source": "https://quotes.example.com/terms",
+    "UnknownQuote.v": {},
+    "CorporateAction.amount": 0.27,
+    "CorporateAction.currency": "USD",
+    "attribution": "Example Exchange",
+    "FeedMinutes.symbols": 512,
+    "medianCovered": 388,
+    "fewestCovered": {"AAPL": 388},
+    "delayMinutes": 15,
+    "homeSymbol": "BABA",
+    "newSymbol": "META",
+    "note": "Take profit",
+    "read": "2026-09-28",
+    "since": "2026-11-02",
+}
+#: Values that say little as an example.
+_POOR: Final[tuple[Any, ...]] = (None, "", [], {})
 
 Schema = dict[str, Any]
 
@@ -84,3 +121,62 @@ def _described(name: str, field: str, schema: Schema) -> Schema:
     own = (each.get("description", "") for each in (schema, *schema.get("anyOf", ())))
     text = next(filter(None, own), "") or FIELD_TEXTS.get(key, FIELD_TEXTS.get(field))
     return {**more, **schema, **({"description": text} if text else {})}
+
+
+class FieldExamples:
+    """The values of fields in the examples of a document."""
+
+    def __init__(self, document: Mapping[str, Any]) -> None:
+        self._schemas = document["components"]["schemas"]
+        self._found: dict[str, Any] = {}
+        for media in _media(document):
+            for example in media.get("examples", {}).values():
+                self._read(media["schema"], example["value"])
+
+    def example(self, schema: str, field: str) -> Any:
+        """Returns the field's value in an example of the schema, else of another schema with this field."""
+        key = f"{schema}.{field}"
+        if key in _EXAMPLES:
+            return _EXAMPLES[key]
+        candidates = (self._found.get(key), _EXAMPLES.get(field), self._found.get(field))
+        return next((each for each in candidates if each not in _POOR), candidates[0])
+
+    def _read(self, schema: Mapping[str, Any], value: Any) -> None:
+        for name, field, given in self._fields(schema, value):
+            for key in (f"{name}.{field}", field):
+                if self._found.get(key) in _POOR:
+                    self._found[key] = given
+
+    def _fields(self, schema: Mapping[str, Any], value: Any) -> Fields:
+        """Yields schema, name and value of every field in a value."""
+        if "$ref" in schema:
+            yield from self._fields_of_object(schema["$ref"].rpartition("/")[2], value)
+        elif "items" in schema:
+            for each in value:
+                yield from self._fields(schema["items"], each)
+        elif isinstance(schema.get("additionalProperties"), dict):
+            for each in value.values():
+                yield from self._fields(schema["additionalProperties"], each)
+        for choice in schema.get("oneOf", schema.get("anyOf", ())):
+            if self._fits(choice, value):
+                yield from self._fields(choice, value)
+
+    def _fields_of_object(self, name: str, value: Mapping[str, Any]) -> Fields:
+        for field, schema in self._schemas[name].get("properties", {}).items():
+            if field in value:
+                yield name, field, value[field]
+                yield from self._fields(schema, value[field])
+
+    def _fits(self, choice: Mapping[str, Any], value: Any) -> bool:
+        """Returns whether a value is one of the objects or lists that a union names."""
+        if "$ref" not in choice:
+            return choice.get("type") == "array" and isinstance(value, list)
+        schema = self._schemas[choice["$ref"].rpartition("/")[2]]
+        return isinstance(value, dict) and set(schema["required"]) <= set(value) <= set(schema["properties"])
+
+
+def _media(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    for item in document["paths"].values():
+        for operation in item.values():
+            for each in (operation.get("requestBody", {}), *operation["responses"].values()):
+                yield from each.get("content", {}).values()
