@@ -1,9 +1,11 @@
-"""Routes of the OpenAPI and AsyncAPI documents, and of their HTML pages."""
+"""Routes of the OpenAPI and AsyncAPI documents, of the guides of docs/, and of their HTML pages."""
 
 import asyncio
+import re
 from collections.abc import Callable
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from typing import Any, Final
 
 from litestar import Router, get
@@ -36,6 +38,23 @@ _BUNDLED: Final = {
     "swagger-ui-bundle.js": _SCRIPT,
     "favicon-32x32.png": b"image/png",
 }
+
+_PACKAGE: Final = Path(__file__).parents[2]
+# An installed package holds the guides itself; a checkout has them at its top.
+_FOLDERS: Final = (_PACKAGE / "docs", _PACKAGE.parents[1] / "docs")
+_MARKDOWN: Final = b"text/markdown; charset=utf-8"
+_TEXT: Final = b"text/plain; charset=utf-8"
+_HEADING: Final = re.compile(r"^\*\*(.+)\*\*$", re.MULTILINE)
+_LINK: Final = re.compile(r"\]\((?!/|https?:)")
+_GUIDES: Final = "/api/docs/guides/"
+#: The part of llms.txt about the documents that are no guides.
+_API: Final = """\
+## Machine-readable
+
+- [OpenAPI](/api/openapi.json): every HTTP route, with schemas, examples and code samples.
+- [AsyncAPI](/api/asyncapi.json): every frame and command of the WebSocket feeds.
+- [State](/api/market/status): whether each feed is live, and whether its prices are simulated.
+"""
 
 #: Addresses that people and tools try first, and those that they mean.
 _USUAL: Final = {
@@ -120,14 +139,60 @@ def _file(name: str) -> SharedBody:
     return SharedBody((folder / name).read_bytes(), (_OWN | _BUNDLED)[name])
 
 
+@get("/api/docs/guides/{path:path}", sync_to_thread=True, include_in_schema=False)
+def guide(path: FromPath[Path]) -> Answer:
+    """Returns a guide's Markdown; a path without suffix is the page that renders it."""
+    name = path.as_posix().lstrip("/")
+    pages = guides()
+    if name in pages:
+        return document_answer(pages[name], CACHE_LISTS)
+    if f"{name}.md" in pages:
+        return document_answer(_guide_page(), CACHE_LISTS)
+    raise NotFoundException
+
+
+@get("/llms.txt", sync_to_thread=True, include_in_schema=False)
+def llms() -> Answer:
+    """Returns the summary of the service and its documents for language models (llmstxt.org)."""
+    return document_answer(_summary(), CACHE_LISTS)
+
+
+@cache
+def guides() -> dict[str, SharedBody]:
+    """Returns pages by their path in docs/: a request's path is never one on the disk."""
+    folder = next((each for each in _FOLDERS if each.is_dir()), _FOLDERS[0])
+    return {
+        path.relative_to(folder).as_posix(): SharedBody(path.read_bytes(), _MARKDOWN)
+        for path in folder.rglob("*.md")
+    }
+
+
+@cache
+def _guide_page() -> SharedBody:
+    return SharedBody(Path(__file__).with_name("guide.html").read_bytes(), _HTML)
+
+
+@cache
+def _summary() -> SharedBody:
+    return SharedBody(llms_text(guides()["index.md"].body.decode()).encode(), _TEXT)
+
+
+def llms_text(index: str) -> str:
+    """Returns the list of documents in the format of llms.txt, from the text of docs/index.md."""
+    title, summary = index.split("\n\n")[:2]
+    lists = index[index.index("\n**") :].strip()
+    linked = _LINK.sub(f"]({_GUIDES}", _HEADING.sub(r"## \1", lists))
+    return "\n\n".join([title, f"> {' '.join(summary.split())}", _API.strip(), linked]) + "\n"
+
+
 @get(list(_USUAL), sync_to_thread=False, include_in_schema=False)
 def usual_address(request: HttpRequest) -> Redirect:
     """Leads from an address that other services have to the document that is meant."""
     return Redirect(_USUAL[request.url.path.rstrip("/")], status_code=307)
 
 
-#: The addresses outside `/api` too.
-USUAL_ROUTER: Final = Router("/", route_handlers=[usual_address], opt={"feed": None})
+#: The guides, and the addresses outside `/api` too.
+ROOT_ROUTER: Final = Router("/", route_handlers=[usual_address, guide, llms], opt={"feed": None})
 ROUTER: Final = Router(
     "/api",
     route_handlers=[openapi, asyncapi, page, page_file],

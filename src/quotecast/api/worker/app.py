@@ -17,7 +17,7 @@ from quotecast.api.integrations.openbb import routes as openbb
 from quotecast.api.integrations.udf import routes as udf
 from quotecast.api.market.services import HttpRequest, MarketServices
 from quotecast.api.middleware.problems import exception_handlers
-from quotecast.api.reference import docs, guides
+from quotecast.api.reference import docs
 from quotecast.api.reference.asyncapi import asyncapi_document
 from quotecast.api.reference.docs import Reference, ReferencePages
 from quotecast.api.reference.openapi import openapi_document
@@ -37,7 +37,6 @@ from quotecast.api.routes.market import (
     quality,
     rates,
     search,
-    upgrades,
 )
 from quotecast.api.routes.portfolio import layouts, portfolio, watchlist, watchlists
 from quotecast.api.worker.private import require_guards
@@ -70,9 +69,8 @@ ROUTERS: Final = (
     events.ROUTER,
     health.ROUTER,
     docs.ROUTER,
-    docs.USUAL_ROUTER,
-    guides.ROUTER,
-    upgrades.ROUTER,
+    docs.ROOT_ROUTER,
+    events.SOCKETS_ROUTER,
 )
 #: The types of request bodies.
 _BODIES: Final[tuple[type[Struct], ...]] = (

@@ -16,7 +16,7 @@ from quotecast.access.request_state import request_state
 from quotecast.api.market.parameters import number_parameter, optional_schema, text_parameter
 from quotecast.api.market.services import HttpRequest
 from quotecast.api.reference.openapi import ID, Reading, refused
-from quotecast.errors import FieldProblem, NoData, Problem
+from quotecast.errors import FieldProblem, NoData, Problem, UpgradeRequired
 from quotecast.feed.commands import DEFAULT_INTERVAL, INTERVALS, MAX_HEARTBEAT_SECONDS, MIN_HEARTBEAT_SECONDS
 from quotecast.market.feeds import Feed
 from quotecast.market.own_bars import LIVE_INTERVALS
@@ -194,3 +194,17 @@ ROUTER: Final = Router(
     tags=["Event streams"],
     opt={"tag": "Feeds as server-sent events; they have no rate limit.", "door": "sse", "symbols": "nowhere"},
 )
+
+
+@get(
+    ["/", *(f"/{part}{feed.spec.name}" for part in ("", "openbb/") for feed in Feed)],
+    sync_to_thread=False,
+    include_in_schema=False,
+)
+def ask_for_upgrade() -> None:
+    """Raises UpgradeRequired: a feed is a WebSocket."""
+    raise UpgradeRequired
+
+
+#: Plain requests for the paths of sockets.
+SOCKETS_ROUTER: Final = Router("/api/ws", route_handlers=[ask_for_upgrade], opt={"feed": None})

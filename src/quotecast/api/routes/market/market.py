@@ -1,11 +1,13 @@
 """Stock quotes, and the state of the market and its feeds."""
 
+from collections.abc import Sequence
 from typing import Annotated, Final
 
 from litestar import Router, get
 from litestar.params import PathParameter, QueryParameter
 
 from quotecast.api.answers.answers import (
+    CACHE_LISTS,
     CACHE_QUOTES,
     Answer,
     SharedBody,
@@ -46,6 +48,7 @@ from quotecast.api.bars.parameters import (
 from quotecast.api.bars.queries import BarQuery
 from quotecast.api.bars.sparklines import Sparkline, SparklineSymbols, sparklines_answer
 from quotecast.api.limits.repeats import repeatable
+from quotecast.api.market.parameters import number_of, number_parameter
 from quotecast.api.market.past import At
 from quotecast.api.market.selection import (
     AS_OPTIONAL_TEXT,
@@ -56,11 +59,12 @@ from quotecast.api.market.selection import (
     selection_of,
     symbol_of_path,
 )
-from quotecast.api.market.services import MarketServices, Services, mirror_at
+from quotecast.api.market.services import MarketServices, Services, mirror_at, require_items
 from quotecast.api.reference import examples
 from quotecast.api.reference.openapi import (
     BatchBarsReading,
     BatchQuotesReading,
+    PageReading,
     Reading,
     SparklinesReading,
     StockBarsReading,
@@ -69,7 +73,6 @@ from quotecast.api.reference.openapi import (
 )
 from quotecast.api.routes.as_of import AsOf, view_as_of
 from quotecast.api.routes.market.actions import BarAdjustment, actions, adjusted_bars
-from quotecast.api.routes.market.assets import assets
 from quotecast.api.routes.market.news import news
 from quotecast.api.routes.market.overviews import heatmap, movers
 from quotecast.api.routes.market.quotes import one_quote
@@ -77,6 +80,7 @@ from quotecast.api.routes.market.status import EXAMPLE, MarketStatus, market_sta
 from quotecast.api.routes.market.symbol_pages import After, PageLimit, SymbolPage
 from quotecast.errors import InvalidValue
 from quotecast.market import codec
+from quotecast.market.assets import Asset, index_assets, search_assets
 from quotecast.market.bars import Bar
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import StockQuote
@@ -94,6 +98,22 @@ Symbols = Annotated[
 
 # A path parameter, so that a name with a slash is an unknown symbol instead of an unknown route.
 Symbol = Annotated[str, PathParameter(description="The ticker, in any case")]
+
+MAX_SEARCH_LENGTH: Final = 100
+MAX_ASSETS: Final = 10_000
+
+Search = Annotated[
+    str,
+    QueryParameter(
+        max_length=MAX_SEARCH_LENGTH,
+        description="Beginning of a ticker, or any part of a name; letter case makes no difference",
+    ),
+]
+Limit = Annotated[
+    str | None,
+    number_parameter("limit", "How many at most; all by default", minimum=1, maximum=MAX_ASSETS),
+]
+Offset = Annotated[int, QueryParameter(ge=0, description="How many to skip at the beginning")]
 
 
 @get(
@@ -274,6 +294,37 @@ async def sparklines(services: Services, symbols: SparklineSymbols) -> Answer:
     Omits unknown tickers; `X-Missing-Count` counts them and `X-Missing-Symbols` names them.
     """
     return await sparklines_answer(services, Feed.STOCKS, symbols)
+
+
+@get(
+    "/assets",
+    sync_to_thread=False,
+    operation_id="listAssets",
+    summary="All stocks, or the matches of a search",
+    opt={"symbols": "list"},
+    operation_class=PageReading,
+    responses=answered(list[Asset], [examples.ASSET], "Stocks in the order of tickers", 422, 429, 503),
+)
+@repeatable
+def assets(services: MarketServices, search: Search = "", limit: Limit = None, offset: Offset = 0) -> Answer:
+    """Matches by ticker come before matches by name. `X-Total-Count` counts the matches of all pages."""
+    most = number_of("limit", limit, 1, MAX_ASSETS)
+    copy = services.documents.assets
+    everything = require_items(services, copy)
+    found = search_assets(copy.derive(index_assets), search) if search.strip() else everything
+    if services.only:
+        scope = services.mirrors[Feed.STOCKS].scope_of(services.only)
+        found = [asset for asset in found if asset.ticker in scope]
+    if found is copy.items and most is None and offset == 0:
+        body = copy.derive(all_assets)
+    else:
+        body = SharedBody(codec.encode_json(found[offset:][:most]))
+    return document_answer(body, CACHE_LISTS, (b"x-total-count", b"%d" % len(found)))
+
+
+def all_assets(assets: Sequence[Asset]) -> SharedBody:
+    """Returns the body that lists every asset."""
+    return SharedBody(codec.encode_json(assets))
 
 
 @get(

@@ -8,7 +8,7 @@ import pytest_asyncio
 
 from quotecast.api.answers.answers import SharedBody
 from quotecast.api.middleware.middleware import Middleware
-from quotecast.api.routes.market import assets as assets_route
+from quotecast.api.routes.market import market
 from quotecast.api.routes.market import news as news_route
 from quotecast.feed.documents import Documents
 from quotecast.market.feeds import Feed
@@ -203,7 +203,7 @@ async def test_a_change_is_sent_again(path: str) -> None:
 def _shared_document(path: str, documents: Documents) -> SharedBody:
     if path.endswith("news"):
         return documents.news.derive(news_route.newest_articles, 30)
-    return documents.assets.derive(assets_route.all_assets)
+    return documents.assets.derive(market.all_assets)
 
 
 @pytest.mark.parametrize("path", PATHS)
