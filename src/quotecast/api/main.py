@@ -7,12 +7,13 @@ import argparse
 import asyncio
 import contextlib
 import sys
+from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 import uvloop
 from litestar import Litestar
-from msgspec import structs
+from msgspec import Struct, structs
 
 from quotecast.access.reserve import Reserve
 from quotecast.access.rollup import RollUp
@@ -25,6 +26,7 @@ from quotecast.api.limits.requests import span_attributes
 from quotecast.api.market.services import Accounts, Services
 from quotecast.api.metrics.metrics import ApiWorkerParts, families
 from quotecast.api.metrics.worker_report import report_loops
+from quotecast.api.views.delayed import DelayedMarket
 from quotecast.api.views.views import Views
 from quotecast.api.worker.account_services import window_of
 from quotecast.api.worker.app import build_app
@@ -38,25 +40,38 @@ from quotecast.api.worker.composition import (
     observers_of,
     open_services,
 )
-from quotecast.api.worker.delayed_feeds import delayed_feeds
 from quotecast.api.worker.lifetime import Worker, serve
 from quotecast.api.worker.private import private_prefixes
 from quotecast.asgi import App, Receive, Scope, Send
 from quotecast.bus.redis import RedisBus
 from quotecast.environment import PREFIX
 from quotecast.errors import SettingsError
+from quotecast.feed.bus_listener import BusListener
+from quotecast.feed.documents import Documents
+from quotecast.feed.hub import Hub
+from quotecast.feed.mirror import Mirror
 from quotecast.limits.window import Window
+from quotecast.market.feeds import Feed
 from quotecast.mcp.app import McpApp
 from quotecast.observe import tracing
 from quotecast.observe.logs import configure_logs
 from quotecast.settings.mcp import serves_mcp
 from quotecast.settings.model import Settings
-from quotecast.settings.plans import plans_of
+from quotecast.settings.plans import delayed_prefix, plans_of
 from quotecast.stream.client import connection_id
+from quotecast.stream.hubs import hub_of
 
 #: Seconds for which a thread that reads bars may keep the interpreter from the event loop. The default is ten
 #: times as long, and every request waits for it several times.
 SWITCH_SECONDS: Final = 0.0005
+
+
+class _DelayedFeeds(Struct, frozen=True):
+    """The delayed market, its hubs, and the endless loops that the worker runs for them."""
+
+    market: DelayedMarket | None
+    hubs: Mapping[Feed, Hub]
+    loops: Sequence[Coroutine[Any, Any, None]]
 
 
 def run(settings: Settings, _: argparse.Namespace) -> int:
@@ -65,7 +80,7 @@ def run(settings: Settings, _: argparse.Namespace) -> int:
     configure_logs(level=settings.log_level, as_json=settings.mode == "production")
     sys.setswitchinterval(SWITCH_SECONDS)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(_serve(settings))
+        runner.run(serve(partial(_worker, settings=settings)))
     return 0
 
 
@@ -81,12 +96,6 @@ def _check(settings: Settings) -> None:
         raise SettingsError("\n".join(missing))
 
 
-async def _serve(settings: Settings) -> None:
-    """Opens everything here, serves, and closes it in the reverse order."""
-    async with contextlib.AsyncExitStack() as stack:
-        await serve(await _worker(stack, settings))
-
-
 async def _worker(stack: contextlib.AsyncExitStack, settings: Settings) -> Worker:
     """The composition root of a worker."""
     traced = stack.enter_context(tracing.export_traces("quotecast-api"))
@@ -95,7 +104,7 @@ async def _worker(stack: contextlib.AsyncExitStack, settings: Settings) -> Worke
     services, accounts = opened.services, opened.services.accounts
     window = await stack.enter_async_context(window_of(settings, leasing=True))
     admin = await stack.enter_async_context(open_admin(settings, plans))
-    late = await stack.enter_async_context(delayed_feeds(settings, services.configured()))
+    late = await stack.enter_async_context(_open_delayed_feeds(settings, services.configured()))
 
     async def whole(scope: Scope, receive: Receive, send: Send) -> None:
         await app(scope, receive, send)
@@ -147,6 +156,23 @@ async def _worker(stack: contextlib.AsyncExitStack, settings: Settings) -> Worke
         with_admin=admin is not None,
         notes=_notes(settings),
     )
+
+
+@contextlib.asynccontextmanager
+async def _open_delayed_feeds(settings: Settings, feeds: Iterable[Feed]) -> AsyncIterator[_DelayedFeeds]:
+    """Opens the delayed feeds of the configured ones; none without a delay."""
+    seconds = settings.delay_seconds
+    if not seconds:
+        yield _DelayedFeeds(None, {}, ())
+        return
+    bus = RedisBus(settings.redis_url, delayed_prefix(settings))
+    mirrors, documents = {feed: Mirror(feed) for feed in Feed}, Documents()
+    hubs = {feed: hub_of(mirrors[feed], settings.heartbeat_ms, late_seconds=seconds) for feed in feeds}
+    relay = BusListener(bus, {feed: hub.mirror for feed, hub in hubs.items()}, documents)
+    try:
+        yield _DelayedFeeds(DelayedMarket(mirrors, documents, seconds), hubs, [relay.run()])
+    finally:
+        await bus.close()
 
 
 def _waker(bus: RedisBus, services: Services) -> Waker:

@@ -85,7 +85,7 @@ def run(settings: Settings, arguments: argparse.Namespace) -> int:
     _check(settings)
     configure_logs(level=settings.log_level, as_json=settings.mode == "production")
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(_serve(settings))
+        runner.run(serve(partial(_worker, settings=settings)))
     return 0
 
 
@@ -112,17 +112,25 @@ def _check(settings: Settings) -> None:
 _ORIGIN_ONLY: Final = re.compile("/+((api/+)?admin(/|$)|api/+auth/+ticket/*$)")
 
 
-async def _serve(settings: Settings) -> None:
-    """Opens everything here, serves, and closes it in the reverse order."""
-    async with contextlib.AsyncExitStack() as stack:
-        await serve(await _worker(stack, settings))
-
-
 async def _worker(stack: contextlib.AsyncExitStack, settings: Settings) -> Worker:
     """The composition root of an edge."""
     traced = stack.enter_context(tracing.export_traces("quotecast-edge"))
     draining, bus = asyncio.Event(), RemoteBus(settings.origin, settings.origin_secret)
-    services = _services(bus, settings, draining)
+    mirrors, documents = {feed: Mirror(feed) for feed in Feed}, Documents()
+    services = MarketServices(
+        mirrors=mirrors,
+        documents=documents,
+        names=Names(mirrors, documents),
+        searches=Searches(mirrors, documents),
+        shares={stock.ticker: stock.shares for stock in reference.stocks()},
+        floors=Floors(settings.movers_min_price, settings.movers_min_volume),
+        past=Past(None),
+        providers={feed: ORIGIN if settings.providers_of(feed) else NO_PROVIDER for feed in Feed},
+        clock=time.time,
+        monotonic=time.monotonic,
+        checks={"origin": bus.check},
+        draining=draining.is_set,
+    )
     window = await stack.enter_async_context(window_of(settings)) if settings.redis_url else WindowAlone()
     throttle = make_throttle(
         window, settings, services.names.find, identify_by_address(settings.trusted_proxies)
@@ -203,21 +211,3 @@ def is_local(table: RouteTable, scope: Scope) -> bool:
         return False
     # A proxy may understand an ambiguous request differently: it is refused here.
     return is_ambiguous(scope) or (route is not None and not route.moments(scope["query_string"]))
-
-
-def _services(bus: RemoteBus, settings: Settings, draining: asyncio.Event) -> MarketServices:
-    mirrors, documents = {feed: Mirror(feed) for feed in Feed}, Documents()
-    return MarketServices(
-        mirrors=mirrors,
-        documents=documents,
-        names=Names(mirrors, documents),
-        searches=Searches(mirrors, documents),
-        shares={stock.ticker: stock.shares for stock in reference.stocks()},
-        floors=Floors(settings.movers_min_price, settings.movers_min_volume),
-        past=Past(None),
-        providers={feed: ORIGIN if settings.providers_of(feed) else NO_PROVIDER for feed in Feed},
-        clock=time.time,
-        monotonic=time.monotonic,
-        checks={"origin": bus.check},
-        draining=draining.is_set,
-    )

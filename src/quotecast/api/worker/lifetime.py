@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -48,22 +48,24 @@ class Worker(Struct, frozen=True, kw_only=True):
     notes: str = ""
 
 
-async def serve(worker: Worker) -> None:
-    """Runs the feeds, the loops and the port of metrics, and serves clients until a signal to stop.
+async def serve(compose: Callable[[contextlib.AsyncExitStack], Awaitable[Worker]]) -> None:
+    """Runs a worker's feeds, loops and port of metrics, and serves clients until a signal to stop.
 
-    Raises ServerFailedError.
+    `compose` opens what the worker needs; it is closed in the reverse order. Raises ServerFailedError.
     """
-    settings, parts, serves = worker.settings, worker.parts, asyncio.Event()
-    port = metrics.serve_metrics(
-        settings.metrics_host,
-        settings.metrics_port,
-        worker.families,
-        counts.families,
-        readiness=partial(readiness_on_private_port, worker.services, serves.is_set),
-    )
-    loops = run_loops(parts.relay.run(), ticker.run(parts.hubs.values()), *worker.loops)
-    async with loops, port as scraped:
-        await _serve_until_stopped(worker, serves, scraped)
+    async with contextlib.AsyncExitStack() as stack:
+        worker = await compose(stack)
+        settings, parts, serves = worker.settings, worker.parts, asyncio.Event()
+        port = metrics.serve_metrics(
+            settings.metrics_host,
+            settings.metrics_port,
+            worker.families,
+            counts.families,
+            readiness=partial(readiness_on_private_port, worker.services, serves.is_set),
+        )
+        loops = run_loops(parts.relay.run(), ticker.run(parts.hubs.values()), *worker.loops)
+        async with loops, port as scraped:
+            await _serve_until_stopped(worker, serves, scraped)
 
 
 async def _serve_until_stopped(worker: Worker, serves: asyncio.Event, scraped: str) -> None:
