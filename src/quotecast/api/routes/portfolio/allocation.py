@@ -75,7 +75,7 @@ _SHOWN: Final = Allocation(
 )
 async def allocation(request: HttpRequest, by: By = "symbol", currency: Currency = "USD") -> Answer:
     """Counts the positions with shares, by the present quotes and rates."""
-    code, services = currency_code("currency", currency), services_of(request)
+    code, services = currency_code(currency), services_of(request)
     entries = await with_account(request, stored.ledger)
     held = [each for each in await asyncio.to_thread(positions, entries) if each.shares]
     find = rate_finder(services.mirrors)

@@ -53,14 +53,14 @@ def today_of(ticker: str, mirrors: Mirrors, now: datetime) -> date:
     return next(found[0].spec.always_open.until(now)).date if found else now.date()
 
 
-def currency_code(field: str, text: str) -> str:
+def currency_code(text: str) -> str:
     """Returns the ISO 4217 code of a text in any letter case. Raises InvalidValue, also for a minor unit."""
     unit = text.strip()
     if major := major_of(unit):
-        raise InvalidValue(field, f"{unit} is a minor unit: give amounts in {major}")
+        raise InvalidValue("currency", f"{unit} is a minor unit: give amounts in {major}")
     code = unit.upper()
     if code not in CURRENCIES:
-        raise InvalidValue(field, "Must be a code of ISO 4217")
+        raise InvalidValue("currency", "Must be a code of ISO 4217")
     return code
 
 

@@ -74,7 +74,7 @@ async def performance(request: HttpRequest, span: Span = "1Y", currency: Currenc
     The money-weighted return is the interest that your payments had in that time. Payments are converted at
     the rates of their days. A range of five years counts by weeks.
     """
-    code, services = currency_code("currency", currency), services_of(request)
+    code, services = currency_code(currency), services_of(request)
     entries = await with_account(request, stored.ledger)
     worth = await worth_history(services, await asyncio.to_thread(held_shares, entries), span, code)
     absent = {each.ticker for each in worth.missing if each.reason != "late"}

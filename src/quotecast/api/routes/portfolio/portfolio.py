@@ -109,7 +109,7 @@ async def holdings(
     `rates` names the quotes of the rates. A holding without a quote or without a rate to the requested
     currency has nulls: a client's sum omits it and should say so.
     """
-    wanted = currency_code("currency", currency) if currency is not None else None
+    wanted = currency_code(currency) if currency is not None else None
     owned = await with_account(request, portfolio.holdings)
     services = services_of(request)
     mirrors = services.mirrors
@@ -225,7 +225,7 @@ def holding_from(given: NewHolding, mirrors: Mirrors, holding_id: str, now: date
         bought_at=today_of(ticker, mirrors, now)
         if given.bought_at is None
         else bought_at_of(given.bought_at, now),
-        currency=currency_code("currency", given.currency),
+        currency=currency_code(given.currency),
         created_at=now,
     )
 
@@ -240,7 +240,7 @@ def changed_values(given: HoldingChange, now: datetime) -> dict[str, Any]:
     if given.bought_at is not UNSET:
         values["bought_at"] = bought_at_of(given.bought_at, now)
     if given.currency is not UNSET:
-        values["currency"] = currency_code("currency", given.currency)
+        values["currency"] = currency_code(given.currency)
     if not values:
         raise InvalidValue("shares", "Must be given, together with avg_cost, bought_at and currency")
     return values

@@ -184,7 +184,7 @@ def holdings_of(body: bytes, mirrors: Mirrors, ids: Iterable[str], now: datetime
             bought_at=bought_at_of(cells["bought_at"], now)
             if "bought_at" in cells
             else today_of(ticker, mirrors, now),
-            currency=currency_code("currency", cells.get("currency", "USD")),
+            currency=currency_code(cells.get("currency", "USD")),
             created_at=now,
         )
 

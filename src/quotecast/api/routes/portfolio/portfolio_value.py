@@ -80,7 +80,7 @@ async def value(
     With `as_of` the range ends then, and the values are of the entries that you had made and of the closes
     that the service had read. What you delete or change later is deleted or changed in all answers.
     """
-    code, services = currency_code("currency", currency), view_as_of(services_of(request), as_of)
+    code, services = currency_code(currency), view_as_of(services_of(request), as_of)
 
     async def read(account: Account) -> tuple[str, list[Held]]:
         entries = await stored.ledger(account)

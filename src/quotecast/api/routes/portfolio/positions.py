@@ -146,7 +146,7 @@ async def list_positions(request: HttpRequest, method: HowSold = "fifo", currenc
     Amounts are exact decimals, rounded to 8 places. In another currency, costs, sales, dividends and fees are
     at the rates of their days, by daily closes.
     """
-    code = None if currency is None else currency_code("currency", currency)
+    code = None if currency is None else currency_code(currency)
     services = services_of(request)
     entries = await with_account(request, stored.ledger)
     # In a thread: thousands of transactions take longer than other requests should wait.

@@ -255,7 +255,7 @@ def transaction_of(
         type=given.type,
         ticker=ticker_of(given.ticker, mirrors),
         date=past_day("date", given.date, now, EARLIEST),
-        currency=currency_code("currency", given.currency),
+        currency=currency_code(given.currency),
         created_at=now,
         **found,
     )

@@ -111,7 +111,10 @@ async def entries(request: HttpRequest, include: Include = None, list_id: ListId
         return answer([_shown(entry) for entry in listed])
     services = services_of(request)
     state = combined_state(services, {feed_of_kind(entry.kind) for entry in listed})
-    shown = [_shown(entry, _quote(services, entry)) for entry in listed]
+    shown = []
+    for entry in listed:
+        found = services.mirrors[feed_of_kind(entry.kind)].find(entry.ticker)
+        shown.append(_shown(entry, Raw(found.full_json()) if found else None))
     return answer(shown, 200, state_header(state))
 
 
@@ -223,11 +226,6 @@ def _is_meant(services: Services, entry: WatchedSymbol, ticker: str) -> bool:
 
 def _canonical(kind: Kind, ticker: str) -> str | None:
     return canonical_symbol(feed_of_kind(kind), ticker)
-
-
-def _quote(services: Services, entry: WatchedSymbol) -> Raw | None:
-    found = services.mirrors[feed_of_kind(entry.kind)].find(entry.ticker)
-    return Raw(found.full_json()) if found else None
 
 
 def _shown(entry: WatchedSymbol, quote: Any = UNSET) -> Entry:

@@ -1,5 +1,6 @@
 """A user's named watchlists: add, rename, move, delete."""
 
+import contextlib
 from typing import Annotated, Final
 
 from litestar import Router, delete, get, patch, post
@@ -8,7 +9,7 @@ from msgspec import Meta, Struct
 
 from quotecast.api.answers.answers import Answer
 from quotecast.api.gate.identity import require_token, with_account
-from quotecast.api.market.services import HttpRequest, Services, services_of
+from quotecast.api.market.services import HttpRequest, services_of
 from quotecast.api.reference.account_operations import (
     SECURED,
     AccountOperation,
@@ -95,7 +96,11 @@ async def add(request: HttpRequest) -> Answer:
     given = await body_of(request, NewWatchlist)
     services = services_of(request)
     name = rules.name(given.name, MAX_NAME)
-    symbols = _known_symbols(services, given.symbols)
+    symbols: list[tuple[Kind, str]] = []
+    for each in given.symbols:
+        # A symbol that no feed has is left out.
+        with contextlib.suppress(SymbolNotFound):
+            symbols.append(resolve_ticker(services, each.ticker, each.type))
     now = services.wall_time()
 
     async def write(account: Account) -> Watchlist:
@@ -140,17 +145,6 @@ async def change(request: HttpRequest, list_id: FromPath[str]) -> Answer:
 async def remove(request: HttpRequest, list_id: FromPath[str]) -> None:
     """The service answers 422 for the first list, which stays."""
     await with_account(request, lambda account: watchlists.remove(account, list_id), writing=True)
-
-
-def _known_symbols(services: Services, named: list[NamedSymbol]) -> list[tuple[Kind, str]]:
-    """Returns the symbols that a feed has. Raises NoData while a feed may still get one."""
-    known = []
-    for each in named:
-        try:
-            known.append(resolve_ticker(services, each.ticker, each.type))
-        except SymbolNotFound:
-            continue
-    return known
 
 
 BODIES: Final[tuple[type[Struct], ...]] = (NewWatchlist, WatchlistChange)
