@@ -8,7 +8,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from quotecast.api.accounts.logins import Attempt
 from quotecast.api.answers.answers import Answer
 from quotecast.api.gate.identity import require_token, with_account
-from quotecast.api.market.services import Accounts, HttpRequest, services_of
+from quotecast.api.market.services import HttpRequest, services_of
 from quotecast.api.reference.account_operations import SECURED, AccountOperation, answer, outcomes, taking
 from quotecast.api.reference.openapi import ID, refused
 from quotecast.api.routes.accounts import account_safety
@@ -203,14 +203,7 @@ async def _authenticate(request: HttpRequest, attempt: Attempt, email: str, pass
     user = await accounts.database.transaction(lambda run: users.find(run, email=email))
     if device and not (user and user.id == device.sub):
         await attempt.count_address(address)
-    return await _verify(accounts, user, password)
-
-
-async def _verify(accounts: Accounts, user: UserRow | None, password: str) -> UserRow:
-    """Returns the user who logs in. Raises WrongCredentials.
-
-    An unknown email takes as long as a wrong password, so that timing reveals nothing.
-    """
+    # An unknown email takes as long as a wrong password, so that timing reveals nothing.
     right = await accounts.passwords.verify(user.password_hash if user else None, password)
     if user is None or not right or user.disabled:
         raise WrongCredentials

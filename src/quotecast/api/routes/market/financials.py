@@ -282,19 +282,15 @@ async def read_overview(services: Services, provider: FinancialsProvider, symbol
 
     One that could not be had is null. Raises SymbolNotFound, NotOffered or UpstreamError when none could.
     """
-    outcomes = await asyncio.gather(
-        *(_read_outcome(services, provider, record, symbol) for record in RECORDS)
-    )
+
+    async def read(record: CompanyRecord) -> Outcome:
+        try:
+            return await read_record(services, provider, record, symbol)
+        except (SymbolNotFound, NotOffered, UpstreamError) as error:
+            return error
+
+    outcomes = await asyncio.gather(*map(read, RECORDS))
     return _join(symbol, {record.member: each for record, each in zip(RECORDS, outcomes, strict=True)})
-
-
-async def _read_outcome(
-    services: Services, provider: FinancialsProvider, record: CompanyRecord, symbol: str
-) -> Outcome:
-    try:
-        return await read_record(services, provider, record, symbol)
-    except (SymbolNotFound, NotOffered, UpstreamError) as error:
-        return error
 
 
 def _join(symbol: str, outcomes: Mapping[str, Outcome]) -> Cached:

@@ -52,9 +52,10 @@ def market_status(services: MarketServices) -> MarketStatus:
     now = services.clock()
     feeds = {feed: _feed_status(services, services.mirrors[feed]) for feed in services.configured()}
     session, opening, closing = _exchange(services.mirrors[Feed.STOCKS], now)
+    states = {feed.state for feed in feeds.values()}
     updates = [feed.last_update for feed in feeds.values() if feed.last_update]
     return MarketStatus(
-        status=_overall([feed.state for feed in feeds.values()]),
+        status="down" if states <= {"down"} else "running" if states == {"live"} else "degraded",
         last_update=max(updates, default=None),
         market_open=session == "regular",
         session=session,
@@ -79,12 +80,6 @@ def _feed_status(services: MarketServices, mirror: Mirror) -> FeedStatus:
         epoch=mirror.mark.epoch or None,
         seq=mirror.mark.seq,
     )
-
-
-def _overall(states: list[FeedState]) -> Literal["running", "degraded", "down"]:
-    if all(state == "down" for state in states):
-        return "down"
-    return "running" if all(state == "live" for state in states) else "degraded"
 
 
 def _exchange(stocks: Mirror, now: float) -> tuple[Session, str | None, str | None]:
