@@ -19,8 +19,8 @@ from quotecast.access.reserve import Reserve
 from quotecast.access.rollup import RollUp
 from quotecast.alerts.events import users_after
 from quotecast.api.accounts.alert_waits import Waker
-from quotecast.api.gate.admin_services import Admin, open_admin
 from quotecast.api.gate.identity import identify_by_user, valid_claims
+from quotecast.api.gate.operators import Admin, open_admin
 from quotecast.api.integrations.mcp import mcp_route
 from quotecast.api.limits.requests import span_attributes
 from quotecast.api.market.services import Accounts, Services

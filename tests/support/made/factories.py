@@ -13,7 +13,7 @@ from litestar.types import ControllerRouterHandler
 
 from quotecast.alerts.networks import LOOPBACK
 from quotecast.alerts.outbound import Outbound
-from quotecast.api.gate.admin_services import Admin
+from quotecast.api.gate.operators import Admin
 from quotecast.api.limits.throttle import Throttle
 from quotecast.api.market.names import Names
 from quotecast.api.market.past import Past

@@ -13,8 +13,8 @@ from quotecast.access.shared import SharedAccess
 from quotecast.api.accounts.key_access import KeyAccess
 from quotecast.api.accounts.logins import LoginWindow
 from quotecast.api.gate.addresses import identify_by_address
-from quotecast.api.gate.admin_services import Admin
 from quotecast.api.gate.identity import identify_by_user, valid_claims
+from quotecast.api.gate.operators import Admin
 from quotecast.api.limits.throttle import Throttle
 from quotecast.api.market.services import Accounts
 from quotecast.api.views.delayed import DelayedMarket

@@ -10,7 +10,7 @@ import asyncpg
 import httpx
 
 from quotecast.access.plans import Plan
-from quotecast.api.gate.admin_services import Admin
+from quotecast.api.gate.operators import Admin
 from quotecast.database.database import Run
 from quotecast.operators import storage, totp
 from quotecast.operators.reports.model import Report

@@ -12,7 +12,7 @@ from litestar.types import ControllerRouterHandler, Middleware
 from msgspec import Struct
 
 from quotecast.api.answers.answers import SharedBody
-from quotecast.api.gate.admin_services import Admin
+from quotecast.api.gate.operators import Admin
 from quotecast.api.integrations.openbb import routes as openbb
 from quotecast.api.integrations.udf import routes as udf
 from quotecast.api.market.services import HttpRequest, MarketServices

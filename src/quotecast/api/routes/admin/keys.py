@@ -10,8 +10,7 @@ from quotecast.access import storage
 from quotecast.access.plans import USER
 from quotecast.access.storage import KEY
 from quotecast.api.answers.answers import Answer
-from quotecast.api.gate.admin_services import admin_of
-from quotecast.api.gate.operators import actor_of, with_operator
+from quotecast.api.gate.operators import actor_of, admin_of, with_operator
 from quotecast.api.market.services import HttpRequest, services_of
 from quotecast.api.reference.account_operations import AccountOperation, answer, not_found, taking
 from quotecast.api.routes.accounts.keys import time_text

@@ -10,8 +10,7 @@ from msgspec import Meta, Struct
 
 from quotecast.api.accounts.logins import Attempt
 from quotecast.api.answers.answers import Answer
-from quotecast.api.gate.admin_services import admin_of
-from quotecast.api.gate.operators import actor_of, with_operator
+from quotecast.api.gate.operators import actor_of, admin_of, with_operator
 from quotecast.api.market.services import HttpRequest, services_of
 from quotecast.api.reference.account_operations import AccountOperation, answer, secret_answer, taking
 from quotecast.api.reference.openapi import ID, refused

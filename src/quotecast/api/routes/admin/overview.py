@@ -10,8 +10,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from quotecast.api.answers.answers import Answer
-from quotecast.api.gate.admin_services import admin_of
-from quotecast.api.gate.operators import with_operator
+from quotecast.api.gate.operators import admin_of, with_operator
 from quotecast.api.market.services import HttpRequest, Services, services_of
 from quotecast.api.market.stored_bars import series_of
 from quotecast.api.reference.account_operations import AccountOperation, answer
