@@ -4,7 +4,7 @@ import asyncio
 import gzip
 from collections.abc import Awaitable, Callable, Collection, Iterable
 from functools import cached_property, lru_cache
-from typing import Any, Concatenate, Final, ParamSpec
+from typing import Any, Concatenate, Final, Literal, ParamSpec
 
 import zstandard
 from litestar.response.base import ASGIResponse
@@ -21,6 +21,7 @@ from quotecast.market import codec
 P = ParamSpec("P")
 
 JSON: Final = b"application/json"
+Status = Literal["HIT", "MISS", "STALE"]
 #: Seconds that a shared cache may answer with an old copy while no worker answers.
 STALE_SECONDS: Final = 30
 #: Longest time in seconds that a shared cache answers without asking a worker.
@@ -38,6 +39,11 @@ def cached_for(seconds: int) -> bytes:
     shared = min(max(seconds // 5, 1), SHARED_SECONDS)
     text = b"public, max-age=%d, s-maxage=%d, stale-while-revalidate=%d, stale-if-error=%d"
     return text % (seconds, shared, shared, STALE_SECONDS)
+
+
+def cache_status(statuses: Collection[Status]) -> Status:
+    """Returns the `X-Cache` of an answer with several parts: STALE before MISS before HIT."""
+    return "STALE" if "STALE" in statuses else "MISS" if "MISS" in statuses else "HIT"
 
 
 CACHE_QUOTES: Final = cached_for(1)

@@ -7,7 +7,7 @@ from typing import Annotated, Final
 from litestar.params import QueryParameter
 from msgspec.structs import replace
 
-from quotecast.api.answers.answers import Answer, SharedBody, cached_for, feed_answer
+from quotecast.api.answers.answers import Answer, SharedBody, cache_status, cached_for, feed_answer
 from quotecast.api.bars.handlers import answered_bars, next_page
 from quotecast.api.bars.market import MAX_AGE, Market, market_of, until_prices_move
 from quotecast.api.bars.pages import NO_BARS, BarPage, time_of
@@ -20,7 +20,6 @@ from quotecast.api.market.selection import AS_TEXT, missing_headers, renamed_hea
 from quotecast.api.market.services import Services, require_mirror
 from quotecast.errors import InvalidValue, SymbolNotFound
 from quotecast.market import codec
-from quotecast.market.bars import Bar
 from quotecast.market.feeds import Feed
 
 MAX_BATCH: Final = 50
@@ -84,8 +83,7 @@ async def batch_answer(
     body = await asyncio.to_thread(_body_of, feed, markets, pages, rest)
     mirror = services.mirrors[feed]
     state = mirror.state(services.monotonic())
-    statuses = {each.status for each in pages}
-    status = next((each for each in ("STALE", "MISS") if each in statuses), "HIT")
+    status = cache_status({each.status for each in pages})
     # An unknown symbol may be listed the next moment.
     past = bool(pages) and not missing and all(each.past for each in pages)
     age = max(each.age_seconds for each in pages) if past else 0
@@ -106,12 +104,16 @@ async def batch_answer(
 def _body_of(
     feed: Feed, markets: Sequence[Market], pages: Sequence[BarPage], rest: BarQuery | None
 ) -> SharedBody:
-    return SharedBody(
-        codec.object_json(
-            (market.symbol, codec.encode_json(answered_bars(feed, _before(rest, each))))
-            for market, each in zip(markets, pages, strict=True)
-        )
-    )
+    """Returns the bars by symbol, without those that the rest has again."""
+    bodies: list[tuple[str, bytes]] = []
+    for market, page in zip(markets, pages, strict=True):
+        bars = page.bars
+        if rest is not None and rest.order == "asc":
+            bars = [bar for bar in bars if bar.time < time_of(rest.start or 0)]
+        elif rest is not None:
+            bars = [bar for bar in bars if bar.time >= time_of(rest.end or 0)]
+        bodies.append((market.symbol, codec.encode_json(answered_bars(feed, bars))))
+    return SharedBody(codec.object_json(bodies))
 
 
 def markets_of(services: Services, feed: Feed, names: Sequence[str]) -> tuple[list[Market], list[str]]:
@@ -164,12 +166,3 @@ def _earliest_rest(rests: Sequence[BarQuery | None]) -> BarQuery | None:
     if some[0].order == "asc":
         return min(some, key=lambda rest: rest.start or 0)
     return max(some, key=lambda rest: rest.end or 0)
-
-
-def _before(rest: BarQuery | None, page: BarPage) -> list[Bar]:
-    """Returns the bars of a page that the rest does not have again."""
-    if rest is None:
-        return [*page.bars]
-    if rest.order == "asc":
-        return [bar for bar in page.bars if bar.time < time_of(rest.start or 0)]
-    return [bar for bar in page.bars if bar.time >= time_of(rest.end or 0)]

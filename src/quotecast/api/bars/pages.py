@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import Final, Literal
+from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from quotecast.api.answers.answers import Status, cache_status
 from quotecast.api.bars.market import Market
 from quotecast.api.bars.queries import BarQuery, opening_of
 from quotecast.api.bars.sources import EPOCH, OWN, TICK, HistoryPart, Source
@@ -26,7 +27,7 @@ class BarPage(Struct, frozen=True):
 
     bars: list[Bar]
     rest: BarQuery | None
-    status: Literal["HIT", "MISS", "STALE"]
+    status: Status
     age_seconds: int
     #: Whether no bar changes any more.
     past: bool
@@ -63,11 +64,10 @@ async def read_page(source: Source, market: Market, query: BarQuery, most: int =
         found += bars if query.order == "asc" else bars[::-1]
     if len(found) > query.limit:
         rest = _rest(query, opening_of(found[query.limit]), opening_of(found[query.limit - 1]))
-    statuses = {part.status for part in parts}
     page = BarPage(
         found[: query.limit],
         rest,
-        "STALE" if "STALE" in statuses else "MISS" if "MISS" in statuses else "HIT",
+        cache_status({part.status for part in parts}),
         max((part.age_seconds for part in parts), default=0),
         all(part.past for part in parts),
         any(part.history for part in parts),

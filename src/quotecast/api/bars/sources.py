@@ -3,11 +3,12 @@
 import asyncio
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Final, Literal, Protocol
+from typing import Final, Protocol
 
 import msgspec
 from msgspec import Struct
 
+from quotecast.api.answers.answers import Status
 from quotecast.api.bars.market import RESTING_SECONDS, Market, tail_with_price
 from quotecast.api.market.services import Services
 from quotecast.api.market.stored_bars import series_of
@@ -61,7 +62,7 @@ class HistoryPart(Struct, frozen=True):
     """
 
     bars: Sequence[Bar]
-    status: Literal["HIT", "MISS", "STALE"]
+    status: Status
     age_seconds: int
     past: bool
     history: bool

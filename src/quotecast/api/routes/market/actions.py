@@ -11,7 +11,7 @@ from litestar import get
 from litestar.params import QueryParameter
 from msgspec.structs import replace
 
-from quotecast.api.answers.answers import JSON, Answer, SharedBody, cached_for, document_answer
+from quotecast.api.answers.answers import JSON, Answer, SharedBody, cache_status, cached_for, document_answer
 from quotecast.api.answers.csv import CsvTable, Format, formatted
 from quotecast.api.answers.tables import columns
 from quotecast.api.bars.batches import MAX_BATCH, BatchSymbols, named_symbols
@@ -183,8 +183,7 @@ async def _read_all(services: Services, symbols: Sequence[str]) -> list[tuple[Ca
 
 def _cache_headers(cached: Sequence[Cached]) -> tuple[bytes, list[Header]]:
     """Returns the `Cache-Control` of an answer with all of these, and the headers about the cache."""
-    statuses = {each.status for each in cached}
-    status = next((each for each in ("STALE", "MISS") if each in statuses), "HIT")
+    status = cache_status({each.status for each in cached})
     age = max((each.age_seconds for each in cached), default=0)
     fresh_seconds = min((each.fresh_seconds for each in cached), default=0)
     return cached_for(fresh_seconds), [(b"x-cache", status.encode()), (b"age", b"%d" % age)]

@@ -12,7 +12,7 @@ from litestar.handlers import HTTPRouteHandler
 from litestar.openapi import ResponseSpec
 from litestar.params import FromPath
 
-from quotecast.api.answers.answers import Answer, SharedBody, cached_for, document_answer
+from quotecast.api.answers.answers import Answer, SharedBody, cache_status, cached_for, document_answer
 from quotecast.api.limits.repeats import repeatable
 from quotecast.api.market.parameters import text_parameter
 from quotecast.api.market.selection import renamed_headers
@@ -312,7 +312,7 @@ def _join(symbol: str, outcomes: Mapping[str, Outcome]) -> Cached:
     passing = any(isinstance(error, UpstreamError) for error in failed.values())
     return Cached(
         object_json(body.items()),
-        next(status for status in ("STALE", "MISS", "HIT") if status in {each.status for each in had}),
+        cache_status({each.status for each in had}),
         max(each.age_seconds for each in had),
         0 if passing else min(each.fresh_seconds for each in had),
     )
