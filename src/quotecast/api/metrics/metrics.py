@@ -22,6 +22,7 @@ from quotecast.limits.window import Window
 from quotecast.mcp.calls import ToolCalls
 from quotecast.observe.metrics import counter, gauge, histogram
 from quotecast.providers.transport import outcomes
+from quotecast.stream.clients import Clients
 from quotecast.stream.endpoint import ALL, REPLAY, Streams
 from quotecast.stream.handshakes import REASONS
 from quotecast.stream.occupancy import Occupancy
@@ -64,8 +65,7 @@ def feed_families(worker: WorkerParts) -> Iterator[Metric]:
     """Yields the metrics that every worker has."""
     mirrors = {feed: hub.mirror for feed, hub in worker.hubs.items()}
     yield from _requests(worker.requests, worker.window)
-    yield from _connections(worker.occupancy)
-    yield from _handshakes(worker.hubs, worker.streams, worker.occupancy)
+    yield from _connections(worker.occupancy, worker.streams.clients, worker.hubs)
     yield from _fan_out(worker.hubs, worker.streams)
     yield from _feeds(mirrors, worker.monotonic())
     counts = worker.relay.statistics()
@@ -127,7 +127,7 @@ def _requests(requests: Requests, window: Window | WindowAlone) -> Iterator[Metr
     yield counter("limit_failures", "ToolCalls of the limiter's script that failed.", counts.failures)
 
 
-def _connections(occupancy: Occupancy) -> Iterator[Metric]:
+def _connections(occupancy: Occupancy, clients: Clients, hubs: Mapping[str, Hub]) -> Iterator[Metric]:
     open_now = {("feed",): occupancy.feeds, ("http",): occupancy.http, ("silent",): occupancy.silent}
     yield gauge(
         "connections",
@@ -147,19 +147,16 @@ def _connections(occupancy: Occupancy) -> Iterator[Metric]:
         {(kind,): occupancy.turned_away[kind] for kind in ("http", "silent")},
         ["kind"],
     )
-
-
-def _handshakes(hubs: Mapping[str, Hub], streams: Streams, occupancy: Occupancy) -> Iterator[Metric]:
     yield counter(
         "feed_connects",
         "Connections accepted; `all`: of the socket of all feeds; `replay`: of recorded ones.",
-        {kind: streams.clients.connects[kind] for kind in _kinds(hubs)},
+        {kind: clients.connects[kind] for kind in _kinds(hubs)},
         ["feed", "transport"],
     )
     yield counter(
         "feed_handshakes_refused",
         "Handshakes refused, by reason; `worker_full` and `address_full`: capacity.",
-        {(reason,): occupancy.refused[reason] + streams.clients.refused[reason] for reason in REASONS},
+        {(reason,): occupancy.refused[reason] + clients.refused[reason] for reason in REASONS},
         ["reason"],
     )
     yield counter(

@@ -113,6 +113,8 @@ def slowest(clients: Iterable[Client], most: int, now: float) -> list[SlowClient
 
 
 def _shown(client: Client, unsent: int, seconds: float) -> SlowClient:
+    # One in a cohort lacks no changes.
+    alone = [each.session for _, each in client.connections if each.cohort is None]
     return SlowClient(
         connection=client.session.connection,
         feed=client.name,
@@ -122,14 +124,7 @@ def _shown(client: Client, unsent: int, seconds: float) -> SlowClient:
         plan=client.grant.plan_name if client.grant else "",
         paused_seconds=round(seconds, 1),
         unsent_bytes=unsent,
-        behind=max((_behind(client, place) for place in range(len(client.connections))), default=0),
+        behind=max(
+            (each.mirror.mark.revision - each.subscription.mark.revision for each in alone), default=0
+        ),
     )
-
-
-def _behind(client: Client, place: int) -> int:
-    """Returns the changes of one feed since the client's cursor; one in a cohort lacks none."""
-    _, connection = client.connections[place]
-    if connection.cohort is not None:
-        return 0
-    session = connection.session
-    return session.mirror.mark.revision - session.subscription.mark.revision
