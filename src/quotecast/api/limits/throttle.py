@@ -111,24 +111,21 @@ class Throttle:
         """Wraps a route of Litestar: limits it if its `opt` names a group."""
 
         async def limited(scope: Scope, receive: Receive, send: Send) -> None:
-            path = self._path(scope)
-            if path is None and caches.is_asked(scope):
-                await caches.admit_without_limit(send)
-            elif path is None:
-                await app(scope, receive, send)
-            elif await self.admit(scope, send, path):
+            options = scope["route_handler"].opt
+            group = options.get(LIMIT)
+            if group is None or scope["type"] != "http":
+                if caches.is_asked(scope):
+                    await caches.admit_without_limit(send)
+                else:
+                    await app(scope, receive, send)
+                return
+            parameters = tuple(map(str, scope["path_params"].values()))
+            by_address = bool(options.get(BY_ADDRESS))
+            path = LimitedPath(group, self._limits[group], scope["path_template"], parameters, by_address)
+            if await self.admit(scope, send, path):
                 await app(scope, receive, _with_headers(send, scope))
 
         return limited
-
-    def _path(self, scope: Scope) -> LimitedPath | None:
-        options = scope["route_handler"].opt
-        group = options.get(LIMIT)
-        if group is None or scope["type"] != "http":
-            return None
-        parameters = tuple(map(str, scope["path_params"].values()))
-        by_address = bool(options.get(BY_ADDRESS))
-        return LimitedPath(group, self._limits[group], scope["path_template"], parameters, by_address)
 
     def _window(self, path: LimitedPath) -> str:
         """Returns the canonical path: a window's key without its client."""
