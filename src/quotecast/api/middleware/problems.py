@@ -140,17 +140,19 @@ def _field_problems(request: HttpRequest, error: ValidationException) -> list[Fi
     if isinstance(error.__cause__, KeyError):
         return [FieldProblem(str(error.__cause__.args[0]), "Missing")]
     given: list[dict[str, str]] = error.extra if isinstance(error.extra, list) else []
-    return [_field_problem(request, each) for each in given]
-
-
-def _field_problem(request: HttpRequest, given: Mapping[str, str]) -> FieldProblem:
-    """Names the parameter as the client sent it: the route's function may use another name."""
-    name, message = given.get("key", ""), given.get("message", "")
-    parameter = request.route_handler.parsed_fn_signature.parameters.get(name)
-    if parameter is None:
-        return FieldProblem(name, complaint(message).message)
-    alias = getattr(parameter.kwarg_definition, "name", None) or name
-    return FieldProblem(alias, complaint(message, choices_of(parameter.raw), as_text=True).message)
+    parameters = request.route_handler.parsed_fn_signature.parameters
+    problems: list[FieldProblem] = []
+    for each in given:
+        name, message = each.get("key", ""), each.get("message", "")
+        parameter = parameters.get(name)
+        if parameter is None:
+            problems.append(FieldProblem(name, complaint(message).message))
+            continue
+        # As the client sent it: the route's function may use another name.
+        alias = getattr(parameter.kwarg_definition, "name", None) or name
+        text = complaint(message, choices_of(parameter.raw), as_text=True).message
+        problems.append(FieldProblem(alias, text))
+    return problems
 
 
 def _on_unreadable_json(request: HttpRequest, _: Exception) -> Response[bytes]:
