@@ -1,6 +1,6 @@
 """Charts of widgets as Plotly figures, made of the JSON of the service's answers."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, Literal
 
@@ -37,7 +37,15 @@ def _candles(theme: Theme, body: bytes) -> bytes:
 
 
 def _treemap(theme: Theme, body: bytes) -> bytes:
-    tiles = [*_tiles(msgspec.json.decode(body))]
+    tiles: list[dict[str, Any]] = []
+    for sector in msgspec.json.decode(body)["sectors"]:
+        # Ids differ, as a stock may be named like a sector.
+        place = f"sector:{sector['sector']}"
+        tiles.append(_tile(place, "", sector["sector"], 0, sector["changePercent"]))
+        tiles += [
+            _tile(stock["ticker"], place, stock["ticker"], stock["weight"], stock["changePercent"])
+            for stock in sector["stocks"]
+        ]
     trace = {
         "type": "treemap",
         "branchvalues": "remainder",
@@ -53,15 +61,6 @@ def _treemap(theme: Theme, body: bytes) -> bytes:
         },
     }
     return encode_json({"data": [trace], "layout": _layout(theme, {})})
-
-
-def _tiles(heatmap: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yields a tile for each sector and for each stock; ids differ, as a stock may be named like a sector."""
-    for sector in heatmap["sectors"]:
-        place = f"sector:{sector['sector']}"
-        yield _tile(place, "", sector["sector"], 0, sector["changePercent"])
-        for stock in sector["stocks"]:
-            yield _tile(stock["ticker"], place, stock["ticker"], stock["weight"], stock["changePercent"])
 
 
 def _tile(tile_id: str, parent: str, label: str, value: float, change: float | None) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from msgspec import Struct
-from msgspec.structs import FieldInfo, fields
+from msgspec.structs import fields
 
 from quotecast.market.feeds import Feed
 from quotecast.market.financials import Earnings, Recommendation
@@ -46,13 +46,11 @@ def _columns_of(kind: type[Struct], *, first: Iterable[str] = ()) -> list[Column
     """Returns the columns of a struct, those of `first` in front."""
     known = {field.encode_name: field for field in common_fields(kind)}
     order = [*first, *(name for name in known if name not in set(first))]
-    return [_column_of(known[name]) for name in order]
-
-
-def _column_of(field: FieldInfo) -> Column:
-    name = field.encode_name
-    hidden = {"hide": True} if name in _HIDDEN else {}
-    return column(name, number=bool(_NUMBERS.search(str(field.type))), **hidden)
+    found: list[Column] = []
+    for name in order:
+        hidden = {"hide": True} if name in _HIDDEN else {}
+        found.append(column(name, number=bool(_NUMBERS.search(str(known[name].type))), **hidden))
+    return found
 
 
 _NUMBERS: Final = re.compile(r"\b(float|int)\b")
