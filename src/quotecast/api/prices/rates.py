@@ -42,20 +42,19 @@ def rate_finder(mirrors: Mirrors, only: Sequence[str] = ()) -> RateFinder:
 
     `only` names the symbols whose quotes may give rates; empty for all.
     """
-    given = [
-        _rates_among(mirrors[feed], only) if only else mirrors[feed].derive(_all_rates) for feed in RATE_FEEDS
-    ]
+    given: list[Rates] = []
+    for mirror in (mirrors[feed] for feed in RATE_FEEDS):
+        if only:
+            allowed = mirror.scope_of(only)
+            given.append(rates_of(quote for key, quote in mirror.quotes().items() if key in allowed))
+        else:
+            given.append(mirror.derive(_all_rates))
 
     @cache
     def rates(source: str, target: str) -> Sequence[Rate] | None:
         return rates_between(given, source, target)
 
     return rates
-
-
-def _rates_among(mirror: Mirror, only: Sequence[str]) -> Rates:
-    allowed = mirror.scope_of(only)
-    return rates_of(quote for key, quote in mirror.quotes().items() if key in allowed)
 
 
 def _all_rates(mirror: Mirror) -> Rates:

@@ -86,7 +86,10 @@ def device_of(scope: Mapping[str, Any], tokens: Tokens) -> Device | None:
 
     A device has login attempts of its own; it gives no access.
     """
-    for text in (bearer(scope) or "", _cookie(scope)):
+    lines = b";".join(value for name, value in scope["headers"] if name == b"cookie")
+    pairs = (part.strip().partition(b"=") for part in lines.split(b";"))
+    cookie = {name: value for name, _, value in pairs}.get(COOKIE.encode(), b"")
+    for text in (bearer(scope) or "", cookie.decode("latin-1")):
         try:
             return tokens.device(text)
         except InvalidToken:
@@ -102,10 +105,3 @@ def cookie_for(scope: Mapping[str, Any], tokens: Tokens, user_id: str) -> Header
     is_https = scope["scheme"] == "https" or forwarded.strip().lower() == b"https"
     secure = "; Secure" if is_https else ""
     return b"set-cookie", f"{COOKIE}={tokens.issue_device(user_id)}; {attributes}{secure}".encode()
-
-
-def _cookie(scope: Mapping[str, Any]) -> str:
-    lines = (value for name, value in scope["headers"] if name == b"cookie")
-    pairs = (part.strip().partition(b"=") for part in b";".join(lines).split(b";"))
-    values = {name: value for name, _, value in pairs}
-    return values.get(COOKIE.encode(), b"").decode("latin-1")

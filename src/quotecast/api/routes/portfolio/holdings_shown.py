@@ -1,6 +1,6 @@
 """Holdings as the API answers them, with their valuation."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 from typing import Annotated, Any, Final
 
@@ -11,7 +11,7 @@ from quotecast.api.answers.csv import CsvTable
 from quotecast.api.market.lookup import Mirrors, first_with
 from quotecast.api.prices.rates import RATE_FEEDS, RateFinder, RateShown, convert, rate_shown
 from quotecast.market import codec, money
-from quotecast.market.conversion import Rate, factor, round_amount
+from quotecast.market.conversion import factor, round_amount
 from quotecast.market.feeds import Feed, Kind, feed_of_kind
 from quotecast.portfolio.portfolio import Holding
 
@@ -133,7 +133,13 @@ def value_holding(
     price = convert(quote.price, rates)
     change = None if quote.change is None else convert(quote.change, rates)
     worth = money.worth_of(holding.shares, holding.avg_cost, price, change)
-    converted = _converted_worth(currency, worth, find(holding.currency, currency)) if currency else None
+    converted = None
+    if currency and (chain := find(holding.currency, currency)) is not None:
+        value, gain = (
+            float(round_amount(amount * factor(chain))) for amount in (worth.market_value, worth.gain)
+        )
+        shown = [*map(rate_shown, chain)]
+        converted = ConvertedShown(currency=currency, market_value=value, gain=gain, rates=shown)
     return {
         **alone,
         "price": price,
@@ -149,12 +155,3 @@ def feeds_of(holding: EncodedHolding) -> set[Feed]:
     converted: ConvertedShown | None = holding.get("converted")
     rates = holding["rates"] or (converted and converted.rates)
     return own.union(RATE_FEEDS) if rates else own
-
-
-def _converted_worth(
-    currency: str, worth: money.Worth, rates: Sequence[Rate] | None
-) -> ConvertedShown | None:
-    if rates is None:
-        return None
-    value, gain = (float(round_amount(amount * factor(rates))) for amount in (worth.market_value, worth.gain))
-    return ConvertedShown(currency=currency, market_value=value, gain=gain, rates=[*map(rate_shown, rates)])

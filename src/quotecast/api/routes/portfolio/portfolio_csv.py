@@ -159,12 +159,11 @@ async def import_file(request: HttpRequest, *, dry_run: DryRun = False) -> Answe
 
 def holdings_csv(holdings: Iterable[Holding]) -> bytes:
     """Returns the file of holdings (RFC 4180), oldest first, with exact amounts."""
-    return write_csv(COLUMNS, map(_cells, sorted(holdings, key=lambda holding: holding.id)))
-
-
-def _cells(holding: Holding) -> list[str]:
-    amounts = (f"{money.without_zeros(amount):f}" for amount in (holding.shares, holding.avg_cost))
-    return [holding.ticker, *amounts, holding.bought_at.isoformat(), holding.currency]
+    rows: list[list[str]] = []
+    for each in sorted(holdings, key=lambda holding: holding.id):
+        amounts = (f"{money.without_zeros(amount):f}" for amount in (each.shares, each.avg_cost))
+        rows.append([each.ticker, *amounts, each.bought_at.isoformat(), each.currency])
+    return write_csv(COLUMNS, rows)
 
 
 def holdings_of(body: bytes, mirrors: Mirrors, ids: Iterable[str], now: datetime) -> list[Holding]:

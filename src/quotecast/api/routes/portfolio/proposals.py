@@ -23,7 +23,7 @@ from quotecast.market import money
 from quotecast.market.actions import ActionType, CorporateAction
 from quotecast.market.feeds import Feed
 from quotecast.portfolio import transactions as stored
-from quotecast.portfolio.ledger import Book, Transaction, TransactionType, in_order, to_decimal
+from quotecast.portfolio.ledger import Book, Transaction, in_order, to_decimal
 
 #: Stocks whose actions one answer reads.
 MAX_STOCKS: Final = 100
@@ -96,10 +96,11 @@ def proposed(
         while coming and coming[0].date < action.ex_day:
             book.enter(coming.popleft())
         kind = _KINDS.get(action.type)
-        if kind is None or action.ex_day > today or _is_entered(entered, action, kind):
+        if kind is None or action.ex_day > today:
             continue
+        near = (action.ex_day + timedelta(days=days) for days in (-1, 0, 1))
         held = book.shares(action.symbol)
-        if held <= 0:
+        if held <= 0 or any((action.symbol, kind, day) in entered for day in near):
             continue
         old, new, paid = (
             None if each is None else money.without_zeros(Decimal(repr(each)))
@@ -135,13 +136,6 @@ def proposed(
             )
             book.enter(split)
     return found
-
-
-def _is_entered(
-    entered: set[tuple[str, TransactionType, date]], action: CorporateAction, kind: _Kind
-) -> bool:
-    days = (action.ex_day + timedelta(days=days) for days in (-1, 0, 1))
-    return any((action.symbol, kind, day) in entered for day in days)
 
 
 async def _actions(services: Services, stocks: Sequence[tuple[str, str]]) -> list[CorporateAction]:
