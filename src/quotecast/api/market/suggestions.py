@@ -59,7 +59,7 @@ def _misspelt(mirror: Mirror, text: str) -> str | None:
     found_by_edit = ((edit, mirror.find(edit)) for edit in edits(text.upper(), _LETTERS))
     # Nobody means a former symbol by mistake.
     near = {entry.key: entry for edit, entry in found_by_edit if entry and entry.key.upper() == edit}
-    found = max(near.values(), key=lambda entry: (_turnover(entry.quote), entry.key), default=None)
+    found = max(near.values(), key=lambda entry: (turnover(entry.quote), entry.key), default=None)
     return f"Did you mean {found.key}?" if found else None
 
 
@@ -89,7 +89,8 @@ def _spellings(mirror: Mirror, letters: str) -> Iterator[str]:
             yield from (f"{letters[:at]}.{letters[at:]}" for at in range(2, len(letters)))
 
 
-def _turnover(quote: Quote | None) -> float:
+def turnover(quote: Quote | None) -> float:
+    """Returns price times volume in the quote's currency; 0 without a volume, as of currencies and metals."""
     if quote is None or isinstance(quote, DovizQuote):
         return 0.0
     return quote.price * float(quote.volume or 0)

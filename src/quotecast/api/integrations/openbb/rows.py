@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
+from quotecast.api.market.suggestions import turnover
 from quotecast.api.routes.market.status import MarketStatus
 from quotecast.feed.mirror import Mirror
 from quotecast.market.codec import encode_json
@@ -87,17 +88,13 @@ PROFILE_METRICS: Final = _rows(_profile)
 
 def symbol_options(mirror: Mirror) -> bytes:
     """Returns the symbols of a feed as options, those with the greatest turnover first."""
-    quotes = sorted(mirror.quotes().values(), key=lambda quote: (-_turnover(quote), quote.key))
+    quotes = sorted(mirror.quotes().values(), key=lambda quote: (-turnover(quote), quote.key))
     return encode_json(
         [
             {"label": quote.key, "value": quote.key, "extraInfo": {"description": quote.name}}
             for quote in quotes[:MAX_OPTIONS]
         ]
     )
-
-
-def _turnover(quote: Quote) -> float:
-    return 0.0 if isinstance(quote, DovizQuote) else quote.price * float(quote.volume or 0)
 
 
 def group_options(mirror: Mirror) -> bytes:
