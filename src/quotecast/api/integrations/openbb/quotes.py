@@ -67,58 +67,6 @@ def _array(entries: Any) -> bytes:
     return b"[%b]" % b",".join(entry.full(WHOLE["json"]) for entry in entries)
 
 
-def _grid(feed: Feed, name: str) -> HTTPRouteHandler:
-    @get(
-        "/grid",
-        sync_to_thread=False,
-        operation_id=f"getOpenbb{name}Grid",
-        summary=f"Rows of a live grid: {feed.spec.name}",
-        operation_class=BatchReading,
-        responses=answered(Objects, [_EXAMPLES[feed]], "A row for each quote", 422, 429, 503),
-    )
-    @repeatable
-    def grid(services: Services, symbol: Rows) -> Answer:
-        """The socket of the grid then sends the changes; `docs/openbb.md` has its messages."""
-        return rows_answer(services, feed, selection_of(symbol, "symbol"))
-
-    return grid
-
-
-def _table(feed: Feed, name: str) -> HTTPRouteHandler:
-    @get(
-        "/quotes",
-        sync_to_thread=False,
-        operation_id=f"getOpenbb{name}Quotes",
-        summary=f"Quotes of a group as rows: {feed.spec.name}",
-        operation_class=BatchReading,
-        responses=answered(Objects, [_EXAMPLES[feed]], "A row for each quote", 422, 429, 503),
-    )
-    @repeatable
-    def table(services: Services, group: Group = "all") -> Answer:
-        """Returns the quotes of a group, or of the whole feed."""
-        return rows_answer(services, feed, selection_of([group], "group"))
-
-    return table
-
-
-def _symbols(feed: Feed, name: str) -> HTTPRouteHandler:
-    @get(
-        "/symbols",
-        sync_to_thread=False,
-        operation_id=f"listOpenbb{name}Symbols",
-        summary=f"Options of a parameter for symbols: {feed.spec.name}",
-        operation_class=FeedReading,
-        responses=answered(Objects, [OPTION], "At most 1000, the greatest turnover first", 429, 503),
-    )
-    @repeatable
-    def symbols(services: Services) -> Answer:
-        """A dropdown has no pages; other symbols may be typed."""
-        mirror = require_mirror(services, feed)
-        return names_answer(mirror, services.monotonic(), shared_body(mirror, rows.symbol_options))
-
-    return symbols
-
-
 def groups_route(feed: Feed, name: str) -> HTTPRouteHandler:
     """Returns the route with the options of a parameter for groups."""
 
@@ -195,5 +143,46 @@ def feed_router(feed: Feed, *more: HTTPRouteHandler) -> Router:
     """Returns the routes of one feed, under its own rate limit."""
     name = feed.spec.name
     title = name.capitalize()
-    common = [each(feed, title) for each in (_grid, _table, _symbols)]
-    return Router(f"/{name}", route_handlers=[*common, _BARS[feed], *more], opt={"feed": feed, "limit": name})
+
+    @get(
+        "/grid",
+        sync_to_thread=False,
+        operation_id=f"getOpenbb{title}Grid",
+        summary=f"Rows of a live grid: {name}",
+        operation_class=BatchReading,
+        responses=answered(Objects, [_EXAMPLES[feed]], "A row for each quote", 422, 429, 503),
+    )
+    @repeatable
+    def grid(services: Services, symbol: Rows) -> Answer:
+        """The socket of the grid then sends the changes; `docs/openbb.md` has its messages."""
+        return rows_answer(services, feed, selection_of(symbol, "symbol"))
+
+    @get(
+        "/quotes",
+        sync_to_thread=False,
+        operation_id=f"getOpenbb{title}Quotes",
+        summary=f"Quotes of a group as rows: {name}",
+        operation_class=BatchReading,
+        responses=answered(Objects, [_EXAMPLES[feed]], "A row for each quote", 422, 429, 503),
+    )
+    @repeatable
+    def table(services: Services, group: Group = "all") -> Answer:
+        """Returns the quotes of a group, or of the whole feed."""
+        return rows_answer(services, feed, selection_of([group], "group"))
+
+    @get(
+        "/symbols",
+        sync_to_thread=False,
+        operation_id=f"listOpenbb{title}Symbols",
+        summary=f"Options of a parameter for symbols: {name}",
+        operation_class=FeedReading,
+        responses=answered(Objects, [OPTION], "At most 1000, the greatest turnover first", 429, 503),
+    )
+    @repeatable
+    def symbols(services: Services) -> Answer:
+        """A dropdown has no pages; other symbols may be typed."""
+        mirror = require_mirror(services, feed)
+        return names_answer(mirror, services.monotonic(), shared_body(mirror, rows.symbol_options))
+
+    handlers = [grid, table, symbols, _BARS[feed], *more]
+    return Router(f"/{name}", route_handlers=handlers, opt={"feed": feed, "limit": name})
