@@ -10,7 +10,6 @@ from quotecast.api.market.services import Services
 from quotecast.errors import SymbolNotFound
 from quotecast.market.assets import Asset
 from quotecast.market.feeds import Feed, feed_of_kind
-from quotecast.market.listings import SearchResult
 from quotecast.market.quotes import CryptoQuote, DovizQuote, Quote, StockQuote
 
 #: The exchange of Turkish prices.
@@ -112,24 +111,20 @@ async def find_symbols(
         feeds = [each for each in feeds if each is _FEEDS.get(kind, Feed.DOVIZ)]
     most = _LOOKED_AT if kind or exchange else limit
     results = await services.searches.find(text, most, feeds, services.monotonic())
-    found = [symbol for each in results if (symbol := _found(services, each))]
-    fitting = [
-        each
-        for each in found
-        if kind in {"", each.type} and exchange.casefold() in {"", each.exchange.casefold()}
-    ]
-    return fitting[:limit]
-
-
-def _found(services: Services, result: SearchResult) -> FoundSymbol | None:
-    """Returns a result as charts name it; None for a listed stock without a price."""
-    feed = feed_of_kind(result.type)
-    entry = services.mirrors[feed].find(result.ticker)
-    if entry is None or entry.quote is None:
-        return None
-    each = instrument_of(services, feed, entry.quote)
-    full_name = f"{each.exchange}:{result.ticker}"
-    return FoundSymbol(result.ticker, full_name, result.name, each.exchange, each.ticker, each.type)
+    found: list[FoundSymbol] = []
+    for result in results:
+        feed = feed_of_kind(result.type)
+        entry = services.mirrors[feed].find(result.ticker)
+        # A listed stock may have no price.
+        if entry is None or entry.quote is None:
+            continue
+        each = instrument_of(services, feed, entry.quote)
+        if kind in {"", each.type} and exchange.casefold() in {"", each.exchange.casefold()}:
+            full_name = f"{each.exchange}:{result.ticker}"
+            found.append(
+                FoundSymbol(result.ticker, full_name, result.name, each.exchange, each.ticker, each.type)
+            )
+    return found[:limit]
 
 
 EXAMPLE_FOUND: Final = [FoundSymbol("AAPL", "NASDAQ:AAPL", "Apple Inc.", "NASDAQ", "AAPL", "stock")]
