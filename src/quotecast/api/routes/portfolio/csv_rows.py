@@ -74,23 +74,20 @@ def _decimal_sign_of(rows: Sequence[_Row], numbers: Sequence[str]) -> Sign | Non
 def number_cell(column: str, text: str, sign: Sign | None) -> bytes:
     """Returns the text of a JSON number. `sign` is the file's decimal sign, None if no number shows it."""
     found = _DECIMAL.fullmatch(text)
-    if found and found["sign"] != sign:
-        _refuse_sign(column, text, found["sign"], sign)
+    if found and (used := found["sign"]) != sign:
+        if _TWO_MEANINGS.fullmatch(text):
+            whole, decimal = text.replace(used, ""), text.replace(used, sign or used)
+            raise InvalidValue(
+                column, f"Write {whole} or {decimal}0: the {_SIGN_NAMES[used]} has two meanings"
+            )
+        other = "," if used == "." else "."
+        raise InvalidValue(
+            column, f"Write {text.replace(used, other)}: the file's decimal sign is the {_SIGN_NAMES[other]}"
+        )
     if not found and (grouped := _THOUSANDS.fullmatch(text)):
         whole = text.replace(grouped["sign"], "").replace(",", ".")
         raise InvalidValue(column, f"Write {whole}: thousands have no separator")
     return text.replace(",", ".").encode() if found else text.encode()
-
-
-def _refuse_sign(column: str, text: str, used: str, sign: Sign | None) -> None:
-    """Raises InvalidValue for a number whose sign is not the file's."""
-    other = "," if used == "." else "."
-    if _TWO_MEANINGS.fullmatch(text):
-        whole, decimal = text.replace(used, ""), text.replace(used, sign or used)
-        raise InvalidValue(column, f"Write {whole} or {decimal}0: the {_SIGN_NAMES[used]} has two meanings")
-    raise InvalidValue(
-        column, f"Write {text.replace(used, other)}: the file's decimal sign is the {_SIGN_NAMES[other]}"
-    )
 
 
 def _rows_of(body: bytes, known: Sequence[str], required: Sequence[str], most: int) -> tuple[list[_Row], str]:
