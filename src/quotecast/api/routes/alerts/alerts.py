@@ -32,7 +32,7 @@ from quotecast.api.reference.account_operations import (
     taking,
 )
 from quotecast.api.reference.openapi import ID, refused
-from quotecast.api.routes.alerts import alert_events, alert_push, alert_webhook
+from quotecast.api.routes.alerts import alert_events, alert_receivers
 from quotecast.api.routes.bodies import body_of
 from quotecast.api.routes.portfolio.watchlist import KindGiven, resolve_ticker
 from quotecast.api.routes.retries import replay_key, run_once
@@ -239,8 +239,8 @@ async def _row(account: Account, alert_id: str) -> Any:
 BODIES: Final[tuple[type[Struct], ...]] = (
     NewAlert,
     AlertChange,
-    alert_webhook.NewWebhook,
-    alert_push.NewSubscription,
+    alert_receivers.NewWebhook,
+    alert_receivers.NewSubscription,
 )
 
 ROUTER: Final = Router(
@@ -252,8 +252,7 @@ ROUTER: Final = Router(
         change,
         remove,
         alert_events.events,
-        *alert_webhook.HANDLERS,
-        *alert_push.HANDLERS,
+        *alert_receivers.HANDLERS,
     ],
     guards=[require_token],
     security=SECURED,
