@@ -76,19 +76,14 @@ def complete_parameters(document: dict[str, Any]) -> None:
     """Adds to each parameter what its handler does not say."""
     for path, item in document["paths"].items():
         group = path.removeprefix("/api/").removeprefix("openbb/").partition("/")[0]
-        for operation in item.values():
-            for parameter in operation.get("parameters", ()):
-                _complete(group, parameter)
-
-
-def _complete(group: str, parameter: dict[str, Any]) -> None:
-    schema, name = _without_null(parameter["schema"]), parameter["name"]
-    text = schema.pop("description", "")
-    parameter["description"] = parameter.get("description") or text or _TEXTS.get(name, "")
-    example = _EXAMPLES.get(f"{group}.{name}", _EXAMPLES.get(name))
-    if "examples" not in schema and example is not None:
-        schema["examples"] = [example]
-    parameter["schema"] = schema
+        for parameter in (each for operation in item.values() for each in operation.get("parameters", ())):
+            schema, name = _without_null(parameter["schema"]), parameter["name"]
+            text = schema.pop("description", "")
+            parameter["description"] = parameter.get("description") or text or _TEXTS.get(name, "")
+            example = _EXAMPLES.get(f"{group}.{name}", _EXAMPLES.get(name))
+            if "examples" not in schema and example is not None:
+                schema["examples"] = [example]
+            parameter["schema"] = schema
 
 
 def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
