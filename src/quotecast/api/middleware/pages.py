@@ -6,7 +6,7 @@ It looks a path up among them, so no path of a request becomes one on the disk. 
 
 import asyncio
 import os
-from collections.abc import Awaitable, Iterator, Mapping
+from collections.abc import Awaitable, Mapping
 from importlib.resources import files
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
@@ -143,29 +143,24 @@ def built_pages(folder: Path, *, with_admin: bool = False) -> dict[str, Page]:
 
     The operator's page is among them `with_admin` only.
     """
-    found = dict(_files(folder, "/")) if folder.is_dir() else {}
-    pages = {path: _page(path, found) for path in found if not path.endswith(tuple(_CODINGS))}
+    found = {
+        f"/{file.relative_to(folder).as_posix()}": file.read_bytes()
+        for file in folder.rglob("*")
+        if file.is_file()
+    }
+    pages: dict[str, Page] = {}
+    for path, body in found.items():
+        if path.endswith(tuple(_CODINGS)):
+            continue
+        coded = {name: found[path + suffix] for suffix, name in _CODINGS.items() if path + suffix in found}
+        bodies = {**coded, b"": body}
+        media_type = _MEDIA_TYPES.get(PurePosixPath(path).suffix, b"application/octet-stream")
+        pages[path] = _page_of(bodies, media_type, _FOREVER if path.startswith(_HASHED) else _ALWAYS_ASK)
     index, admin = pages.pop(_INDEX, None), pages.pop(_ADMIN, None)
     unbuilt = _page_of({b"": _UNBUILT}, _MEDIA_TYPES[".html"], _ALWAYS_ASK)
     if with_admin:
         pages[_ADMIN_PATH] = admin or unbuilt
     return pages | {"/": index or unbuilt}
-
-
-def _files(folder: Path, prefix: str) -> Iterator[tuple[str, bytes]]:
-    for entry in folder.iterdir():
-        if entry.is_dir():
-            yield from _files(entry, f"{prefix}{entry.name}/")
-        else:
-            yield f"{prefix}{entry.name}", entry.read_bytes()
-
-
-def _page(path: str, found: Mapping[str, bytes]) -> Page:
-    coded = {coding: found[path + suffix] for suffix, coding in _CODINGS.items() if path + suffix in found}
-    media_type = _MEDIA_TYPES.get(PurePosixPath(path).suffix, b"application/octet-stream")
-    return _page_of(
-        {**coded, b"": found[path]}, media_type, _FOREVER if path.startswith(_HASHED) else _ALWAYS_ASK
-    )
 
 
 def _page_of(bodies: dict[bytes, bytes], media_type: bytes, cache: bytes) -> Page:
