@@ -118,17 +118,13 @@ def add_formats(operation: Operation, responses: Mapping[str, OpenAPIResponse]) 
     for parameter in operation.parameters or ():
         if isinstance(parameter, Parameter) and parameter.name == FORMAT:
             forms = parameter.schema.enum if isinstance(parameter.schema, Schema) else None
-            responses["200"].content = {**(responses["200"].content or {}), **_media_of(forms or ())}
-
-
-def _media_of(forms: Iterable[str]) -> dict[str, OpenAPIMediaType]:
-    examples: dict[str, dict[str, Example | Reference]] = {}
-    for form in forms:
-        if form in _FORMATS:
-            name, text = _FORMATS[form]
-            examples.setdefault(name, {})[form] = Example(value=text)
-    schema = Schema(type=OpenAPIType.STRING)
-    return {name: OpenAPIMediaType(schema=schema, examples=each) for name, each in examples.items()}
+            examples: dict[str, dict[str, Example | Reference]] = {}
+            for form in (each for each in forms or () if each in _FORMATS):
+                name, text = _FORMATS[form]
+                examples.setdefault(name, {})[form] = Example(value=text)
+            schema = Schema(type=OpenAPIType.STRING)
+            more = {name: OpenAPIMediaType(schema=schema, examples=each) for name, each in examples.items()}
+            responses["200"].content = {**(responses["200"].content or {}), **more}
 
 
 #: Statuses of refused keys.
