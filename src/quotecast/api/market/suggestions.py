@@ -35,22 +35,16 @@ def suggest(services: MarketServices, feed: Feed, text: str) -> str | None:
         return None
     mirror = services.mirrors[feed]
     others = [services.mirrors[other] for other in services.configured() if other is not feed]
-    if found := _spelled(mirror, _letters_of(text)):
+    letters = _letters_of(text)
+    if found := _spelled(mirror, letters):
         return f"Did you mean {found.key}?"
-    return (
-        next(filter(None, (_elsewhere(other, text) for other in others)), None)
-        or _misspelt(mirror, text)
-        or (None if text.isascii() else _ALPHABETS[feed])
-    )
-
-
-def _elsewhere(mirror: Mirror, text: str) -> str | None:
-    place = f"in the feed {mirror.feed} (/api/{mirror.feed.spec.name})"
-    noun = _NOUNS[mirror.feed]
-    if entry := mirror.find(text):
-        return f"{entry.key} is a {noun}, {place}."
-    found = _spelled(mirror, _letters_of(text))
-    return f"Did you mean the {noun} {found.key}, {place}?" if found else None
+    for other in others:
+        noun, place = _NOUNS[other.feed], f"in the feed {other.feed} (/api/{other.feed.spec.name})"
+        if entry := other.find(text):
+            return f"{entry.key} is a {noun}, {place}."
+        if found := _spelled(other, letters):
+            return f"Did you mean the {noun} {found.key}, {place}?"
+    return _misspelt(mirror, text) or (None if text.isascii() else _ALPHABETS[feed])
 
 
 def _misspelt(mirror: Mirror, text: str) -> str | None:
