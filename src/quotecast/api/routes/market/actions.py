@@ -25,7 +25,6 @@ from quotecast.api.prices.closes import Closes, name_of, read_closes, today_of
 from quotecast.api.reference.openapi import ActionsReading, answered
 from quotecast.api.routes.as_of import AsOf, view_as_of
 from quotecast.api.routes.days import day_of, day_parameter
-from quotecast.asgi import Header
 from quotecast.cache.base import Cached
 from quotecast.errors import InvalidValue, QuotecastError
 from quotecast.market.actions import Adjustment, CorporateAction
@@ -108,7 +107,10 @@ async def actions(
     if services.as_of is None:
         read = await _read_all(services, stocks)
         found = [each for _, rows in read for each in rows]
-        cache, notes = _cache_headers([cached for cached, _ in read])
+        cache = cached_for(min((cached.fresh_seconds for cached, _ in read), default=0))
+        status = cache_status({cached.status for cached, _ in read})
+        age = max((cached.age_seconds for cached, _ in read), default=0)
+        notes = [(b"x-cache", status.encode()), (b"age", b"%d" % age)]
     else:
         found = await actions_known_at(services, stocks, datetime.fromtimestamp(services.as_of, UTC))
         cache, notes = cached_for(MAX_AGE), []
@@ -179,11 +181,3 @@ async def _read_all(services: Services, symbols: Sequence[str]) -> list[tuple[Ca
             return await read_actions(services, symbol)
 
     return await asyncio.gather(*map(read, symbols))
-
-
-def _cache_headers(cached: Sequence[Cached]) -> tuple[bytes, list[Header]]:
-    """Returns the `Cache-Control` of an answer with all of these, and the headers about the cache."""
-    status = cache_status({each.status for each in cached})
-    age = max((each.age_seconds for each in cached), default=0)
-    fresh_seconds = min((each.fresh_seconds for each in cached), default=0)
-    return cached_for(fresh_seconds), [(b"x-cache", status.encode()), (b"age", b"%d" % age)]

@@ -1,7 +1,7 @@
 """Prices of any instruments on any day in any currency."""
 
 import asyncio
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
 from typing import Annotated, Final, Literal
 
@@ -220,7 +220,12 @@ async def prices(
         notes += renamed_headers(services.mirrors[feed], named)
     answer = answer_of_day(services, encode_json(body), _feeds_behind(known.values(), code), asked, *notes)
     if asked is None:
-        _remember(services.recent_prices, query, answer)
+        # Until a quote changes: long lists are no repeated reads.
+        recent_prices = services.recent_prices
+        recent_prices.pop(query, None)
+        if len(recent_prices) >= MAX_RECENT:
+            del recent_prices[next(iter(recent_prices))]
+        recent_prices[query] = answer
     return _formatted(answer, form, _TABLE)
 
 
@@ -308,14 +313,6 @@ def _instrument(services: Services, symbol: str, kind: Kind | None, measure: Mea
     if found is None:
         raise SymbolNotFound
     return found
-
-
-def _remember(recent: dict[Hashable, Answer], query: Hashable, answer: Answer) -> None:
-    """Stores the answer to a list of prices, until a quote changes: long lists are no repeated reads."""
-    recent.pop(query, None)
-    if len(recent) >= MAX_RECENT:
-        del recent[next(iter(recent))]
-    recent[query] = answer
 
 
 async def _results(
