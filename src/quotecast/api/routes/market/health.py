@@ -13,7 +13,7 @@ from quotecast.api.answers.answers import CACHE_NOTHING, JSON, Answer
 from quotecast.api.answers.negotiation import content_tag
 from quotecast.api.market.services import HttpRequest, MarketServices, services_of
 from quotecast.api.reference.openapi import Reading, answered, described
-from quotecast.feed.mirror import FeedState, Mirror
+from quotecast.feed.mirror import FeedState
 from quotecast.market.codec import encode_json
 from quotecast.market.feeds import Feed
 
@@ -82,7 +82,12 @@ async def readiness(services: MarketServices, worker: MarketServices) -> Readine
     """Runs the checks and returns the readiness of a worker, with the feeds of a client's view."""
     outcomes = await asyncio.gather(*map(_outcome, services.checks.values()))
     checks = dict(zip(services.checks, outcomes, strict=True))
-    feeds = {feed: _age(services.mirrors[feed], services.monotonic()) for feed in services.configured()}
+    now, feeds = services.monotonic(), {}
+    for feed in services.configured():
+        mirror = services.mirrors[feed]
+        age = now - mirror.heard_at
+        shown = None if age == float("inf") else round(age, 3)
+        feeds[feed] = FeedAge(mirror.state(now), shown, UNSET if mirror.readable else "unreadable")
     if services.draining():
         return Readiness("draining", checks, feeds, "Draining", "draining")
     # One feed with data is enough: one dead upstream must not take the others out of service. So is one that
@@ -113,12 +118,6 @@ async def _outcome(check: Callable[[], Awaitable[str]]) -> str:
         return "timeout"
     except Exception:  # noqa: BLE001 - any error of a client library is a failed check
         return "failed"
-
-
-def _age(mirror: Mirror, now: float) -> FeedAge:
-    age = now - mirror.heard_at
-    shown = None if age == float("inf") else round(age, 3)
-    return FeedAge(mirror.state(now), shown, UNSET if mirror.readable else "unreadable")
 
 
 def _answer(body: bytes, status: int) -> Answer:
