@@ -12,7 +12,7 @@ from quotecast.api.bars.reading import WITHOUT_BARS
 from quotecast.api.market.lookup import first_with
 from quotecast.api.market.services import Services
 from quotecast.api.prices.closes import Closes, Name, name_of, read_closes, today_of
-from quotecast.api.prices.rates import RateFinder, rate_finder, rate_market
+from quotecast.api.prices.rates import rate_finder, rate_market
 from quotecast.errors import NoData, QuotecastError
 from quotecast.market.calendars import UTC_DAYS
 from quotecast.market.ranges import Range, start_of
@@ -46,7 +46,7 @@ class WorthHistory(Struct, frozen=True):
 
 
 class _Priced(Struct, frozen=True):
-    """A symbol with its market, and the rates from its currency."""
+    """A symbol with its market, and the markets of the rates from its currency; True for an inverse rate."""
 
     market: Market
     rates: Sequence[tuple[Market, bool]]
@@ -127,42 +127,28 @@ def _priced(
     priced: dict[str, _Priced] = {}
     missing: dict[str, Reason] = {}
     for ticker in tickers:
-        found = _market(services, ticker)
-        if found is None:
+        found = first_with(services.mirrors, ticker)
+        if found is None or found[1].quote is None:
             missing[ticker] = "unknown"
             continue
-        rates = _rates(services, find, found, currency)
+        feed, quote = found[0], found[1].quote
+        try:
+            market = market_of(services, feed, quote.key)
+        except (*WITHOUT_BARS, NoData):
+            missing[ticker] = "unknown"
+            continue
+        chain = find(feed.spec.currency(quote), currency)
+        try:
+            rates = (
+                None if chain is None else [(rate_market(services, each), each.is_inverse) for each in chain]
+            )
+        except (*WITHOUT_BARS, NoData):
+            rates = None
         if rates is None:
             missing[ticker] = "rate"
         else:
-            priced[ticker] = _Priced(found, rates)
+            priced[ticker] = _Priced(market, rates)
     return priced, missing
-
-
-def _market(services: Services, ticker: str) -> Market | None:
-    found = first_with(services.mirrors, ticker)
-    if found is None or found[1].quote is None:
-        return None
-    try:
-        return market_of(services, found[0], found[1].key)
-    except (*WITHOUT_BARS, NoData):
-        return None
-
-
-def _rates(
-    services: Services, find: RateFinder, market: Market, currency: str
-) -> list[tuple[Market, bool]] | None:
-    """Returns the markets of the rates from a symbol's currency, and whether each rate is the inverse."""
-    entry = services.mirrors[market.feed].find(market.symbol)
-    if entry is None or entry.quote is None:
-        return None
-    chain = find(market.feed.spec.currency(entry.quote), currency)
-    if chain is None:
-        return None
-    try:
-        return [(rate_market(services, rate), rate.is_inverse) for rate in chain]
-    except (*WITHOUT_BARS, NoData):
-        return None
 
 
 def _within_limit(priced: Mapping[str, _Priced]) -> tuple[dict[Name, Market], list[str]]:
