@@ -11,7 +11,7 @@ from quotecast.api.routes.market.status import MarketStatus
 from quotecast.feed.mirror import Mirror
 from quotecast.market.codec import encode_json
 from quotecast.market.groups import bank_of
-from quotecast.market.quotes import DovizQuote, Quote
+from quotecast.market.quotes import DovizQuote
 
 #: Options of one parameter: a dropdown has no pages.
 MAX_OPTIONS: Final = 1000
@@ -106,39 +106,36 @@ def group_options(mirror: Mirror) -> bytes:
 def instrument_options(mirror: Mirror) -> bytes:
     """Returns the instruments that banks deal in as options."""
     quotes = mirror.quotes()
-    dealt = {key.partition("-")[2] for key, quote in quotes.items() if _bank(quote, quotes)}
+    dealt = {
+        key.partition("-")[2]
+        for key, quote in quotes.items()
+        if isinstance(quote, DovizQuote) and bank_of(quote, quotes)
+    }
     return encode_json([{"label": quotes[each].name, "value": each} for each in sorted(dealt)][:MAX_OPTIONS])
 
 
 def spread_rows(mirror: Mirror, instrument: str) -> bytes:
     """Returns the banks' prices of an instrument, the narrowest spread first."""
     quotes = mirror.quotes()
-    rows = [
-        _spread(quote, bank)
-        for key, quote in quotes.items()
-        if isinstance(quote, DovizQuote)
-        and key.partition("-")[2] == instrument
-        and (bank := _bank(quote, quotes))
-    ]
+    rows: list[dict[str, Any]] = []
+    for key, quote in quotes.items():
+        if not isinstance(quote, DovizQuote) or key.partition("-")[2] != instrument:
+            continue
+        if bank := bank_of(quote, quotes):
+            width = quote.selling - quote.buying
+            rows.append(
+                {
+                    "bank": bank,
+                    "symbol": quote.symbol,
+                    "buying": quote.buying,
+                    "selling": quote.selling,
+                    "spread": round(width, 6),
+                    "spreadPercent": round(100 * width / quote.selling, 4) if quote.selling else 0.0,
+                    "currency": quote.currency,
+                    "timestamp": quote.timestamp,
+                }
+            )
     return encode_json(sorted(rows, key=lambda row: (row["spreadPercent"], row["bank"])))
-
-
-def _bank(quote: Quote, quotes: Mapping[str, Quote]) -> str | None:
-    return bank_of(quote, quotes) if isinstance(quote, DovizQuote) else None
-
-
-def _spread(quote: DovizQuote, bank: str) -> dict[str, Any]:
-    width = quote.selling - quote.buying
-    return {
-        "bank": bank,
-        "symbol": quote.symbol,
-        "buying": quote.buying,
-        "selling": quote.selling,
-        "spread": round(width, 6),
-        "spreadPercent": round(100 * width / quote.selling, 4) if quote.selling else 0.0,
-        "currency": quote.currency,
-        "timestamp": quote.timestamp,
-    }
 
 
 def status_metrics(status: MarketStatus) -> bytes:
