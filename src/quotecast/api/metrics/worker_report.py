@@ -109,22 +109,22 @@ def slowest(clients: Iterable[Client], most: int, now: float) -> list[SlowClient
     """
     late = [(client.unsent, now - at, client) for client in clients if (at := client.paused_at) is not None]
     chosen = heapq.nlargest(most, late, key=lambda each: each[:2])
-    return [_shown(client, unsent, seconds) for unsent, seconds, client in chosen]
-
-
-def _shown(client: Client, unsent: int, seconds: float) -> SlowClient:
-    # One in a cohort lacks no changes.
-    alone = [each.session for _, each in client.connections if each.cohort is None]
-    return SlowClient(
-        connection=client.session.connection,
-        feed=client.name,
-        transport=client.transport,
-        address=network_of(client.address),
-        key="" if client.key_id is None or is_session(client.key_id) else client.key_id,
-        plan=client.grant.plan_name if client.grant else "",
-        paused_seconds=round(seconds, 1),
-        unsent_bytes=unsent,
-        behind=max(
-            (each.mirror.mark.revision - each.subscription.mark.revision for each in alone), default=0
-        ),
-    )
+    shown: list[SlowClient] = []
+    for unsent, seconds, client in chosen:
+        # One in a cohort lacks no changes.
+        alone = [each.session for _, each in client.connections if each.cohort is None]
+        behind = [each.mirror.mark.revision - each.subscription.mark.revision for each in alone]
+        shown.append(
+            SlowClient(
+                connection=client.session.connection,
+                feed=client.name,
+                transport=client.transport,
+                address=network_of(client.address),
+                key="" if client.key_id is None or is_session(client.key_id) else client.key_id,
+                plan=client.grant.plan_name if client.grant else "",
+                paused_seconds=round(seconds, 1),
+                unsent_bytes=unsent,
+                behind=max(behind, default=0),
+            )
+        )
+    return shown
