@@ -138,7 +138,7 @@ class Forward:
         if body is not None:
             await respond(send, answer.status_code, headers, body)
             return
-        # The answer passes on as it comes. An error reaches the server, which cuts the client's connection:
+        # Each part goes to the client as it arrives. After an error the server cuts the client's connection:
         # the answer is not whole.
         try:
             await send({"type": "http.response.start", "status": answer.status_code, "headers": headers})

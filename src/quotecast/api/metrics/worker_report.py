@@ -111,7 +111,7 @@ def slowest(clients: Iterable[Client], most: int, now: float) -> list[SlowClient
     chosen = heapq.nlargest(most, late, key=lambda each: each[:2])
     shown: list[SlowClient] = []
     for unsent, seconds, client in chosen:
-        # One in a cohort lacks no changes.
+        # A client in a cohort has every change.
         alone = [each.session for _, each in client.connections if each.cohort is None]
         behind = [each.mirror.mark.revision - each.subscription.mark.revision for each in alone]
         shown.append(

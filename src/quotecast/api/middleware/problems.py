@@ -79,7 +79,7 @@ def _on_refusal(request: HttpRequest, error: QuotecastError) -> Response[bytes]:
             headers = _retry_after(error.retry_after or _UPSTREAM_RETRY)
             return problem(request, error.status, "Upstream unavailable", code=error.code, headers=headers)
         case TooManyRequests():
-            # As the rate limiter answers, with `detail` as the only field.
+            # The body of the rate limiter's answer: `detail` is its only field.
             headers = _retry_after(error.retry_after)
             body = encode_json(Problem(str(error)))
             return Response(body, status_code=error.status, media_type="application/json", headers=headers)
@@ -148,7 +148,7 @@ def _field_problems(request: HttpRequest, error: ValidationException) -> list[Fi
         if parameter is None:
             problems.append(FieldProblem(name, complaint(message).message))
             continue
-        # As the client sent it: the route's function may use another name.
+        # The client's name for the parameter: the route's function may use another one.
         alias = getattr(parameter.kwarg_definition, "name", None) or name
         text = complaint(message, choices_of(parameter.raw), as_text=True).message
         problems.append(FieldProblem(alias, text))

@@ -117,7 +117,7 @@ def _described(name: str, field: str, schema: Schema) -> Schema:
     more: Schema = {"format": _FORMATS[field]} if field in _FORMATS and schema.get("type") != "array" else {}
     if key in _VALUES:
         more["enum"] = _VALUES[key]
-    # By the struct: of the field, or of its value unless that is null.
+    # The struct's description of the field, or of its value unless that is null.
     own = (each.get("description", "") for each in (schema, *schema.get("anyOf", ())))
     text = next(filter(None, own), "") or FIELD_TEXTS.get(key, FIELD_TEXTS.get(field))
     return {**more, **schema, **({"description": text} if text else {})}

@@ -37,7 +37,7 @@ _MORE: Final[Mapping[str, Mapping[str, Any]]] = {
 def column(name: str, *, number: bool, **more: Any) -> Column:
     """Returns a column of numbers or texts; numbers show all their digits."""
     kind = {"cellDataType": "number", "formatterFn": "none"} if number else {"cellDataType": "text"}
-    # `changePercent` is `Change percent`.
+    # `changePercent` becomes `Change percent`.
     title = re.sub(r"(?<=[a-z])([A-Z])", lambda found: f" {found[1].lower()}", name).capitalize()
     return {"field": name, "headerName": title, **kind, **_MORE.get(name, {}), **more}
 

@@ -44,7 +44,7 @@ def marks_of(services: Services, instrument: Instrument, interval: Interval, sta
         calendar = calendar_of_venue(services.mirrors[Feed.STOCKS])
         for article in services.documents.news.items or ():
             if instrument.quote.key in article.symbols:
-                # Outside trading hours it is on the last bar before.
+                # An article outside trading hours is on the last bar before it.
                 moment = datetime.fromisoformat(article.created_at)
                 day = next(calendar.until(moment))
                 traded = min(moment, day.close - _INSTANT)

@@ -220,7 +220,7 @@ async def prices(
         notes += renamed_headers(services.mirrors[feed], named)
     answer = answer_of_day(services, encode_json(body), _feeds_behind(known.values(), code), asked, *notes)
     if asked is None:
-        # Until a quote changes: long lists are no repeated reads.
+        # Stored until a quote changes: long lists are no repeated reads.
         recent_prices = services.recent_prices
         recent_prices.pop(query, None)
         if len(recent_prices) >= MAX_RECENT:
