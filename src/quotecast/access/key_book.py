@@ -200,7 +200,15 @@ class KeyBook:
             return POLL_SECONDS
         try:
             self._end_expired()
-            await self._follow()
+            everything = self._clock() >= self._reload_at
+            number, read = await self._database.session(partial(self._read, everything=everything))
+            self._number = number
+            self._read_at = self._clock()
+            if everything:
+                self._reload_at = self._clock() + RELOAD_SECONDS
+            if read is not None:
+                self._new.difference_update(read.ids)
+                self._take(read)
         except Exception as error:  # noqa: BLE001 - a bug here must not end the following
             self._outage.log_error("API keys not read", error)
             if not self.is_fresh():
@@ -209,17 +217,6 @@ class KeyBook:
         self._backoff.reset()
         self._outage.log_end("API keys are read again")
         return POLL_SECONDS
-
-    async def _follow(self) -> None:
-        everything = self._clock() >= self._reload_at
-        number, read = await self._database.session(partial(self._read, everything=everything))
-        self._number = number
-        self._read_at = self._clock()
-        if everything:
-            self._reload_at = self._clock() + RELOAD_SECONDS
-        if read is not None:
-            self._new.difference_update(read.ids)
-            self._take(read)
 
     async def _read(self, connection: Any, *, everything: bool) -> tuple[int, "_Reading | None"]:
         """Returns the number of changes, and what there is after a change.

@@ -12,7 +12,7 @@ Redis outlasts its lease, and another worker reads its old copy first. A stoppin
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from typing import Final
@@ -83,7 +83,11 @@ class RollUp:
 
     async def step(self) -> bool:
         """Rolls up once. Returns whether PostgreSQL has everything."""
-        self._take()
+        taken = self._usage.take()
+        if taken:
+            self._pending += (Used(key_id, self._day, counts) for key_id, counts in taken.items())
+            self._pending = merged(self._pending)
+        self._day = self._today()
         try:
             # Without keys in use a worker asks PostgreSQL nothing.
             if self._sent is not None or self._pending:
@@ -101,13 +105,6 @@ class RollUp:
         """Rolls up for the last time. During an outage other workers find the counts in Redis."""
         if not await self.step():
             await self._copy(alive=False)
-
-    def _take(self) -> None:
-        taken = self._usage.take()
-        if taken:
-            self._pending += (Used(key_id, self._day, counts) for key_id, counts in taken.items())
-            self._pending = merged(self._pending)
-        self._day = self._today()
 
     async def _send(self) -> None:
         """Adds the batch without an answer again, then a new one. Raises DatabaseAway."""
@@ -152,18 +149,16 @@ class RollUp:
             if self._is_reserved:
                 await self._reserve.remove(self._worker)
                 self._is_reserved = False
-            await self._take_over(await self._reserve.orphans(self._worker))
+            # Adds the counts of one dead worker; the next roll-up goes on, so that it is not late itself.
+            orphans = await self._reserve.orphans(self._worker)
+            for name, batches in [*orphans.items()][:1]:
+                for batch in batches:
+                    await self._add(batch)
+                await self._reserve.remove(name)
+            if len(orphans) > 1:
+                self._look_at = 0.0
         except Exception as error:  # noqa: BLE001 - the next look finds them
             log.debug("no look at copies of usage in Redis", error=str(error))
-
-    async def _take_over(self, orphans: Mapping[str, list[UsageBatch]]) -> None:
-        """Adds the counts of one dead worker; the next roll-up goes on, so that it is not late itself."""
-        for name, batches in [*orphans.items()][:1]:
-            for batch in batches:
-                await self._add(batch)
-            await self._reserve.remove(name)
-        if len(orphans) > 1:
-            self._look_at = 0.0
 
     def _today(self) -> date:
         return datetime.fromtimestamp(self._wall_clock(), UTC).date()

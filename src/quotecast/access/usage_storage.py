@@ -92,10 +92,10 @@ def merged(batches: Sequence[Used]) -> list[Used]:
     """Returns one row for each key and day."""
     sums: dict[tuple[str, date], Taken] = {}
     for row in batches:
-        before = sums.get((row.key_id, row.day))
-        sums[row.key_id, row.day] = row.counts if before is None else _sum(before, row.counts)
+        counts = row.counts
+        if before := sums.get((row.key_id, row.day)):
+            counts = Taken(
+                *(getattr(before, name) + getattr(counts, name) for name in Taken.__struct_fields__)
+            )
+        sums[row.key_id, row.day] = counts
     return [Used(key_id, day, counts) for (key_id, day), counts in sums.items()]
-
-
-def _sum(one: Taken, other: Taken) -> Taken:
-    return Taken(*(getattr(one, name) + getattr(other, name) for name in Taken.__struct_fields__))
