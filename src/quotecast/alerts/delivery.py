@@ -86,7 +86,12 @@ class Delivery:
         """Delivers without end; a cancellation ends the posts too."""
         try:
             while True:
-                await self._rest(await self.step())
+                # Waits no longer than until a post has ended: its user's next one may begin.
+                seconds = await self.step()
+                if self._posts:
+                    await asyncio.wait([*self._posts], timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+                    seconds = PAUSE_SECONDS
+                await asyncio.sleep(seconds)
         finally:
             await self._cancel_posts()
 
@@ -108,13 +113,6 @@ class Delivery:
         """Waits for the posts that have begun."""
         while self._posts:
             await asyncio.wait([*self._posts])
-
-    async def _rest(self, seconds: float) -> None:
-        """Waits, but no longer than until a post has ended: its user's next one may begin."""
-        if self._posts:
-            await asyncio.wait([*self._posts], timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-            seconds = PAUSE_SECONDS
-        await asyncio.sleep(seconds)
 
     async def _begin_posts(self) -> bool:
         """Returns whether there may be more to send at once."""
@@ -148,7 +146,10 @@ class Delivery:
         """Sends once and records the outcome. Without a record another try follows when the claim expires."""
         try:
             result = await self._try_to_send(claim)
-            self._note_receiver(claim.user_id, result)
+            if result.status is None:
+                self._silent.add(claim.user_id)
+            else:
+                self._silent.discard(claim.user_id)
             await self._record(claim, result)
         except DatabaseAway as error:
             self._log_failure("outcome of a delivery not recorded", error)
@@ -162,12 +163,6 @@ class Delivery:
         except Exception:
             log.exception("delivery failed", delivery=claim.delivery_id)
             return Result(error="the message could not be sent")
-
-    def _note_receiver(self, user: str, result: Result) -> None:
-        if result.status is None:
-            self._silent.add(user)
-        else:
-            self._silent.discard(user)
 
     async def _send(self, claim: Claim) -> Result:
         message, now = message_of(claim.event), self._clock()
@@ -200,24 +195,21 @@ class Delivery:
             outcome = "unsubscribed"
             await self._database.session(partial(storage.unsubscribe, gone=claim))
         else:
-            outcome = "failed" if await self._note_failure(claim, result) else "retried"
+            pause = max(pause_after(claim.attempts, self._chance), min(result.retry_after, LONGEST_PAUSE))
+            work = partial(
+                storage.note_failure,
+                failed=claim,
+                problem=result.problem,
+                delay=timedelta(seconds=pause),
+                period=PERIOD,
+                # The receiver says that it is gone (410), or that it never takes such a message (413).
+                is_final=result.status in {410, 413},
+            )
+            outcome = "failed" if await self._database.session(work) else "retried"
         self.statistics.outcomes[claim.channel, outcome] += 1
         if outcome == "sent":
             late = self._clock() - claim.event.happened_at.timestamp()
             self.statistics.delays[claim.channel].observe(max(0.0, late))
-
-    async def _note_failure(self, claim: Claim, result: Result) -> bool:
-        pause = max(pause_after(claim.attempts, self._chance), min(result.retry_after, LONGEST_PAUSE))
-        work = partial(
-            storage.note_failure,
-            failed=claim,
-            problem=result.problem,
-            delay=timedelta(seconds=pause),
-            period=PERIOD,
-            # The receiver says that it is gone (410), or that it never takes such a message (413).
-            is_final=result.status in {410, 413},
-        )
-        return await self._database.session(work)
 
     async def _drop_expired(self) -> None:
         if self._monotonic() < self._drop_at:

@@ -90,7 +90,17 @@ class LevelBook:
         if self._reload_at == _NEVER and not self._copies_read:
             await self._read_copies()
         try:
-            await self._follow()
+            everything = self._clock() >= self._reload_at
+            numbers, read, written = await self._database.session(partial(self._read, everything=everything))
+            self._numbers = numbers
+            self._take(read)
+            self.written.update(written)
+            if everything:
+                self._reload_at = self._clock() + RELOAD_SECONDS
+            for feed, levels in read.items():
+                # It goes to Redis again within a minute.
+                with contextlib.suppress(BusError):
+                    await self._bus.store_levels(feed, _encoder.encode(levels))
         except Exception as error:  # noqa: BLE001 - a bug here must not end the feeds' quotes
             self._outage.log_error("alerts not read", error)
             return self._backoff.delay()
@@ -99,19 +109,6 @@ class LevelBook:
         self._backoff.reset()
         self._outage.log_end("alerts are read again")
         return POLL_SECONDS
-
-    async def _follow(self) -> None:
-        everything = self._clock() >= self._reload_at
-        numbers, read, written = await self._database.session(partial(self._read, everything=everything))
-        self._numbers = numbers
-        self._take(read)
-        self.written.update(written)
-        if everything:
-            self._reload_at = self._clock() + RELOAD_SECONDS
-        for feed, levels in read.items():
-            # It goes to Redis again within a minute.
-            with contextlib.suppress(BusError):
-                await self._bus.store_levels(feed, _encoder.encode(levels))
 
     async def _read(
         self, connection: Any, *, everything: bool

@@ -113,7 +113,10 @@ class Outbound:
         exchange = connection.stream("POST", url, headers=[*every.items()], content=body)
         async with connection, exchange as answer:
             await _read_beginning(answer)
-            return Result(status=answer.status, retry_after=_retry_after(answer.headers))
+            given = next((value for name, value in answer.headers if name.lower() == b"retry-after"), b"")
+            # A date counts as no `Retry-After`.
+            retry_after = float(given) if given.isdigit() and len(given) <= 6 else 0.0
+            return Result(status=answer.status, retry_after=retry_after)
 
 
 def make_outbound(networks: Iterable[str], *, production: bool) -> Outbound:
@@ -221,12 +224,6 @@ async def _read_beginning(answer: httpcore.Response) -> None:
         read += len(chunk)
         if read >= MAX_ANSWER_BYTES:
             return
-
-
-def _retry_after(headers: Iterable[tuple[bytes, bytes]]) -> float:
-    """Returns the seconds of `Retry-After`; a date counts as none."""
-    given = next((value for name, value in headers if name.lower() == b"retry-after"), b"")
-    return float(given) if given.isdigit() and len(given) <= 6 else 0.0
 
 
 def _words_of(error: Exception) -> str:
