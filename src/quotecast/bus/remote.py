@@ -82,7 +82,17 @@ class _Line:
         waiting: asyncio.Future[RemoteAnswer] = loop.create_future()
         try:
             async with self._sending:
-                await self._send(question, waiting)
+                self._asked.append(waiting)
+                try:
+                    async with asyncio.timeout(SILENT_SECONDS):
+                        await self._socket.send(wire.encode(question))
+                except (TimeoutError, OSError, WebSocketException) as error:
+                    self.abort()
+                    raise BusError(f"origin: {_text(error)}") from error
+                except asyncio.CancelledError:
+                    # Nobody knows whether the origin got the question, and so whose the next answer is.
+                    self.abort()
+                    raise
             answer = await self._wait(waiting, loop.time())
         finally:
             waiting.cancel()
@@ -122,19 +132,6 @@ class _Line:
     def abort(self) -> None:
         """Ends the connection at once: a frozen origin answers no close frame."""
         self._socket.transport.abort()
-
-    async def _send(self, question: Question, waiting: asyncio.Future[RemoteAnswer]) -> None:
-        self._asked.append(waiting)
-        try:
-            async with asyncio.timeout(SILENT_SECONDS):
-                await self._socket.send(wire.encode(question))
-        except (TimeoutError, OSError, WebSocketException) as error:
-            self.abort()
-            raise BusError(f"origin: {_text(error)}") from error
-        except asyncio.CancelledError:
-            # Nobody knows whether the origin got the question, and so whose the next answer is.
-            self.abort()
-            raise
 
     async def _wait(self, waiting: asyncio.Future[RemoteAnswer], asked_at: float) -> RemoteAnswer:
         """Waits as long as bytes come, such as those of a large state over a slow line."""
