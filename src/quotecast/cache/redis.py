@@ -105,7 +105,13 @@ class RedisCache:
         self._statistics.reads += 1
         state = self._store.local_state(key)
         if state.needs_fetch(policy, self._clock()):
-            state = await self._join_flight(key, policy, fetch)
+            # All readers of the key in this worker share one flight.
+            flight = self._flights.get(key) or self._start(key, policy, fetch)
+            # asyncio.wait does not cancel the flight when its reader is cancelled.
+            await asyncio.wait([flight], timeout=self._stale_patience)
+            if not flight.done() and not self._store.local_state(key).is_servable(policy, self._clock()):
+                await asyncio.wait([flight], timeout=self._patience - self._stale_patience)
+            state = flight.result() if flight.done() else self._store.local_state(key)
         else:
             self._statistics.remembered += 1
         cached = state.answer(policy, self._clock())
@@ -113,15 +119,6 @@ class RedisCache:
         self._statistics.misses += cached.status == "MISS"
         self._statistics.stale += cached.status == "STALE"
         return cached
-
-    async def _join_flight(self, key: str, policy: Policy, fetch: Fetch) -> CacheState:
-        """Returns the result of the key's flight; all readers of the key in this worker share one."""
-        flight = self._flights.get(key) or self._start(key, policy, fetch)
-        # asyncio.wait does not cancel the flight when its reader is cancelled.
-        await asyncio.wait([flight], timeout=self._stale_patience)
-        if not flight.done() and not self._store.local_state(key).is_servable(policy, self._clock()):
-            await asyncio.wait([flight], timeout=self._patience - self._stale_patience)
-        return flight.result() if flight.done() else self._store.local_state(key)
 
     def _start(self, key: str, policy: Policy, fetch: Fetch) -> asyncio.Task[CacheState]:
         flight = asyncio.get_running_loop().create_task(self._run_flight(key, policy, fetch))
@@ -153,7 +150,8 @@ class RedisCache:
         except UpstreamError as error:
             self._statistics.failures += 1
             log.warning("upstream failed", key=key, error=str(error))
-            state = CacheState(state.entry, self._failure(error))
+            seconds = min(error.retry_after or FAILURE_SECONDS, MAX_FAILURE_SECONDS)
+            state = CacheState(state.entry, UpstreamFailure(self._clock() + seconds, str(error)))
         except asyncio.CancelledError:
             await self._store.release(key, owner)
             raise
@@ -182,7 +180,3 @@ class RedisCache:
         if isinstance(body, Provisional):
             return CacheEntry(self._clock(), body=body.body, fresh_seconds=body.fresh_seconds)
         return CacheEntry(self._clock(), body=body)
-
-    def _failure(self, error: UpstreamError) -> UpstreamFailure:
-        seconds = min(error.retry_after or FAILURE_SECONDS, MAX_FAILURE_SECONDS)
-        return UpstreamFailure(self._clock() + seconds, str(error))

@@ -95,12 +95,11 @@ class CacheState(Struct, frozen=True):
             case "not_offered":
                 raise NotOffered(self.entry.detail)
             case "answer":
-                return self._to_cached(self.entry, policy, now)
-
-    def _to_cached(self, entry: CacheEntry, policy: Policy, now: float) -> Cached:
-        age = entry.age(now)
-        fresh = entry.fresh_left(policy, now)
-        return Cached(entry.body, "MISS" if self.fetched else "HIT" if fresh else "STALE", age, fresh)
+                age = self.entry.age(now)
+                fresh = self.entry.fresh_left(policy, now)
+                return Cached(
+                    self.entry.body, "MISS" if self.fetched else "HIT" if fresh else "STALE", age, fresh
+                )
 
     def _unavailable(self, now: float) -> UpstreamError:
         if self.failure is None:
