@@ -135,7 +135,21 @@ class Database:
                 async with asyncio.timeout_at(deadline):
                     connection = await self._pool.acquire()
             try:
-                return await self._run_work(connection, deadline, work)
+                with _hang_up_at(connection, deadline):
+                    try:
+                        async with asyncio.timeout_at(deadline + GRACE_SECONDS):
+                            await connection.execute(self._begin)
+                            result = await work(connection)
+                            await _commit(connection)
+                    except BaseException:
+                        # Rolls back, or cuts the connection, whereupon the server rolls back.
+                        try:
+                            async with asyncio.timeout(ROLLBACK_SECONDS):
+                                await connection.execute("ROLLBACK")
+                        except Exception:  # noqa: BLE001 - the reason was raised already
+                            _terminate(connection)
+                        raise
+                return result
             finally:
                 with contextlib.suppress(Exception):
                     await self._pool.release(connection, timeout=ROLLBACK_SECONDS)
@@ -146,18 +160,6 @@ class Database:
         with time_block(self.measurements.statements):
             rows: list[Any] = await connection.fetch(sql, *values)
         return rows
-
-    async def _run_work(self, connection: Any, deadline: float, work: Callable[[Any], Awaitable[T]]) -> T:
-        with _hang_up_at(connection, deadline):
-            try:
-                async with asyncio.timeout_at(deadline + GRACE_SECONDS):
-                    await connection.execute(self._begin)
-                    result = await work(connection)
-                    await _commit(connection)
-            except BaseException:
-                await _roll_back(connection)
-                raise
-        return result
 
 
 def _begin(deadline_seconds: float) -> str:
@@ -203,15 +205,6 @@ async def _commit(connection: Any) -> None:
     # After a failed query whose error `work` ignored, PostgreSQL answers ROLLBACK without an error.
     if await connection.execute("COMMIT") != "COMMIT":
         raise asyncpg.InFailedSQLTransactionError("a query failed, so nothing was committed")
-
-
-async def _roll_back(connection: Any) -> None:
-    """Rolls back, or cuts the connection, whereupon the server rolls back."""
-    try:
-        async with asyncio.timeout(ROLLBACK_SECONDS):
-            await connection.execute("ROLLBACK")
-    except Exception:  # noqa: BLE001 - the reason was raised already
-        _terminate(connection)
 
 
 def _terminate(connection: Any) -> None:
