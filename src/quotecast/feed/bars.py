@@ -69,7 +69,11 @@ class BarBook:
         """Replaces the parts, and takes the closings that are new here; returns the number of revisions."""
         changes_market = self._market not in {None, snapshot.info.market}
         if changes_market:
-            self._forget(revision)
+            # Forgets the bars of another market, whose time may have been ahead.
+            self.closings.clear()
+            self.encoded.clear()
+            self.through = self.known_from = 0
+            self.lost_at = revision + 1
         self._market = snapshot.info.market
         self._parts = {key: dict(own) for key, own in snapshot.parts.items()}
         self._begin(snapshot.epoch)
@@ -139,13 +143,6 @@ class BarBook:
                 bar = known.closing.bars.get(interval, {}).get(key)
                 if bar is not None:
                     yield bar
-
-    def _forget(self, revision: int) -> None:
-        """Forgets the bars of another market, whose time may have been ahead."""
-        self.closings.clear()
-        self.encoded.clear()
-        self.through = self.known_from = 0
-        self.lost_at = revision + 1
 
     def _begin(self, epoch: str) -> None:
         """Numbers the closings of an earlier epoch 0."""

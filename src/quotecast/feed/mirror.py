@@ -284,7 +284,10 @@ class Mirror:
         if snapshot.seq <= known:
             return
         if not same_epoch:
-            self._end_epoch()
+            # Remembers how far the present epoch was.
+            self._ended[self.epoch] = self._mark.seq
+            if len(self._ended) > _ENDED_EPOCHS:
+                del self._ended[next(iter(self._ended))]
         revision = mark.revision
         for key in [key for key in self._present if key not in snapshot.entries]:
             revision += self._forget(key, revision + 1)
@@ -295,12 +298,6 @@ class Mirror:
         self._mark = Mark(revision, f"{snapshot.epoch}.{self._shape}", snapshot.seq)
         self._arrivals.seq = snapshot.seq
         self.published_at = 0.0
-
-    def _end_epoch(self) -> None:
-        """Remembers how far the present epoch was."""
-        self._ended[self.epoch] = self._mark.seq
-        if len(self._ended) > _ENDED_EPOCHS:
-            del self._ended[next(iter(self._ended))]
 
     def _settle(self) -> None:
         """Applies the batches that have arrived; an unreadable quote drops them, which leaves a gap."""

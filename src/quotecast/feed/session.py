@@ -246,7 +246,9 @@ class FeedSession:
         known = frozenset(filter(None, named.values()))
         if None not in named.values() and not self._limits.only:
             return Resolved(known, renamed=self.mirror.renamed(named.items()))
-        allowed = self._allowed(known)
+        # A group that this client may have includes its members.
+        only = self._limits.only
+        allowed = known & self.mirror.scope_of(only) if only else known
         rejected = [
             Rejected(name[:64], 404 if named[name] is None else 403)
             for name in dict.fromkeys(names)
@@ -254,11 +256,6 @@ class FeedSession:
         ]
         renamed = self.mirror.renamed((name, key) for name, key in named.items() if key in allowed)
         return Resolved(allowed, rejected, renamed)
-
-    def _allowed(self, known: frozenset[str]) -> frozenset[str]:
-        """Returns the keys and groups that this client may have; a group it may have includes its members."""
-        only = self._limits.only
-        return known & self.mirror.scope_of(only) if only else known
 
     def _union(self, added: Wanted) -> Wanted:
         wanted = self.subscription.wanted
