@@ -126,7 +126,10 @@ class Follower:
         elif isinstance(message, DocumentChanged):
             self._documents.look()
         else:
-            self._note_heard()
+            self._ask_at = self._clock() + SILENCE_SECONDS
+            self._backoff.reset()
+            self._line.log_end("origin answers again", feed=self._feed)
+            self._statistics.heard_at = time.time()
             await self._apply(message)
         await self._begin_if_due()
 
@@ -155,7 +158,15 @@ class Follower:
         elif self._is_written:
             await self._write(self._bus.publish(self._owner, batch, *stored))
             if self._is_written:
-                self._note_published(state, batch)
+                self._outage.log_end("written again", feed=self._feed)
+                state.forget_closings()
+                statistics = self._statistics
+                statistics.batches += 1
+                statistics.changes += len(batch.changes) + len(batch.removed)
+                statistics.bars += sum(len(bars) for each in batch.closings for bars in each.bars.values())
+                statistics.seq = batch.seq
+                for sink in self._sinks:
+                    sink.add(batch, state.snapshot)
 
     async def _beat(self, state: Followed) -> bool:
         beat = Beat(feed=self._feed, epoch=state.epoch, seq=state.seq, info=state.info)
@@ -248,20 +259,3 @@ class Follower:
                 await self._origin.digest(self._feed, NEWS)
         except TimeoutError:
             raise BusError("origin: no messages and no answer") from None
-
-    def _note_heard(self) -> None:
-        self._ask_at = self._clock() + SILENCE_SECONDS
-        self._backoff.reset()
-        self._line.log_end("origin answers again", feed=self._feed)
-        self._statistics.heard_at = time.time()
-
-    def _note_published(self, state: Followed, batch: Batch) -> None:
-        self._outage.log_end("written again", feed=self._feed)
-        state.forget_closings()
-        statistics = self._statistics
-        statistics.batches += 1
-        statistics.changes += len(batch.changes) + len(batch.removed)
-        statistics.bars += sum(len(bars) for each in batch.closings for bars in each.bars.values())
-        statistics.seq = batch.seq
-        for sink in self._sinks:
-            sink.add(batch, state.snapshot)

@@ -156,7 +156,10 @@ class FeedPublisher:
         self._ledger.crossings.remembered.extend(await self._repeat(waiting, found))
         old = await self._repeat(self._bus.load, None)
         if old is None or old.info.market != self._info().market:
-            await self._recall_bars()
+            # The last leader died together with Redis: continue coarser bars from PostgreSQL.
+            recalled = await self._recall(self._calendar(), self._clock()) if self._recall else None
+            if recalled is not None:
+                self._ledger.bars.inherit({}, recalled.parts, recalled.through)
             return
         same = old.info.provider == self._provider.name
         none: Sequence[Closing] = ()
@@ -183,12 +186,6 @@ class FeedPublisher:
             except BusError as error:
                 self._outage.log_failure("cannot load the last state", feed=self._feed, error=str(error))
                 await asyncio.sleep(RETRY_SECONDS)
-
-    async def _recall_bars(self) -> None:
-        """Continues coarser bars from PostgreSQL: the last leader died together with Redis."""
-        recalled = await self._recall(self._calendar(), self._clock()) if self._recall else None
-        if recalled is not None:
-            self._ledger.bars.inherit({}, recalled.parts, recalled.through)
 
     def _take(self, update: Update) -> None:
         self._heard_at = self._statistics.heard_at = self._clock()
