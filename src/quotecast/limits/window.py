@@ -201,9 +201,26 @@ class Window:
             nanoseconds = microseconds * _MICROSECOND
             remaining = free
             if isinstance(admitted, list):
-                remaining += self._lease(check, admitted, free, nanoseconds, sent_at)
+                # The check takes the first slot of the lease.
+                slots, at, name = admitted
+                lease = Lease(
+                    check.key,
+                    left=slots - 1,
+                    free=free,
+                    # Counted from before the call, so the lease ends before its time in Redis.
+                    end=sent_at + LEASE - MARGIN,
+                    oldest_end=sent_at + nanoseconds,
+                    entry=b"%d:%d" % (at, name),
+                )
+                self._leases.add(lease)
+                asyncio.get_running_loop().call_later(LEASE / SECOND, self._end_lease, lease)
+                remaining += lease.left
             if not admitted:
-                self._record_refusal(check, sent_at + nanoseconds)
+                if check.local.admitted:
+                    self._local.give_back(check.key)
+                if not self._forgetful:
+                    # Counted from before the call, so the refusal ends no later than in Redis.
+                    self._refusals.remember(check.key, sent_at + nanoseconds)
             elif check.local.remaining < remaining and not self._forgetful:
                 # Redis lost requests that this worker still counts.
                 _resolve(check, check.local)
@@ -212,35 +229,12 @@ class Window:
                 check, Decision(bool(admitted), check.local.limit, remaining, whole_seconds(nanoseconds))
             )
 
-    def _record_refusal(self, check: Check, end: int) -> None:
-        if check.local.admitted:
-            self._local.give_back(check.key)
-        if not self._forgetful:
-            # Counted from before the call, so the refusal ends no later than in Redis.
-            self._refusals.remember(check.key, end)
-
     def _decide_alone(self, checks: Sequence[Check], error: Exception) -> None:
         self._statistics.failures += 1
         self._breaker.record_failure(error)
         self._statistics.fallbacks += len(checks)
         for check in checks:
             _resolve(check, check.local)
-
-    def _lease(self, check: Check, granted: Sequence[int], free: int, nanoseconds: int, sent_at: int) -> int:
-        """Stores a lease, whose first slot the check takes; returns the number of the others."""
-        slots, at, name = granted
-        lease = Lease(
-            check.key,
-            left=slots - 1,
-            free=free,
-            # Counted from before the call, so the lease ends before its time in Redis.
-            end=sent_at + LEASE - MARGIN,
-            oldest_end=sent_at + nanoseconds,
-            entry=b"%d:%d" % (at, name),
-        )
-        self._leases.add(lease)
-        asyncio.get_running_loop().call_later(LEASE / SECOND, self._end_lease, lease)
-        return lease.left
 
     def _end_lease(self, lease: Lease) -> None:
         """Gives the slots back that the lease did not use."""
