@@ -76,7 +76,9 @@ def memory(own: Path = Path("/proc/self/cgroup"), groups: Path = Path("/sys/fs/c
     This is the least `memory.max` of its cgroup (v2) and of the cgroups above, or the machine's memory.
     """
     found = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
-    group = groups / _group(own)
+    # The line of the process's cgroup (v2), in the format of Linux's cgroups(7).
+    lines = own.read_text().splitlines() if own.is_file() else []
+    group = groups / next((line.removeprefix("0::/") for line in lines if line.startswith("0::/")), "")
     for each in (group, *group.parents):
         limit = each / "memory.max"
         if each.is_relative_to(groups) and limit.is_file():
@@ -87,9 +89,3 @@ def memory(own: Path = Path("/proc/self/cgroup"), groups: Path = Path("/sys/fs/c
 
 def _limits() -> tuple[int, int]:
     return resource.getrlimit(resource.RLIMIT_NOFILE)
-
-
-def _group(own: Path) -> str:
-    """Returns the path of the process's cgroup (v2), in the format of Linux's cgroups(7)."""
-    lines = own.read_text().splitlines() if own.is_file() else []
-    return next((line.removeprefix("0::/") for line in lines if line.startswith("0::/")), "")

@@ -76,7 +76,9 @@ class Client:
         self._socket = socket
         self._meter = meter
         self._turn = asyncio.Lock()
-        self.task = _running_task()
+        task = asyncio.current_task()
+        assert task is not None, "servers run applications in tasks"  # noqa: S101 - narrows the type
+        self.task = task
         self.code: CloseCode | None = None
         self.connections = [
             (hub, Connection(feed, socket, self.disconnect, meter))
@@ -180,9 +182,3 @@ class Client:
     def _set_busy(self, *, busy: bool) -> None:
         for _, connection in self.connections:
             connection.busy = busy
-
-
-def _running_task() -> "asyncio.Task[Any]":
-    task = asyncio.current_task()
-    assert task is not None, "servers run applications in tasks"  # noqa: S101 - narrows the type
-    return task

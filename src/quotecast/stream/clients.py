@@ -103,7 +103,10 @@ class Clients:
         finally:
             client.leave()
             del self._clients[client]
-            self._forget_key(client)
+            if client.key_id is not None:
+                self._by_key[client.key_id].pop(client, None)
+                if not self._by_key[client.key_id]:
+                    del self._by_key[client.key_id]
             self.sockets[client.kind] -= 1
 
     def __iter__(self) -> Iterator[Client]:
@@ -130,12 +133,6 @@ class Clients:
             client.expel(CloseCode.KEY_ENDED, frames.error(401, str(InvalidKey())))
         elif not present.equals(client.grant):
             client.expel(CloseCode.RIGHTS_CHANGED, frames.error(403, _CHANGED))
-
-    def _forget_key(self, client: Client) -> None:
-        if client.key_id is not None:
-            self._by_key[client.key_id].pop(client, None)
-            if not self._by_key[client.key_id]:
-                del self._by_key[client.key_id]
 
     def retry_range(self, client: Client) -> tuple[int, int]:
         """Returns the bounds of a client's delay if all clients reconnected, in milliseconds."""

@@ -84,7 +84,12 @@ class Streams:
             await self._relays.serve(scope, receive, send)
             return
         if path != ALL_FEEDS and (feed is None or feed not in self._hubs.of(request_state(scope).grant)):
-            await _refuse_path(scope, send)
+            # Closes a feed without a provider; refuses the handshake on a path that is no feed.
+            if scope["path"] in _SERVED:
+                await _accept_socket(scope, send)
+                await _close(send, CloseCode.NO_PROVIDER)
+            else:
+                await send({"type": "websocket.close", "code": 1008, "reason": "unknown_feed"})
             return
         address = self.clients.address_of(scope)
         if not self.clients.take_place(address):
@@ -239,12 +244,3 @@ async def _accept_socket(scope: Any, send: Any) -> Encoding | None:
     subprotocol = encoding.subprotocol if encoding else None
     await send({"type": "websocket.accept", "subprotocol": subprotocol, "headers": []})
     return encoding
-
-
-async def _refuse_path(scope: Any, send: Any) -> None:
-    """Closes a feed without a provider; refuses the handshake on a path that is no feed."""
-    if scope["path"] in _SERVED:
-        await _accept_socket(scope, send)
-        await _close(send, CloseCode.NO_PROVIDER)
-    else:
-        await send({"type": "websocket.close", "code": 1008, "reason": "unknown_feed"})

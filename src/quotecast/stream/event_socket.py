@@ -113,7 +113,10 @@ class EventSocket(Outlet):
             headers = event["headers"]
             self._chunks = all(name != b"content-length" for name, _ in headers)
             more = [(b"transfer-encoding", b"chunked")] if self._chunks else []
-            self._transport.write(_head(event["status"], [*headers, *more]))
+            status = event["status"]
+            lines = [b"HTTP/1.1 %d %b" % (status, HTTPStatus(status).phrase.encode())]
+            lines += [b"%b: %b" % header for header in [*headers, *more]]
+            self._transport.write(b"\r\n".join([*lines, b"connection: close", b"", b""]))
             self._open_directly()
             return
         if body := event.get("body", b""):
@@ -127,9 +130,3 @@ class EventSocket(Outlet):
         if self._deadline is None:
             self._deadline = asyncio.get_running_loop().call_later(CLOSE_SECONDS, self._transport.abort)
             self._transport.close()
-
-
-def _head(status: int, headers: list[tuple[bytes, bytes]]) -> bytes:
-    lines = [b"HTTP/1.1 %d %b" % (status, HTTPStatus(status).phrase.encode())]
-    lines += [b"%b: %b" % header for header in headers]
-    return b"\r\n".join([*lines, b"connection: close", b"", b""])

@@ -118,7 +118,8 @@ class Front:
         client.other = transport
         if once:
             # The client is read no more: after the answer granian closes the connection.
-            transport.write(_lone_request(head))
+            path = head.split(b" ", 2)[1]
+            transport.write(b"GET " + path + b" HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
         else:
             transport.write(head)
             client.transport.resume_reading()
@@ -150,12 +151,6 @@ def _is_feed(head: bytes) -> bool:
     if head.startswith(_FEEDS[0]):
         return _UPGRADE.search(head) is not None
     return _EVENTS.match(head) is not None
-
-
-def _lone_request(head: bytes) -> bytes:
-    """A request for the same path, without the client's headers, after which the connection closes."""
-    path = head.split(b" ", 2)[1]
-    return b"GET " + path + b" HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
 
 
 class _Arrival(asyncio.Protocol):

@@ -136,7 +136,15 @@ class Inlet(Outlet):
                 self._handle_request(event)
             elif isinstance(event, Frame):
                 extra += not is_whole(event)
-                self._add_frame(event)
+                incoming = self._parser()
+                try:
+                    message = incoming.assembly.add(event)
+                except BadMessageError as error:
+                    incoming.protocol.fail(error.code, error.reason)
+                    self._flush()
+                else:
+                    if message is not None:
+                        self._deliver(message)
         if extra:
             loop = asyncio.get_running_loop()
             if self._pace is None:
@@ -147,17 +155,6 @@ class Inlet(Outlet):
     def _end_pause(self) -> None:
         self._pause = None
         self._parse()
-
-    def _add_frame(self, frame: Frame) -> None:
-        incoming = self._parser()
-        try:
-            message = incoming.assembly.add(frame)
-        except BadMessageError as error:
-            incoming.protocol.fail(error.code, error.reason)
-            self._flush()
-        else:
-            if message is not None:
-                self._deliver(message)
 
     def _deliver(self, message: str | bytes | None) -> None:
         self._inbox += (message,)

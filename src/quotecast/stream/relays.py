@@ -153,7 +153,14 @@ class Relays:
             case "report":
                 await self._report(feed)
             case "report_document":
-                await self._report_document(feed, name, question.digest)
+                # Ingest stores the document again only if it is damaged here too.
+                stored = await self._bus.document(feed, name)
+                if (
+                    stored
+                    and stored.digest == question.digest
+                    and wire.digest_of(stored.content) != question.digest
+                ):
+                    await self._bus.report_document(Document(feed, name, question.digest, b""))
         return RemoteAnswer()
 
     async def _report(self, feed: Feed) -> None:
@@ -169,12 +176,6 @@ class Relays:
             await self._bus.load(feed)
         except UnreadableState:
             await self._bus.report(feed)
-
-    async def _report_document(self, feed: Feed, name: str, digest: str) -> None:
-        """Asks for a document to be stored again if it is damaged here too."""
-        stored = await self._bus.document(feed, name)
-        if stored and stored.digest == digest and wire.digest_of(stored.content) != digest:
-            await self._bus.report_document(Document(feed, name, digest, b""))
 
 
 class _Shared:

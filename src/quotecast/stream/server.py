@@ -64,7 +64,10 @@ class Socket(Inlet):
         if self._incoming is None and not self._open and self._pending is None:
             upgrade = read_upgrade(data)
             if upgrade is not None:
-                self._begin_upgrade(upgrade)
+                if not self._is_reset():
+                    self._admit(
+                        upgrade, scope_of_upgrade(upgrade, self._transport.get_extra_info("peername")[:2])
+                    )
                 return
             self._incoming = new_connection()
         super().data_received(data)
@@ -86,7 +89,12 @@ class Socket(Inlet):
 
     def _handle_request(self, request: Request) -> None:
         if asks_for_events(request):
-            self._give_away(request)
+            # The stream of events that the request asks for takes over the connection.
+            self._end_deadline()
+            EventSocket(self._app, self._occupancy).take_over(
+                self._transport, request, len(self._unparsed or b"")
+            )
+            self._unparsed = None
             return
         response = answer_handshake(self._parser().protocol, request)
         if response.status_code != 101:
@@ -96,10 +104,6 @@ class Socket(Inlet):
         if not self._is_reset():
             self._admit(response, scope_of(request, self._transport))
             request.headers.clear()  # the parser holds the request as long as the connection lasts
-
-    def _begin_upgrade(self, upgrade: Upgrade) -> None:
-        if not self._is_reset():
-            self._admit(upgrade, scope_of_upgrade(upgrade, self._transport.get_extra_info("peername")[:2]))
 
     def _is_reset(self) -> bool:
         """Returns whether the client left before its request was read; then ends the connection."""
@@ -116,14 +120,6 @@ class Socket(Inlet):
         self._pending = pending
         scope["extensions"] = {WRITER: self}
         self._task = asyncio.get_running_loop().create_task(self._run(scope))
-
-    def _give_away(self, request: Request) -> None:
-        """Gives the connection to the stream of events that its request asks for."""
-        self._end_deadline()
-        EventSocket(self._app, self._occupancy).take_over(
-            self._transport, request, len(self._unparsed or b"")
-        )
-        self._unparsed = None
 
     async def _run(self, scope: dict[str, Any]) -> None:
         code = CloseCode.NORMAL_CLOSURE

@@ -26,7 +26,10 @@ async def wait_for_data(asked: Sequence[tuple[Mirror, Query]], *, among_feeds: b
             for mirror, query in asked
         )
     )
-    if not among_feeds and any(_is_too_early(mirror, query) for mirror, query in asked):
+    if not among_feeds and any(
+        not mirror.loaded and (query.since is not None or names_of(query.symbols) not in ([], "all"))
+        for mirror, query in asked
+    ):
         # A refusal of the names or of the cursor would be final; after this close the client reconnects.
         raise ConnectionEnded(CloseCode.NO_DATA)
 
@@ -41,7 +44,3 @@ async def wait_while(is_behind: Callable[[], bool]) -> None:
 
 def _is_waiting(mirror: Mirror, query: Query) -> bool:
     return query.symbols is not None and not mirror.loaded
-
-
-def _is_too_early(mirror: Mirror, query: Query) -> bool:
-    return not mirror.loaded and (query.since is not None or names_of(query.symbols) not in ([], "all"))
