@@ -48,10 +48,6 @@ def _actions_in(rows: Iterable[Any]) -> Iterator[CorporateAction]:
             yield replace(action, known_at=iso_utc(row["known_at"].timestamp()))
 
 
-def _content_of(action: CorporateAction | None) -> str:
-    return encode_json(action).decode() if action else ""
-
-
 class ActionsAt(NamedTuple):
     """The actions of some stocks as they were known at a moment, and the stocks not read by then."""
 
@@ -85,7 +81,10 @@ class KnownActions:
             ended = [each for each, _ in stored.items() - current.items()]
             await connection.execute(_END, provider, symbol, ended, at)
             added = current.items() - stored.items()
-            values = [(provider, symbol, each, _content_of(action), at) for each, action in added]
+            values = [
+                (provider, symbol, each, encode_json(action).decode() if action else "", at)
+                for each, action in added
+            ]
             await connection.executemany(_INSERT, values)
 
         with suppress(DatabaseAway):

@@ -52,7 +52,9 @@ class Uploader:
         for feed in Feed:
             for name in self._folder.names(feed):
                 if (feed, name) in self._uploaded:
-                    self._delete_later(feed, name)
+                    if self._clock() - self._uploaded[feed, name] > GRACE_SECONDS:
+                        self._folder.delete(feed, name)
+                        del self._uploaded[feed, name]
                 elif self._is_finished(feed, name):
                     self._bucket.upload(feed, name, self._folder)
                     self._uploaded[feed, name] = self._clock()
@@ -72,8 +74,3 @@ class Uploader:
     def _is_finished(self, feed: Feed, name: str) -> bool:
         abandoned = begin_of(name) + 2 * SEGMENT_SECONDS < self._clock()
         return abandoned or self._folder.manifest(feed, name) is not None
-
-    def _delete_later(self, feed: Feed, name: str) -> None:
-        if self._clock() - self._uploaded[feed, name] > GRACE_SECONDS:
-            self._folder.delete(feed, name)
-            del self._uploaded[feed, name]

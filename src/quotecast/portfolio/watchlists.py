@@ -73,7 +73,12 @@ async def change(
     found = _find(known, list_id)
     if name is not None:
         _require_free(name, [each for each in known if each.id != list_id])
-        await _rename(account, list_id, name, free_id)
+        # The first list has no row before its first name.
+        is_first = list_id == DEFAULT_LIST
+        row = Table.is_default.eq(True) if is_first else Table.id == list_id
+        changed = await account.update(Table, {"name": name}, row)
+        if not changed and is_first:
+            await account.insert(Table, id=free_id, name=name, position=0, is_default=True)
     if position is not None:
         await _move(account, known, found, position)
     return _find(await lists(account), list_id)
@@ -87,15 +92,6 @@ async def remove(account: Account, list_id: str) -> None:
     if not await account.delete(Table, Table.id == list_id, Table.is_default.eq(False)):
         raise NotFound(watchlist.LIST)
     await _number(account, await lists(account))
-
-
-async def _rename(account: Account, list_id: str, name: str, free_id: str) -> None:
-    """Stores the name; the first list has no row before its first name."""
-    is_first = list_id == DEFAULT_LIST
-    row = Table.is_default.eq(True) if is_first else Table.id == list_id
-    changed = await account.update(Table, {"name": name}, row)
-    if not changed and is_first:
-        await account.insert(Table, id=free_id, name=name, position=0, is_default=True)
 
 
 async def _move(account: Account, known: Sequence[Watchlist], moved: Watchlist, position: int) -> None:

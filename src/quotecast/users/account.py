@@ -172,7 +172,14 @@ async def open_account(run: Run, claims: Claims, *, writing: bool) -> Account:
     A token is revoked when its session has ended, or the user has another token version or is disabled.
     With `writing`, other writers to this account wait until the transaction ends.
     """
-    query = User.select().where(User.id == claims.sub, _has_session(claims.sid))
+    # One query checks the user and that the session is theirs.
+    query = User.select().where(
+        User.id == claims.sub,
+        WhereRaw(
+            "EXISTS (SELECT 1 FROM sessions WHERE sessions.id = {} AND sessions.user_id = users.id)",
+            claims.sid,
+        ),
+    )
     # Weaker than FOR UPDATE: others may still write rows that refer to the user.
     rows = await run(query.lock_rows("NO KEY UPDATE") if writing else query)
     if not rows:
@@ -181,10 +188,3 @@ async def open_account(run: Run, claims: Claims, *, writing: bool) -> Account:
     if user.disabled or user.token_version != claims.ver:
         raise InvalidToken
     return Account(run, user, claims.sid)
-
-
-def _has_session(session_id: str) -> WhereRaw:
-    """Returns the condition that the user has the session: one query checks both."""
-    return WhereRaw(
-        "EXISTS (SELECT 1 FROM sessions WHERE sessions.id = {} AND sessions.user_id = users.id)", session_id
-    )
