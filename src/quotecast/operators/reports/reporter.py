@@ -53,33 +53,29 @@ class Reporter:
                 await self._sleep(REPORT_SECONDS)
                 await self.step(self._clock() - before)
         finally:
-            await self._remove()
+            try:
+                await self._store.remove(self._process)
+            except Exception as error:  # noqa: BLE001 - the report expires
+                log.debug("report not removed", error=str(error))
 
     async def step(self, seconds: float) -> None:
         """Reports once, `seconds` after the last time. Never raises."""
         try:
             parts = self._parts(seconds, max(0.0, seconds - REPORT_SECONDS))
-            await self._store.put(self._report(parts))
+            await self._store.put(
+                Report(
+                    id=self._process,
+                    kind="api" if isinstance(parts, WorkerReport) else "ingest",
+                    host=socket.gethostname()[:100],
+                    pid=os.getpid(),
+                    version=self._version,
+                    started_at=self._started_at,
+                    at=self._wall_clock(),
+                    worker=parts if isinstance(parts, WorkerReport) else None,
+                    ingest=parts if isinstance(parts, IngestReport) else None,
+                )
+            )
         except Exception as error:  # noqa: BLE001 - the page lacks this process, which goes on
             self._outage.log_failure("no report for the operator's page", error=str(error))
         else:
             self._outage.log_end("reports for the operator's page again")
-
-    def _report(self, parts: WorkerReport | IngestReport) -> Report:
-        return Report(
-            id=self._process,
-            kind="api" if isinstance(parts, WorkerReport) else "ingest",
-            host=socket.gethostname()[:100],
-            pid=os.getpid(),
-            version=self._version,
-            started_at=self._started_at,
-            at=self._wall_clock(),
-            worker=parts if isinstance(parts, WorkerReport) else None,
-            ingest=parts if isinstance(parts, IngestReport) else None,
-        )
-
-    async def _remove(self) -> None:
-        try:
-            await self._store.remove(self._process)
-        except Exception as error:  # noqa: BLE001 - the report expires
-            log.debug("report not removed", error=str(error))
