@@ -71,17 +71,10 @@ def _opening_of_day(opened: int, interval: Interval, calendar: Calendar) -> int 
 
 def _opening_at(moment: datetime, interval: Interval, calendar: Calendar) -> datetime | None:
     if interval not in LENGTHS:
-        moment = _opening_if_midnight(moment, calendar)
+        # Daily bars carry midnight, when an exchange is closed.
+        following = calendar.first_from(next(calendar.until(moment)).date + timedelta(days=1))
+        moment = following.open if following.midnight == moment else moment
     return opening_of_bar(calendar, interval, moment)
-
-
-def _opening_if_midnight(moment: datetime, calendar: Calendar) -> datetime:
-    """Returns the opening of the trading day whose midnight this is, else the moment itself.
-
-    Daily bars carry midnight, when an exchange is closed.
-    """
-    following = calendar.first_from(next(calendar.until(moment)).date + timedelta(days=1))
-    return following.open if following.midnight == moment else moment
 
 
 def _merge_bars(opening: datetime, group: Iterator[tuple[datetime, Bar]]) -> Bar:

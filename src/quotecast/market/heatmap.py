@@ -63,7 +63,18 @@ def heatmap_of(quotes: Sequence[StockQuote], shares: Mapping[str, int]) -> Heatm
     """
     sectors: defaultdict[str, list[HeatmapStock]] = defaultdict(list)
     for quote, weight in zip(quotes, _weights(quotes, shares), strict=True):
-        sectors[quote.sector or OTHER].append(_tile(quote, weight))
+        sectors[quote.sector or OTHER].append(
+            HeatmapStock(
+                ticker=quote.ticker,
+                name=quote.name,
+                industry=quote.industry or OTHER,
+                price=quote.price,
+                change=quote.change,
+                change_percent=quote.change_percent,
+                volume=quote.volume,
+                weight=weight,
+            )
+        )
     return Heatmap(
         last_update=max((quote.timestamp for quote in quotes if quote.timestamp), default=None),
         sectors=sorted(
@@ -83,19 +94,6 @@ def _weights(quotes: Sequence[StockQuote], shares: Mapping[str, int]) -> list[fl
     # Rounds the running sums, so that the weights add up to exactly 1.
     sums = [round(each / total * _UNITS) for each in accumulate(worths)]
     return [(upper - lower) / _UNITS for lower, upper in pairwise([0, *sums])]
-
-
-def _tile(quote: StockQuote, weight: float) -> HeatmapStock:
-    return HeatmapStock(
-        ticker=quote.ticker,
-        name=quote.name,
-        industry=quote.industry or OTHER,
-        price=quote.price,
-        change=quote.change,
-        change_percent=quote.change_percent,
-        volume=quote.volume,
-        weight=weight,
-    )
 
 
 def _sector(name: str, tiles: list[HeatmapStock]) -> HeatmapSector:

@@ -46,7 +46,11 @@ class Movers(Struct, frozen=True, rename="camel"):
 
 def movers_of(quotes: Sequence[StockQuote], floors: Floors) -> Movers:
     """Returns the ranking of some quotes, without unchanged stocks; ties go by ticker."""
-    ranked = [(quote.change_percent or 0.0, quote) for quote in quotes if _reaches(quote, floors)]
+    ranked = [
+        (quote.change_percent or 0.0, quote)
+        for quote in quotes
+        if quote.price >= floors.price and (quote.volume is None or int(quote.volume) >= floors.volume)
+    ]
     gainers = [_mover(quote, percent) for percent, quote in ranked if percent > 0]
     losers = [_mover(quote, percent) for percent, quote in ranked if percent < 0]
     return Movers(
@@ -54,10 +58,6 @@ def movers_of(quotes: Sequence[StockQuote], floors: Floors) -> Movers:
         gainers=nsmallest(TOP, gainers, key=lambda each: (-each.change_percent, each.ticker)),
         losers=nsmallest(TOP, losers, key=lambda each: (each.change_percent, each.ticker)),
     )
-
-
-def _reaches(quote: StockQuote, floors: Floors) -> bool:
-    return quote.price >= floors.price and (quote.volume is None or int(quote.volume) >= floors.volume)
 
 
 def _mover(quote: StockQuote, change_percent: float) -> Mover:
