@@ -67,17 +67,13 @@ async def read_resource(asking: Asking, uri: str) -> str:
     if found is not None:
         data = await found.read(asking)
     elif uri.startswith(_QUOTES) and uri.isprintable():
-        data = await _quote(asking, uri.removeprefix(_QUOTES))
+        feed, _, symbol = uri.removeprefix(_QUOTES).partition("/")
+        if feed not in _FEEDS or not symbol:
+            raise ToolRefused(f"A quote's address is {QUOTE}, with a feed of {', '.join(_FEEDS)}", 404)
+        data = (await reads.quote(asking, feed, unquote(symbol))).record
     else:
         raise ToolRefused(f"There is no resource {uri[:128]!r}", 404)
     text = msgspec.json.encode(data)
     if len(text) > MAX_BYTES:
         raise ToolRefused(f"The resource has more than {MAX_BYTES // 1024} KB", 413)
     return text.decode()
-
-
-async def _quote(asking: Asking, place: str) -> Any:
-    feed, _, symbol = place.partition("/")
-    if feed not in _FEEDS or not symbol:
-        raise ToolRefused(f"A quote's address is {QUOTE}, with a feed of {', '.join(_FEEDS)}", 404)
-    return (await reads.quote(asking, feed, unquote(symbol))).record
