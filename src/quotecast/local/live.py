@@ -56,15 +56,11 @@ def _state(settings: Settings, group: str) -> str:
         case "quotecast":
             return f"followed from {settings.origin}"
         case "none":
-            return _reason_off(group)
+            first = live_names(group)[0]
+            needed = key_variables(first)
+            return f"off; {first} needs {' and '.join(needed)}" if needed else "off"
         case _:
             return f"live from {', then '.join(names)}"
-
-
-def _reason_off(group: str) -> str:
-    first = live_names(group)[0]
-    needed = key_variables(first)
-    return f"off; {first} needs {' and '.join(needed)}" if needed else "off"
 
 
 def _variable(group: str) -> str:

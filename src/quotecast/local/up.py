@@ -94,17 +94,13 @@ async def _serve(settings: Settings, script: Path | None) -> None:
                 }
                 secret = settings.jwt_secret or signing.load_secret(data)
                 spec_of = partial(_command_spec, environment=environment, lock=lock)
-                await _migrate(database_url, spec_of("migrate", "migrate"))
+                applied = False
+                # The command says why a database does not answer.
+                with contextlib.suppress(OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
+                    applied = await migration_files.are_applied(database_url)
+                seconds = 0.0 if applied else await children.run_to_end(spec_of("migrate", "migrate"))
+                console.say(f"{'migrate':<9} the tables are up to date, {seconds:.1f} s")
                 await _run_commands(settings, spec_of, secret)
-
-
-async def _migrate(url: str, migrate: ProcessSpec) -> None:
-    applied = False
-    # The command says why a database does not answer.
-    with contextlib.suppress(OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
-        applied = await migration_files.are_applied(url)
-    seconds = 0.0 if applied else await children.run_to_end(migrate)
-    console.say(f"{'migrate':<9} the tables are up to date, {seconds:.1f} s")
 
 
 async def _run_commands(settings: Settings, spec_of: Callable[..., ProcessSpec], secret: str) -> None:
@@ -119,7 +115,14 @@ async def _run_commands(settings: Settings, spec_of: Callable[..., ProcessSpec],
     async with ingesting as ingest_serves, children.keep_running(*apis):
         await ingest_serves()
         return_free_memory()
-        _greet(ports.url_host(settings.host), settings.port, describe_scenarios(settings))
+        host = ports.url_host(settings.host)
+        console.say("")
+        console.say(f"Terminal        http://{host}:{settings.port}/")
+        console.say(f"API reference   http://{host}:{settings.port}/api/docs")
+        console.say(f"Stock quotes    http://{host}:{settings.port}/api/market/quotes?symbols=AAPL,MSFT")
+        console.say(f"Live feed       ws://{host}:{settings.port}/api/ws/market?symbols=AAPL,MSFT")
+        console.say_all(describe_scenarios(settings))
+        console.say("Ctrl-C stops everything.")
         await asyncio.Event().wait()
 
 
@@ -147,16 +150,6 @@ def _command_spec(
         lock=lock,
         stop_seconds=stop_seconds,
     )
-
-
-def _greet(host: str, port: int, more: Sequence[str]) -> None:
-    console.say("")
-    console.say(f"Terminal        http://{host}:{port}/")
-    console.say(f"API reference   http://{host}:{port}/api/docs")
-    console.say(f"Stock quotes    http://{host}:{port}/api/market/quotes?symbols=AAPL,MSFT")
-    console.say(f"Live feed       ws://{host}:{port}/api/ws/market?symbols=AAPL,MSFT")
-    console.say_all(more)
-    console.say("Ctrl-C stops everything.")
 
 
 def build_script() -> Path | None:
