@@ -4,11 +4,11 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from rich.console import Console, RenderableType
+from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
@@ -109,19 +109,18 @@ def _show(
     if once and (as_json or not console.is_terminal):
         write(board.rows)
     elif once:
-        _show_once(console, client, board, address)
+        status = client.status()
+        states = {row.feed: status["feeds"][_STATUS_NAMES[row.feed]]["state"] for row in board.rows}
+        view = View(console.width, len(board.rows) + 10, time.monotonic(), datetime.now(UTC).astimezone())
+        console.print(table(board.rows, view, state_line(states, status, address, 0.0)))
     elif console.is_terminal and not console.is_dumb_terminal and not as_json:
         _show_live(console, Following(client, client.stream(symbols, interval=interval), board), address)
     else:
-        _write_lines(board, client.stream(symbols, interval=interval), write)
+        write(board.rows)
+        for change in client.stream(symbols, interval=interval):
+            if board.take(change, 0.0) and not change.removed:
+                write([BoardRow(change.feed, change.symbol, {**change.quote})])
     return 0
-
-
-def _show_once(console: Console, client: Client, board: PriceBoard, address: str) -> None:
-    status = client.status()
-    states = {row.feed: status["feeds"][_STATUS_NAMES[row.feed]]["state"] for row in board.rows}
-    view = View(console.width, len(board.rows) + 10, time.monotonic(), datetime.now(UTC).astimezone())
-    console.print(table(board.rows, view, state_line(states, status, address, 0.0)))
 
 
 def _show_live(console: Console, following: Following, address: str) -> None:
@@ -130,7 +129,11 @@ def _show_live(console: Console, following: Following, address: str) -> None:
             while True:
                 following.check()
                 following.changed.clear()
-                live.update(_picture(console, following, address), refresh=True)
+                now = time.monotonic()
+                view = View(console.width, console.height, now, datetime.now(UTC).astimezone())
+                states = following.stream.states
+                state = state_line(states, following.status, address, now - following.heard_at)
+                live.update(table(following.board.rows, view, state), refresh=True)
                 is_flashing = any(
                     time.monotonic() - row.moved_at < FLASH_SECONDS for row in following.board.rows
                 )
@@ -138,22 +141,6 @@ def _show_live(console: Console, following: Following, address: str) -> None:
                 following.changed.wait(FLASH_SECONDS / 2 if is_flashing else _IDLE_SECONDS)
     finally:
         following.end()
-
-
-def _picture(console: Console, following: Following, address: str) -> RenderableType:
-    now = time.monotonic()
-    view = View(console.width, console.height, now, datetime.now(UTC).astimezone())
-    states = following.stream.states
-    state = state_line(states, following.status, address, now - following.heard_at)
-    return table(following.board.rows, view, state)
-
-
-def _write_lines(board: PriceBoard, stream: Stream, write: Callable[[Iterable[BoardRow]], None]) -> None:
-    """Writes the present quotes, then a line for each change."""
-    write(board.rows)
-    for change in stream:
-        if board.take(change, 0.0) and not change.removed:
-            write([BoardRow(change.feed, change.symbol, {**change.quote})])
 
 
 def _write(rows: Iterable[BoardRow]) -> None:
