@@ -266,7 +266,11 @@ async def transactions(url: str, statement_cache: int) -> None:
                 await one.transaction(_check_bound)
                 await other.transaction(overlap)
         except DatabaseAway as error:
-            raise probes.NoAnswer(_trouble(url, error.__cause__)) from error
+            # The driver appends a paragraph on poolers to some errors.
+            reason = (str(error.__cause__) or type(error.__cause__).__name__).splitlines()[0]
+            advice = _ADVICE.get(error_kind(error.__cause__) or "")
+            explanation = f"{reason}; {advice}" if advice else probes.with_advice(reason)
+            raise probes.NoAnswer(f"{probes.place(url)} fails a transaction: {explanation}") from error
 
 
 async def _check_bound(run: Run) -> None:
@@ -274,11 +278,3 @@ async def _check_bound(run: Run) -> None:
     [row] = await run(User.raw(f"SELECT {_BOUND} AS bound"))
     if row["bound"] != "2s":
         raise probes.NoAnswer(f"PostgreSQL ignores statement_timeout in a transaction: {row['bound']}")
-
-
-def _trouble(url: str, cause: BaseException | None) -> str:
-    # The driver appends a paragraph on poolers to some errors.
-    reason = (str(cause) or type(cause).__name__).splitlines()[0]
-    advice = _ADVICE.get(error_kind(cause) or "")
-    explanation = f"{reason}; {advice}" if advice else probes.with_advice(reason)
-    return f"{probes.place(url)} fails a transaction: {explanation}"

@@ -38,7 +38,9 @@ def run(settings: Settings, arguments: Namespace) -> int:
     if not 0 < arguments.seconds <= LONGEST_SECONDS:
         raise SettingsError(f"--seconds: above 0 and at most {LONGEST_SECONDS:.0f}, which is a week")
     configure_logs(level=settings.log_level, as_json=False)
-    provider = _provider(arguments.provider, settings)
+    for problem in offer_of(arguments.provider).problems(settings.own[arguments.provider]):
+        raise SettingsError(f"{PREFIX}{arguments.provider.upper()}_{problem}")
+    provider = sources.quote_provider(arguments.provider, Feed.CRYPTO, settings, lambda *_: unlimited)
     path = Path(arguments.file)
     try:
         with path.open("xb") as file, contextlib.suppress(KeyboardInterrupt):
@@ -53,12 +55,6 @@ def run(settings: Settings, arguments: Namespace) -> int:
         path.unlink()
         raise QuotecastError(f"{arguments.provider} sent no message; removed {path}")
     return 0
-
-
-def _provider(name: str, settings: Settings) -> QuoteProvider:
-    for problem in offer_of(name).problems(settings.own[name]):
-        raise SettingsError(f"{PREFIX}{name.upper()}_{problem}")
-    return sources.quote_provider(name, Feed.CRYPTO, settings, lambda *_: unlimited)
 
 
 class RecordingWriter:

@@ -139,7 +139,12 @@ def _token(file: str | None) -> str:
 
 async def _serve(server: VendorServer, arguments: Namespace, token: str) -> None:
     async with contextlib.AsyncExitStack() as stack:
-        await _listen(stack, server)
+        try:
+            await stack.enter_async_context(server)
+        except OSError as error:
+            # The event loop's own text names the address once more.
+            reason = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror
+            raise SettingsError(f"--port: cannot listen at {server.url}: {reason}") from error
         line = _introduction(server, arguments.vendor)
         if arguments.control_port is not None:
             url = await stack.enter_async_context(
@@ -150,15 +155,6 @@ async def _serve(server: VendorServer, arguments: Namespace, token: str) -> None
         console.say(line)
         work = (server.run(), progress.log_progress(server.market.schedule, server.clock))
         await parent.run_until_stopped([asyncio.create_task(each) for each in work])
-
-
-async def _listen(stack: contextlib.AsyncExitStack, server: VendorServer) -> None:
-    try:
-        await stack.enter_async_context(server)
-    except OSError as error:
-        # The event loop's own text names the address once more.
-        reason = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror
-        raise SettingsError(f"--port: cannot listen at {server.url}: {reason}") from error
 
 
 def _introduction(server: VendorServer, vendor: str) -> str:

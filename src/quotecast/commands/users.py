@@ -64,7 +64,10 @@ def _run_action(url: str, arguments: Namespace) -> None:
     email = rules.lower_email(arguments.email)
     match arguments.action:
         case "password":
-            change: Change = partial(users.set_password, password_hash=_new_hash(url, email))
+            _check_registered(url, email)
+            change: Change = partial(
+                users.set_password, password_hash=asyncio.run(_hash(rules.password(_read_password())))
+            )
         case "delete":
             _confirm(url, email, confirmed=arguments.yes)
             change = users.delete
@@ -95,11 +98,6 @@ def _table_lines(page: list[UserRow]) -> Iterator[str]:
 def _shown_lines(page: list[UserRow]) -> Iterator[str]:
     fields = ("id", "email", "name", "created_at", "disabled")
     return json_lines({name: getattr(user, name) for name in fields} for user in page)
-
-
-def _new_hash(url: str, email: str) -> str:
-    _check_registered(url, email)
-    return asyncio.run(_hash(rules.password(_read_password())))
 
 
 async def _hash(password: str) -> str:

@@ -46,7 +46,12 @@ class FeedAudit:
         if kind in {"snapshot", "update", "bars", "heartbeat"}:
             self._compare_cursors(before, frame)
         if kind == "heartbeat":
-            self._take_heartbeat(frame, now)
+            self.late += self.heartbeats.note(now.steady) > _LATE * self.heartbeat_seconds
+            # The socket of one feed has the state in `feed`, where that of all feeds has the name.
+            state = frame["state"] if "state" in frame else frame["feed"]
+            if state != self._state and len(self.states) < _STATES:
+                self.states.append((now.steady - self._start.steady, state))
+            self._state = state
         elif kind == "subscribed":
             self.rejected = [each["symbol"] for each in frame["rejected"]]
         for change in changes.quotes:
@@ -63,14 +68,6 @@ class FeedAudit:
         time = self.quotes.take(symbol, timestamp, now, counts=counts)
         if time is not None and price is not None:
             self.agreement.take_quote(symbol, Seen(time, price))
-
-    def _take_heartbeat(self, frame: dict[str, Any], now: Moment) -> None:
-        self.late += self.heartbeats.note(now.steady) > _LATE * self.heartbeat_seconds
-        # The socket of one feed has the state in `feed`, where that of all feeds has the name.
-        state = frame["state"] if "state" in frame else frame["feed"]
-        if state != self._state and len(self.states) < _STATES:
-            self.states.append((now.steady - self._start.steady, state))
-        self._state = state
 
     def _compare_cursors(self, before: str | None, frame: dict[str, Any]) -> None:
         """Counts what a new position says about frames that did not come."""
