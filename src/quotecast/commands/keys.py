@@ -1,23 +1,29 @@
 """`quotecast keys`: makes, lists and revokes API keys, gives them plans, and shows their usage."""
 
+import asyncio
 import re
+import sys
 import time
 from argparse import Namespace
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from functools import partial
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
+from msgspec.structs import astuple, fields
 
 from quotecast.access import key_text, storage
+from quotecast.access.key_usage import UsageRow, usage_rows
 from quotecast.access.keys import Key, Scope, normalise, shown_text
 from quotecast.access.plans import FEEDS, USER
-from quotecast.commands import key_usage
+from quotecast.access.storage import KEY
+from quotecast.api.answers.csv import write_csv
 from quotecast.commands.account_database import (
     answering_url,
     failures_in_a_line,
     in_transaction,
+    open_database,
     plain,
     print_pages,
 )
@@ -26,6 +32,7 @@ from quotecast.commands.shell_log import recorded
 from quotecast.complaints import complaint
 from quotecast.database.database import Run
 from quotecast.database.ids import ID_PATTERN, new_id
+from quotecast.database.tables import ApiKey
 from quotecast.errors import InvalidValue, NotFound, QuotecastError
 from quotecast.local import console
 from quotecast.market.feeds import feed_named
@@ -34,6 +41,14 @@ from quotecast.settings.plans import plans_of
 from quotecast.users import rules
 
 _DAYS: Final = re.compile(r"([1-9][0-9]{0,3})d")
+
+#: How the rows of usage are printed.
+Form = Literal["text", "csv", "json"]
+_COLUMNS: Final = tuple(field.name for field in fields(UsageRow))
+_HEAD: Final = (
+    "day         key                       requests  refused   minutes       quotes           bytes  name"
+)
+_HEADS: Final = {"text": f"{_HEAD}\n", "csv": f"{','.join(_COLUMNS)}\r\n", "json": ""}
 
 
 def run(settings: Settings, arguments: Namespace) -> int:
@@ -54,13 +69,11 @@ def _run_action(settings: Settings, arguments: Namespace) -> None:
         case "plan":
             _set_plan(settings, arguments.id, arguments.plan)
         case "usage":
-            key_usage.show(
-                answering_url(settings),
-                key_id=None if arguments.key is None else _id_of(arguments.key),
-                days=arguments.days,
-                today=now.date(),
-                form="csv" if arguments.csv else "json" if arguments.json else "text",
-            )
+            url = answering_url(settings)
+            key_id = None if arguments.key is None else _id_of(arguments.key)
+            days = [now.date() - timedelta(days=number) for number in range(arguments.days)]
+            form: Form = "csv" if arguments.csv else "json" if arguments.json else "text"
+            asyncio.run(_print_usage(url, key_id, days, form))
         case _:
             key_id = _id_of(arguments.id)
             revoke = partial(storage.revoke_any, key_id=key_id, now=now)
@@ -188,4 +201,40 @@ def _shown_lines(page: list[Key]) -> Iterator[str]:
             "previous_until": key.previous_until,
         }
         for key in page
+    )
+
+
+async def _print_usage(url: str, key_id: str | None, days: list[date], form: Form) -> None:
+    """Prints the rows of days in UTC: of one key or of all. Raises NotFound.
+
+    Reads a day at a time: all keys of a year would not fit into one transaction.
+    """
+    async with open_database(url) as database:
+        if key_id is not None:
+            await database.transaction(partial(_require_key, key_id=key_id))
+        sys.stdout.write(_HEADS[form])
+        for day in days:
+            rows = await database.transaction(partial(usage_rows, first=day, last=day, key_id=key_id))
+            sys.stdout.write(_usage_text(rows, form))
+        sys.stdout.flush()
+
+
+async def _require_key(run: Run, key_id: str) -> None:
+    if not await run(ApiKey.select(ApiKey.id).where(ApiKey.id == key_id)):
+        raise NotFound(KEY)
+
+
+def _usage_text(rows: list[UsageRow], form: Form) -> str:
+    """Returns the rows as text, CSV without its header, or JSON."""
+    if form == "csv":
+        return write_csv(_COLUMNS, map(astuple, rows)).decode().partition("\r\n")[2]
+    lines = json_lines(rows) if form == "json" else map(_usage_line, rows)
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _usage_line(row: UsageRow) -> str:
+    # Names come last, because their width on a terminal is unknown.
+    return (
+        f"{row.day}  {row.key_id}  {row.requests:>8}  {row.refused:>7}  {row.socket_minutes:>8.1f}"
+        f"  {row.quotes:>11}  {row.bytes:>14}  {plain(row.name)}"
     )
