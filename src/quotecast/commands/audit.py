@@ -7,8 +7,7 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
-from quotecast.commands.auditing.report import AuditLimits, AuditReport, broken
-from quotecast.commands.auditing.text import lines_of
+from quotecast.commands.auditing.report import AuditLimits, AuditReport, broken, lines_of
 from quotecast.commands.auditing.upstream import audit_vendor, providers_of
 from quotecast.errors import SettingsError
 from quotecast.local import console
@@ -53,11 +52,10 @@ def _limits(arguments: Namespace) -> AuditLimits:
 def _audit_service(arguments: Namespace) -> AuditReport:
     try:
         session: Any = importlib.import_module("quotecast.commands.auditing.session")
-        addresses: Any = importlib.import_module("quotecast.commands.auditing.service")
     except ModuleNotFoundError as error:
         if error.name != "quotecast_client":
             raise
         raise SettingsError("audit of a feed needs its extra: pip install 'quotecast[watch]'") from None
-    address = addresses.read_address(arguments.url, arguments.rest)
+    address = session.read_address(arguments.url, arguments.rest)
     report: AuditReport = session.audit(address, arguments.seconds, arguments.check_every)
     return report

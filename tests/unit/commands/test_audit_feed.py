@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from quotecast.commands.auditing.report import FeedAuditReport
-from quotecast.commands.auditing.service import AuditRefused, ServiceAudit, read_address
+from quotecast.commands.auditing.session import AuditRefused, ServiceAudit, read_address
 from quotecast.errors import SettingsError
 from support.made.audit_frames import heartbeat, iso, moment, quote, snapshot, subscribed, update, welcome
 

@@ -23,8 +23,8 @@ from quotecast.commands.auditing.report import (
     SilenceReport,
     StateChange,
     broken,
+    lines_of,
 )
-from quotecast.commands.auditing.text import lines_of
 from quotecast.commands.auditing.upstream import UpstreamAudit, providers_of
 from quotecast.errors import SettingsError
 from quotecast.providers.base import Update

@@ -1,9 +1,11 @@
-"""Watches the feeds of a quotecast service, asks REST beside, and returns the report."""
+"""The audit of a quotecast service: watches its feeds, asks REST beside, and returns the report."""
 
 import asyncio
 import contextlib
 import time
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 import httpx
 import msgspec
@@ -13,14 +15,208 @@ from websockets.typing import Subprotocol
 
 from quotecast.background import run_beside
 from quotecast.commands.auditing.feed import FeedAudit
-from quotecast.commands.auditing.figures import Moment, Seen, milliseconds
-from quotecast.commands.auditing.report import AuditReport, DayReport
-from quotecast.commands.auditing.service import AuditRefused, FeedAddress, ServiceAudit
+from quotecast.commands.auditing.figures import ClockOffset, Moment, Seen, milliseconds
+from quotecast.commands.auditing.report import (
+    QUIETEST,
+    AuditReport,
+    BackwardsReport,
+    ClockReport,
+    DayReport,
+    FeedAuditReport,
+    GapReport,
+    SilenceReport,
+    StateChange,
+    age_report,
+    rate,
+    rest_report,
+    rounded,
+)
+from quotecast.errors import QuotecastError, SettingsError
 from quotecast.local import console
-from quotecast_client import AsyncClient, Feed
+from quotecast_client import AsyncClient, Copy, Feed
 from quotecast_client import QuotecastError as RestFailed
 from quotecast_client.backoff import Backoff
 from quotecast_client.endings import ending_of
+from quotecast_client.names import FEEDS, named_feed
+
+_EXAMPLE: Final = "such as ws://127.0.0.1:8000/api/ws/market?symbols=all"
+_PATH: Final = "/api/ws"
+
+
+class FeedAddress(NamedTuple):
+    """The address of one feed, or of the socket of all feeds, with its subscription."""
+
+    base: str
+    query: dict[str, str]
+    #: The subscribed feeds, and whether each one's subscription is of all symbols.
+    feeds: Mapping[Feed, bool]
+    #: Whether the address is that of the socket of all feeds.
+    is_shared: bool
+    #: The address of the service's HTTP.
+    rest: str
+
+    def resume(self, copies: Mapping[Feed, Copy]) -> str:
+        """Returns the address with the cursors of the copies."""
+        cursors = {feed: copy.cursor for feed, copy in copies.items() if copy.cursor}
+        query = dict(self.query)
+        if cursors:
+            named = ",".join(f"{feed}:{cursor}" for feed, cursor in cursors.items())
+            query["since"] = named if self.is_shared else next(iter(cursors.values())) or ""
+        return f"{self.base}?{urlencode(query, safe=',:/')}"
+
+
+_NO_PROVIDER, _NO_DATA = 404, 503
+
+
+class AuditRefused(QuotecastError):
+    """The service refuses the feed; connecting again does not help."""
+
+
+class ServiceAudit:
+    """Takes the messages of all connections to one address."""
+
+    def __init__(self, address: FeedAddress, start: Moment) -> None:
+        self.address = address
+        self.feeds: dict[Feed, FeedAudit] = {
+            feed: FeedAudit(feed, start, is_whole=is_whole) for feed, is_whole in address.feeds.items()
+        }
+        #: The service's own figures of the day.
+        self.days: dict[Feed, DayReport] = {}
+        self.clock = ClockOffset()
+        #: Numbers of further connections, of messages that are no frames, and of failed requests to REST.
+        self.reconnects = self.unreadable = self.rest_failures = 0
+        #: Seconds that the service asked to stay away.
+        self.retry_after: float | None = None
+        #: Seconds without a frame after which the connection counts as dead.
+        self.silence = 30.0
+        self._start = start
+        self._pings: dict[str, float] = {}
+
+    @property
+    def url(self) -> str:
+        """The address of the next connection."""
+        return self.address.resume({feed: audit.copy for feed, audit in self.feeds.items()})
+
+    def ping(self, now: Moment) -> bytes:
+        """Returns a command that asks for the service's time."""
+        name = f"audit-{now.unix}"
+        self._pings = {name: now.unix}
+        return msgspec.json.encode({"action": "ping", "id": name})
+
+    def take(self, message: str | bytes, now: Moment) -> None:
+        """Takes a message. Raises AuditRefused, or ConnectionError if another connection may have it."""
+        try:
+            self._take(msgspec.json.decode(message), now)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            self.unreadable += 1
+
+    def _take(self, frame: dict[str, Any], now: Moment) -> None:
+        match frame["type"]:
+            case "welcome":
+                self.silence = 2 * frame["heartbeatMs"] / 1000
+                for feed in self.feeds.values():
+                    feed.heartbeat_seconds = frame["heartbeatMs"] / 1000
+                    feed.take(frame, now)
+            case "pong":
+                self._take_pong(frame, now)
+            case "shutdown":
+                self.retry_after = frame["retryAfterMs"] / 1000
+            case "error":
+                self._take_error(frame)
+            case _ if not self.address.is_shared:
+                next(iter(self.feeds.values())).take(frame, now)
+            case _ if frame["feed"] in self.feeds:
+                self.feeds[frame["feed"]].take(frame, now)
+
+    def _take_pong(self, frame: dict[str, Any], now: Moment) -> None:
+        sent = self._pings.pop(frame.get("id", ""), None)
+        if sent is None:
+            return
+        self.clock.take(frame["timestamp"], sent, now.unix)
+        for feed in self.feeds.values():
+            feed.quotes.ages.correct(self.clock.offset or 0.0)
+
+    def _take_error(self, frame: dict[str, Any]) -> None:
+        feed, code = frame.get("feed"), frame["code"]
+        if code == _NO_DATA:
+            raise ConnectionError(frame["detail"])
+        if code != _NO_PROVIDER or feed not in self.feeds:
+            raise AuditRefused(f"{self.address.base} refuses: {frame['detail']} ({code})")
+        # Without feeds in the address we ask for all three: a service may have fewer.
+        del self.feeds[feed]
+        if not self.feeds:
+            raise AuditRefused(f"{self.address.base} refuses: {frame['detail']} ({code})")
+
+    def report(self, now: Moment) -> AuditReport:
+        """Returns the report up to now."""
+        seconds = now.steady - self._start.steady
+        clock = None
+        if self.clock.offset is not None and self.clock.round_trip is not None:
+            clock = ClockReport(round(self.clock.offset, 1), round(self.clock.round_trip, 1))
+        return AuditReport(
+            source=self.address.resume({}),
+            seconds=round(seconds, 3),
+            clock=clock,
+            reconnects=self.reconnects,
+            unreadable=self.unreadable,
+            rest_failures=self.rest_failures,
+            feeds={
+                name: _of_feed(feed, seconds, now, self.days.get(name)) for name, feed in self.feeds.items()
+            },
+        )
+
+
+def _of_feed(feed: FeedAudit, seconds: float, now: Moment, day: DayReport | None) -> FeedAuditReport:
+    quotes = feed.quotes
+    quotes.ages.settle()
+    feed.agreement.finish()
+    return FeedAuditReport(
+        messages=feed.messages,
+        quotes=quotes.count,
+        messages_per_second=rate(feed.messages, seconds),
+        quotes_per_second=rate(quotes.count, seconds),
+        symbols=len(feed.copy.quotes),
+        ages=age_report(quotes.ages),
+        silences=SilenceReport(
+            round(feed.frames.longest(now.steady), 3),
+            round(feed.heartbeats.longest(now.steady), 3),
+            feed.late,
+            rounded(quotes.quietest(QUIETEST, now.steady)),
+        ),
+        backwards=BackwardsReport(quotes.backwards, feed.backwards),
+        gaps=GapReport(feed.missed, feed.epochs, feed.resyncs),
+        rest=rest_report(feed.agreement),
+        states=[StateChange(round(at, 3), state) for at, state in feed.states],
+        rejected=feed.rejected,
+        day=day,
+    )
+
+
+def read_address(url: str, rest: str | None) -> FeedAddress:
+    """Returns the parts of an address; without symbols it means all. Raises SettingsError."""
+    parts = urlsplit(url)
+    head, path, tail = parts.path.partition(_PATH)
+    name = tail.strip("/")
+    if parts.scheme not in {"ws", "wss"} or not parts.netloc or not path or (name and name not in FEEDS):
+        raise SettingsError(f"{url} is not the address of a feed, {_EXAMPLE}")
+    query = dict(parse_qsl(parts.query))
+    if "at" in query:
+        raise SettingsError("audit watches live feeds: leave out `at`, which asks for a replay")
+    lists: dict[Feed, str] = {feed: names for each, names in query.items() if (feed := named_feed(each))}
+    if name:
+        lists = {feed: query.setdefault("symbols", "all") for feed in FEEDS if feed == name}
+    elif not lists:
+        lists = dict.fromkeys(FEEDS, "all")
+        query.update(dict.fromkeys(FEEDS, "all"))
+    http = "https" if parts.scheme == "wss" else "http"
+    return FeedAddress(
+        urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/"), "", "")),
+        query,
+        {feed: names.casefold() == "all" for feed, names in lists.items()},
+        is_shared=not name,
+        rest=(rest or f"{http}://{parts.netloc}{head}").rstrip("/"),
+    )
+
 
 #: Symbols of one feed that a check compares.
 SAMPLE: Final = 40
