@@ -116,8 +116,9 @@ def _show(
     elif console.is_terminal and not console.is_dumb_terminal and not as_json:
         _show_live(console, Following(client, client.stream(symbols, interval=interval), board), address)
     else:
+        stream = client.stream(symbols, interval=interval)
         write(board.rows)
-        for change in client.stream(symbols, interval=interval):
+        for change in stream:
             if board.take(change, 0.0) and not change.removed:
                 write([BoardRow(change.feed, change.symbol, {**change.quote})])
     return 0
