@@ -2,8 +2,8 @@
 
 import pytest
 
+from quotecast.feed.bars import PackedBars, packed
 from quotecast.market.own_bars import Closing, OwnBar
-from quotecast.market.packed_bars import PackedBars, packed
 
 BARS = {
     "AAPL": OwnBar(1_763_640_000, 0.1, 0.3, 0.1, 0.2, 12_345.678, 84),
