@@ -1,25 +1,194 @@
-"""The delayed feeds of an ingest, made from the settings, and their metrics."""
+"""The delayed feeds of an ingest, and their metrics: what was kept, published again when it is old enough.
+
+A delayed feed is a followed feed whose origin is the past, on a bus of its own. It has the epochs, numbers,
+bars and documents of the live one, and a lease of its own.
+"""
 
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Coroutine,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from typing import Any, Final
 
-from msgspec import Struct
+from msgspec import Struct, structs
 from prometheus_client import Metric
 
-from quotecast.bus.base import BusWriter
-from quotecast.bus.kept import RedisKept
+from quotecast.bus.base import Beat, BusWriter, Document, DocumentChanged, FeedInfo, Message, Snapshot
+from quotecast.bus.kept import KeptBlock, KeptReader, RedisKept, Released
 from quotecast.bus.redis import RedisBus
-from quotecast.errors import BusError
-from quotecast.ingest.delayed import publish_delayed
+from quotecast.errors import BusError, UnreadableState
+from quotecast.ingest import lease
+from quotecast.ingest.follow import Follower
+from quotecast.ingest.followed import Followed
 from quotecast.ingest.keep import FeedKeeper
 from quotecast.ingest.publish import IngestStatistics
 from quotecast.market.feeds import Feed
 from quotecast.observe.metrics import counter, gauge
 from quotecast.settings.model import Settings
 from quotecast.settings.plans import delayed_prefix
+
+#: What metrics call the origin of a delayed feed.
+PROVIDER: Final = "delayed"
+#: Seconds between two looks for blocks that are due.
+LOOK_SECONDS: Final = 1.0
+
+
+class DelayedFeed:
+    """The past of one feed, as the origin of a Follower: a BusReader whose present is `delay_seconds` ago."""
+
+    def __init__(
+        self,
+        feed: Feed,
+        kept: KeptReader,
+        delay_seconds: int,
+        *,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._feed = feed
+        self._kept = kept
+        self._delay_seconds = delay_seconds
+        self._sleep = sleep
+        #: Id of the last block that was read; empty before the first.
+        self._read_to = ""
+        self._documents: dict[str, Document] = {}
+
+    async def load(self, feed: Feed, *, closings_after: int = 0) -> Snapshot | None:
+        """See BusReader; the messages of `listen` go on after this state."""
+        del closings_after
+        state: Followed | None = None
+        read_to = ""
+        while released := await self._kept.released(feed, read_to, self._delay_seconds):
+            for each in released:
+                read_to = each.id
+                if each.block is not None:
+                    state = self._after(state, each.block)
+                await asyncio.sleep(0)  # the live feeds get a turn
+        if state is None:
+            return None
+        self._read_to = read_to
+        return structs.replace(state.snapshot(), info=self._late(state.info))
+
+    async def report(self, feed: Feed) -> None:
+        """Does nothing: nobody can begin an epoch in the past."""
+
+    async def digest(self, feed: Feed, name: str) -> str | None:  # noqa: ARG002 - of the protocol
+        """See BusReader."""
+        found = self._documents.get(name)
+        return None if found is None else found.digest
+
+    async def document(self, feed: Feed, name: str) -> Document | None:  # noqa: ARG002 - of the protocol
+        """See BusReader."""
+        return self._documents.get(name)
+
+    async def report_document(self, document: Document) -> None:
+        """Forgets a damaged document; the next state brings another."""
+        self._documents.pop(document.name, None)
+
+    @contextlib.asynccontextmanager
+    async def listen(self, feeds: Sequence[Feed]) -> AsyncIterator[AsyncIterator[Message | None]]:  # noqa: ARG002
+        """See BusReader; messages that are due at once come together."""
+        async with contextlib.aclosing(self._messages()) as messages:
+            yield messages
+
+    @contextlib.asynccontextmanager
+    async def announcements(self) -> AsyncIterator[AsyncIterator[Sequence[str] | None]]:
+        """See BusReader; a delayed feed has no alerts, so nothing comes."""
+        yield _nothing()
+
+    async def _messages(self) -> AsyncGenerator[Message | None, None]:
+        while True:
+            released = await self._kept.released(self._feed, self._read_to, self._delay_seconds)
+            if released and self._read_to:
+                async for message in self._play(released):
+                    yield message
+            else:
+                # Also after blocks of an unknown version: another look at once would find the same.
+                yield self._first(released)
+                await self._sleep(LOOK_SECONDS)
+
+    async def _play(self, released: Sequence[Released]) -> AsyncIterator[Message]:
+        """Yields the messages of blocks, until a load goes past them."""
+        for each in released:
+            self._read_to = each.id
+            if each.block is None:
+                continue
+            for message in each.block.messages:
+                yield (
+                    structs.replace(message, info=self._late(message.info))
+                    if isinstance(message, Beat)
+                    else message
+                )
+            for name in self._take_documents(each.block):
+                yield DocumentChanged(feed=self._feed, name=name, digest=self._documents[name].digest)
+            if self._read_to != each.id:
+                return
+
+    def _first(self, released: Sequence[Released]) -> Message | None:
+        """Returns a beat that makes the reader load the first state."""
+        state = next((each.block.state for each in released if each.block and each.block.state), None)
+        if state is None:
+            return None
+        return Beat(feed=self._feed, epoch=state.epoch, seq=state.seq, info=self._late(state.info))
+
+    def _after(self, state: Followed | None, block: KeptBlock) -> Followed | None:
+        """Returns the state after a block."""
+        self._take_documents(block)
+        if block.state is not None:
+            return Followed(block.state)
+        for message in block.messages:
+            if state is None or message.epoch != state.epoch:
+                continue
+            if isinstance(message, Beat):
+                state.info = message.info
+            else:
+                with contextlib.suppress(UnreadableState):
+                    state.take(message)
+        return state
+
+    def _take_documents(self, block: KeptBlock) -> list[str]:
+        """Takes a block's documents; returns the names of those that changed."""
+        changed = [each for each in block.documents if self._documents.get(each.name) != each]
+        self._documents.update((each.name, each) for each in changed)
+        return [each.name for each in changed]
+
+    def _late(self, info: FeedInfo) -> FeedInfo:
+        return structs.replace(info, delay_seconds=info.delay_seconds + self._delay_seconds)
+
+
+async def publish_delayed(
+    feed: Feed,
+    kept: KeptReader,
+    bus: BusWriter,
+    owner: str,
+    delay_seconds: int,
+    *,
+    statistics: IngestStatistics,
+    clock: Callable[[], float] = time.monotonic,
+) -> None:
+    """Publishes a feed's past on the bus of the delayed feeds whenever no other ingest does, without end."""
+
+    async def term() -> None:
+        origin = DelayedFeed(feed, kept, delay_seconds)
+        follower = Follower(feed, origin, bus, owner, statistics=statistics, provider=PROVIDER, clock=clock)
+        await follower.run()
+
+    await lease.lead(bus, feed, owner, term, statistics.set_standing)
+
+
+async def _nothing() -> AsyncIterator[Sequence[str] | None]:
+    while True:
+        await asyncio.sleep(LOOK_SECONDS)
+        yield None
+
 
 #: Seconds between two trims of the delayed feeds' final bars: those of the live feeds are in PostgreSQL.
 TRIM_SECONDS: Final = 60.0

@@ -7,7 +7,7 @@ from contextlib import aclosing
 from fakes.binance import FakeBinance
 from fakes.binance_rows import statistics
 from fakes.kraken import FakeKraken, ticker
-from quotecast.ingest.failover import Failover
+from quotecast.ingest.sources import Failover
 from quotecast.market.quotes import CryptoQuote
 from quotecast.providers.base import Update
 from quotecast.providers.binance.client import BinanceProvider

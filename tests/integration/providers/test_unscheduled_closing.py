@@ -14,8 +14,8 @@ from fakes.alpaca_stream import FakeAlpacaStream
 from quotecast.api.bars.market import exchange_of
 from quotecast.feed.bus_listener import BusListener
 from quotecast.ingest import lease
-from quotecast.ingest.failover import Failover
 from quotecast.ingest.publish import FeedPublisher, IngestStatistics
+from quotecast.ingest.sources import Failover
 from quotecast.market.feeds import Feed
 from quotecast.market.sessions import NEW_YORK, TradingDay
 from quotecast.providers.alpaca.client import AlpacaProvider

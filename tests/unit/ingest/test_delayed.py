@@ -9,7 +9,7 @@ from quotecast.bus.base import NEWS, Batch, Snapshot
 from quotecast.bus.kept import Kept, KeptBlock, Released
 from quotecast.bus.wire import encode_document
 from quotecast.errors import BusError
-from quotecast.ingest.delayed import DelayedFeed
+from quotecast.ingest.delaying import DelayedFeed
 from quotecast.ingest.keep import FeedKeeper
 from quotecast.market.feeds import Feed
 from quotecast.settings.model import Settings

@@ -7,7 +7,7 @@ from contextlib import aclosing, asynccontextmanager
 import pytest
 
 from quotecast.errors import UpstreamError
-from quotecast.ingest.failover import Failover
+from quotecast.ingest.sources import Failover
 from quotecast.market.feeds import Feed
 from quotecast.market.sessions import Unscheduled
 from quotecast.providers.base import QuoteProvider, Update

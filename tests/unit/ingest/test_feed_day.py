@@ -10,9 +10,9 @@ import pytest
 from msgspec.structs import replace
 
 from quotecast.errors import BusError
-from quotecast.ingest.failover import Failover
 from quotecast.ingest.feed_day import SAMPLED, DayCounter
 from quotecast.ingest.publish import FeedPublisher, IngestStatistics
+from quotecast.ingest.sources import Failover
 from quotecast.market.codec import iso_utc
 from quotecast.market.feed_days import DayFigures
 from quotecast.market.feeds import Feed

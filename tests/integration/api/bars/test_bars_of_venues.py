@@ -12,7 +12,7 @@ from fakes.binance_rows import statistics
 from fakes.http import HTML_503
 from fakes.kraken import FakeKraken, ticker
 from quotecast.api.worker import composition
-from quotecast.ingest.failover import Failover
+from quotecast.ingest.sources import Failover
 from quotecast.market.calendars import EXCHANGE
 from quotecast.market.feeds import Feed
 from quotecast.providers.base import unlimited
