@@ -10,10 +10,9 @@ from typing import Final, Self
 
 from msgspec import structs
 
-from quotecast.limits.calls import Calls, Check, Outcomes, ScriptAnswer
+from quotecast.limits.calls import Calls, Check, KeyNames, Outcomes, ScriptAnswer
 from quotecast.limits.decision import Decision
 from quotecast.limits.fallback import SECOND, LocalWindow, whole_seconds
-from quotecast.limits.keys import KeyNames
 from quotecast.limits.leases import LEASE, MARGIN, Lease, Leases
 from quotecast.redis.breaker import CircuitBreaker
 from quotecast.redis.client import check_writable, connect, drop_connections

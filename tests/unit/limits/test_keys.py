@@ -2,7 +2,7 @@
 
 import pytest
 
-from quotecast.limits.keys import MAX_KEY_LENGTH, SHARDS, KeyNames, hash_tag
+from quotecast.limits.calls import MAX_KEY_LENGTH, SHARDS, KeyNames, hash_tag
 
 NAMES = KeyNames("t")
 
