@@ -9,8 +9,8 @@ from typing import Any, Final
 from quotecast.bus.base import StateSource
 from quotecast.bus.remote import RemoteBus
 from quotecast.market.feeds import Feed
-from quotecast.stream.listeners import serve_feeds
 from quotecast.stream.relays import Relays
+from quotecast.stream.server import serve_feeds
 
 SECRET: Final = "a-secret-of-relays-with-32-bytes"
 

@@ -13,9 +13,8 @@ from quotecast.feed.client import MAX_FAULTS
 from quotecast.feed.mirror import Mirror
 from quotecast.market.feeds import Feed
 from quotecast.stream.endpoint import Streams
-from quotecast.stream.feed_hubs import FeedHubs
-from quotecast.stream.hubs import hub_of
-from quotecast.stream.listeners import serve_feeds
+from quotecast.stream.hubs import FeedHubs, hub_of
+from quotecast.stream.server import serve_feeds
 from support.made.market import state_of, stock
 
 MESSAGES: Final = 10_000

@@ -128,7 +128,7 @@ PLANTED: Final[dict[str, Planted]] = {
         "quotecast.access.key_book", "changed = number != self._number or everything", "changed = everything"
     ),
     "a delayed plan gets live quotes": Planted(
-        "quotecast.stream.feed_hubs", "self.delayed if grant.plan.is_delayed else self.live", "self.live"
+        "quotecast.stream.hubs", "self.delayed if grant.plan.is_delayed else self.live", "self.live"
     ),
     "a delayed plan reads live quotes": Planted(
         "quotecast.api.views.views",

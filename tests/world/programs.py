@@ -29,7 +29,7 @@ from quotecast.ingest import sources
 from quotecast.market.feeds import Feed
 from quotecast.settings.model import Settings
 from quotecast.stream import outlet, ticker
-from quotecast.stream.listeners import connection_factory
+from quotecast.stream.server import connection_factory
 from support.made.factories import app_of, services
 from world import webhooks
 from world.clock import PROCESS

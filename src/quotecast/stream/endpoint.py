@@ -24,7 +24,7 @@ from quotecast.market.feeds import Feed
 from quotecast.stream.client import Client, ConnectionEnded, connection_id
 from quotecast.stream.clients import Clients
 from quotecast.stream.event_stream import EVENT_PATHS, EventStreams
-from quotecast.stream.feed_hubs import FeedHubs
+from quotecast.stream.hubs import FeedHubs
 from quotecast.stream.outlet import WRITER
 from quotecast.stream.queries import Replay, heartbeat_of, queries_of, replay_of
 from quotecast.stream.relays import PATH as RELAY_PATH

@@ -35,8 +35,8 @@ from quotecast.market.feeds import Feed
 from quotecast.stream.client import Client, ClientSocket, ConnectionEnded, connection_id
 from quotecast.stream.clients import Clients
 from quotecast.stream.event_socket import EVENTS_PATH
-from quotecast.stream.feed_hubs import FeedHubs
 from quotecast.stream.handshakes import FULL
+from quotecast.stream.hubs import FeedHubs
 from quotecast.stream.outlet import WRITER
 from quotecast.stream.queries import heartbeat_of, queries_of, replay_of
 from quotecast.stream.waiting import wait_for_data

@@ -14,8 +14,8 @@ from typing import Any, Final
 
 from quotecast.asgi import App, respond
 from quotecast.stream.handshakes import full_response
-from quotecast.stream.listeners import listening_socket
 from quotecast.stream.occupancy import Occupancy
+from quotecast.stream.server import listening_socket
 
 Peer = tuple[str, int]
 

@@ -7,8 +7,7 @@ from websockets.frames import Frame
 from websockets.http11 import Request, Response
 
 from quotecast.feed.pace import CommandPace
-from quotecast.stream.incoming import Incoming, open_connection
-from quotecast.stream.messages import BadMessageError, is_whole
+from quotecast.stream.incoming import BadMessageError, Incoming, is_whole, open_connection
 from quotecast.stream.outlet import Outlet
 
 #: Messages that may wait for the application before reading pauses.

@@ -16,9 +16,8 @@ from quotecast.feed.mirror import Mirror
 from quotecast.market.feeds import Feed
 from quotecast.market.own_bars import LiveInterval
 from quotecast.stream.endpoint import Streams
-from quotecast.stream.feed_hubs import FeedHubs
-from quotecast.stream.hubs import hub_of
-from quotecast.stream.listeners import serve_feeds
+from quotecast.stream.hubs import FeedHubs, hub_of
+from quotecast.stream.server import serve_feeds
 from support.clients.bars_copy import BarsCopy, Read
 from support.clients.merging_client import MergingClient
 from support.runs.deadlines import scaled

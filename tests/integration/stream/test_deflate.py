@@ -17,8 +17,8 @@ from websockets.extensions.permessage_deflate import ClientPerMessageDeflateFact
 from quotecast import framing
 from quotecast.framing import LEAST_DEFLATED_BYTES, MANY_READERS, TAIL, Frame
 from quotecast.market.codec import encode_json
-from quotecast.stream.listeners import serve_feeds
 from quotecast.stream.outlet import WRITER
+from quotecast.stream.server import serve_feeds
 from support.made.market import stock
 
 BROWSER = "permessage-deflate; client_max_window_bits"

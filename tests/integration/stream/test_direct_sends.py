@@ -10,8 +10,8 @@ import pytest
 import uvloop
 
 from quotecast.framing import Frame
-from quotecast.stream.listeners import serve_feeds
 from quotecast.stream.outlet import send_now
+from quotecast.stream.server import serve_feeds
 from support.stages.feed_sockets import HANDSHAKE, raw
 
 Run = Callable[[Coroutine[Any, Any, None]], None]

@@ -8,9 +8,9 @@ import pytest
 import structlog
 import uvloop
 
-from quotecast.stream.listeners import serve_feeds
 from quotecast.stream.occupancy import Occupancy
 from quotecast.stream.outlet import WRITER
+from quotecast.stream.server import serve_feeds
 from support.stages.feed_sockets import raw
 
 REQUEST = b"GET /api/sse/market?symbols=all HTTP/1.1\r\nHost: test\r\n\r\n"

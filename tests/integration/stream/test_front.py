@@ -10,9 +10,10 @@ import pytest
 from websockets.asyncio.client import connect
 
 from quotecast.asgi import App
-from quotecast.stream import front, listeners
+from quotecast.stream import front
+from quotecast.stream import server as feed_server
 from quotecast.stream.front import Front
-from quotecast.stream.listeners import (
+from quotecast.stream.server import (
     UNREAD_SECONDS,
     connection_factory,
     limit_unread_bytes,
@@ -236,7 +237,7 @@ async def test_silence_and_an_absent_server_end_a_connection(monkeypatch: pytest
 
 async def test_the_kernel_gives_up_a_client_that_reads_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Unread bytes have a deadline, even while the client stays connected."""
-    monkeypatch.setattr(listeners, "UNREAD_SECONDS", 0.5)
+    monkeypatch.setattr(feed_server, "UNREAD_SECONDS", 0.5)
     lost = asyncio.get_running_loop().create_future()
 
     class Endless(asyncio.Protocol):

@@ -14,8 +14,8 @@ from quotecast.feed.hub import Hub
 from quotecast.feed.mirror import Mirror
 from quotecast.market.feeds import Feed
 from quotecast.stream.endpoint import Streams
-from quotecast.stream.feed_hubs import FeedHubs
-from quotecast.stream.listeners import serve_feeds
+from quotecast.stream.hubs import FeedHubs
+from quotecast.stream.server import serve_feeds
 from support.made.market import state_of, stock
 
 #: Python's and uvloop's own allocations; the kernel's are not counted.

@@ -18,10 +18,9 @@ from quotecast.history.folder import Folder
 from quotecast.market.codec import encode_json, iso_utc
 from quotecast.market.feeds import Feed
 from quotecast.stream.endpoint import Streams
-from quotecast.stream.feed_hubs import FeedHubs
-from quotecast.stream.hubs import hub_of
-from quotecast.stream.listeners import serve_feeds
+from quotecast.stream.hubs import FeedHubs, hub_of
 from quotecast.stream.replay import Replays
+from quotecast.stream.server import serve_feeds
 from support.clients.merging_client import MergingClient
 from support.made.factories import full_mirrors
 from support.made.history import Clock, RecordedLeader, batches

@@ -12,8 +12,8 @@ from websockets.exceptions import InvalidStatus
 
 from quotecast.framing import deflate
 from quotecast.stream import outlet, server
-from quotecast.stream.listeners import serve_feeds
 from quotecast.stream.outlet import WRITER, send_now
+from quotecast.stream.server import serve_feeds
 from support.stages.feed_sockets import HANDSHAKE, echo, raw
 
 

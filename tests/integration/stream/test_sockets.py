@@ -13,10 +13,9 @@ from websockets.exceptions import ConnectionClosed
 
 from quotecast.errors import ServerFailedError
 from quotecast.stream import server
-from quotecast.stream.incoming import MAX_MESSAGE_BYTES
+from quotecast.stream.incoming import MAX_FRAGMENTS, MAX_MESSAGE_BYTES
 from quotecast.stream.inlet import EXTRA_FRAMES_PER_SECOND
-from quotecast.stream.listeners import serve_feeds
-from quotecast.stream.messages import MAX_FRAGMENTS
+from quotecast.stream.server import serve_feeds
 from support.stages.feed_sockets import HANDSHAKE, echo, raw
 
 App = Callable[[Any, Any, Any], Awaitable[None]]

@@ -22,8 +22,8 @@ from quotecast.market.feeds import Feed
 from quotecast.stream.clients import retry_ms
 from quotecast.stream.endpoint import Streams
 from quotecast.stream.event_socket import MAX_EXTRA_BYTES
-from quotecast.stream.feed_hubs import FeedHubs
-from quotecast.stream.listeners import serve_feeds
+from quotecast.stream.hubs import FeedHubs
+from quotecast.stream.server import serve_feeds
 from support.made.market import EPOCH, state_of, stock
 
 TICKERS = [f"T{number}" for number in range(500)]

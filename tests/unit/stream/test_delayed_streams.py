@@ -17,7 +17,7 @@ from quotecast.feed.mirror import Mirror
 from quotecast.framing import Frame
 from quotecast.market.feeds import Feed
 from quotecast.stream.endpoint import Streams
-from quotecast.stream.feed_hubs import FeedHubs
+from quotecast.stream.hubs import FeedHubs
 from quotecast.stream.outlet import WRITER
 from support.made.market import EPOCH, state_of, stock, wire_epoch
 

@@ -3,17 +3,16 @@
 from pathlib import Path
 
 import pytest
+from quotecast.history.threads import ReaderThreads
 
 from quotecast.errors import QuotecastError
 from quotecast.feed.mirror import Mirror
 from quotecast.feed.past import mirror_at
 from quotecast.history.folder import Folder
 from quotecast.history.playback import COVERED_SECONDS, Playback
-from quotecast.history.threads import ReaderThreads
 from quotecast.market.feeds import Feed
-from quotecast.stream import player as players
-from quotecast.stream.player import Player
-from quotecast.stream.replay import Replays
+from quotecast.stream import replay as replays
+from quotecast.stream.replay import Player, Replays
 from support.made.history import BEGIN, Clock, RecordedLeader
 from support.made.market import stock
 
@@ -92,7 +91,7 @@ async def test_a_replay_that_cannot_keep_up_becomes_slower_and_skips_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each step is bounded, so live clients get their turn."""
-    monkeypatch.setattr(players, "STEP_MESSAGES", 3)
+    monkeypatch.setattr(replays, "STEP_MESSAGES", 3)
     replay = Replay(tmp_path, BEGIN, 100.0)
     assert [await replay.after(1) for _ in range(4)] == [4, 7, 10, 13]
 

@@ -6,13 +6,13 @@ import threading
 import time
 from pathlib import Path
 
+from quotecast.history.threads import ReaderThreads
+
 from quotecast.history.folder import Folder
 from quotecast.history.playback import Playback
-from quotecast.history.threads import ReaderThreads
 from quotecast.market.feeds import Feed
 from quotecast.stream.hubs import hub_of
-from quotecast.stream.player import Player
-from quotecast.stream.replay import playing
+from quotecast.stream.replay import Player, playing
 from support.made.history import Clock, RecordedLeader
 from support.made.market import stock
 

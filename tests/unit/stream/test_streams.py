@@ -18,7 +18,7 @@ from quotecast.framing import Frame
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import StockQuote
 from quotecast.stream.endpoint import Streams
-from quotecast.stream.feed_hubs import FeedHubs
+from quotecast.stream.hubs import FeedHubs
 from quotecast.stream.outlet import WRITER
 from support.made.market import EPOCH, state_of, stock, wire_epoch
 

@@ -65,8 +65,7 @@ from quotecast.providers.offers import NONE, offer_of
 from quotecast.settings.model import Settings, history_folder
 from quotecast.stream.capacity import OWN_FILES, Capacity, capacity, memory, open_files
 from quotecast.stream.endpoint import Streams
-from quotecast.stream.feed_hubs import FeedHubs
-from quotecast.stream.hubs import hub_of
+from quotecast.stream.hubs import FeedHubs, hub_of
 from quotecast.stream.occupancy import Occupancy
 from quotecast.stream.relays import Relays
 from quotecast.stream.replay import Replays

@@ -31,14 +31,14 @@ from quotecast.settings.model import Settings
 from quotecast.stream import ticker
 from quotecast.stream.capacity import SPARE_CONNECTIONS
 from quotecast.stream.front import LOOPBACK, Front
-from quotecast.stream.listeners import (
+from quotecast.stream.occupancy import Occupancy
+from quotecast.stream.server import (
     BACKLOG,
     connection_factory,
     limit_unread_bytes,
     listeners_of,
     serve_feeds,
 )
-from quotecast.stream.occupancy import Occupancy
 
 FIRST_DATA_SECONDS: Final = 5.0
 BUS_SECONDS: Final = 30.0
