@@ -11,9 +11,9 @@ from msgspec import Struct
 
 from quotecast.commands.json_lines import json_lines
 from quotecast.errors import InvalidValue, SettingsError
+from quotecast.history.bucket import open_store
 from quotecast.history.export import CHUNK_ROWS, Format, Row, open_writer, rows_of
 from quotecast.history.moments import parse_moment
-from quotecast.history.opening import open_store
 from quotecast.history.playback import COVERED_SECONDS, NotRecorded, Playback, blocks_in, span_of
 from quotecast.history.segments import HistoryError, Store
 from quotecast.local import console

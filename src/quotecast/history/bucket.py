@@ -1,6 +1,7 @@
 """The segments in an S3-compatible bucket: finished ones, each an object beside its manifest.
 
-The client is `obstore`, an extra. Its credentials, region and endpoint are the usual variables `AWS_*`.
+A thread of its own uploads them, so recording does not wait. The client is `obstore`, an extra. Its
+credentials, region and endpoint are the usual variables `AWS_*`.
 """
 
 import contextlib
@@ -12,20 +13,25 @@ import time
 import weakref
 from collections.abc import Callable, Iterator
 from datetime import timedelta
+from itertools import pairwise
 from pathlib import Path
 from typing import BinaryIO, Final
 
 from quotecast.history.folder import Folder
 from quotecast.history.segments import (
     MANIFEST_SUFFIX,
+    SEGMENT_SECONDS,
     SUFFIX,
     HistoryError,
     Manifest,
+    Store,
+    begin_of,
     decode_manifest,
     names_among,
     path_of,
 )
 from quotecast.market.feeds import Feed
+from quotecast.observe.outages import OutageLog
 
 SCHEME: Final = "s3://"
 EXTRA: Final = "history-s3"
@@ -146,3 +152,87 @@ def _explained(problem: str) -> Iterator[None]:
         raise
     except Exception as error:
         raise HistoryError(f"the bucket of segments {problem}: {type(error).__name__}") from error
+
+
+#: Seconds between two looks for finished segments.
+LOOK_SECONDS: Final = 10.0
+#: Seconds after its upload for which a segment stays in the folder: readers' lists of the bucket may be old.
+GRACE_SECONDS: Final = 120.0
+STOP_SECONDS: Final = 10.0
+
+
+class Uploader:
+    """Moves finished segments from the folder to the bucket, and deletes expired ones there.
+
+    A segment that a crash ended has no manifest; it is uploaded when no writer can have it open any more.
+    """
+
+    def __init__(
+        self, folder: Folder, bucket: Bucket, keep_seconds: float, *, clock: Callable[[], float] = time.time
+    ) -> None:
+        self._folder = folder
+        self._bucket = bucket
+        self._keep_seconds = keep_seconds
+        self._clock = clock
+        #: The times of uploads, of segments that are in both.
+        self._uploaded: dict[tuple[Feed, str], float] = {}
+        self._stop = threading.Event()
+        self._outage = OutageLog()
+        self._thread = threading.Thread(target=self._run, name="uploader", daemon=True)
+
+    def start(self) -> None:
+        """Starts the thread."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ends the thread after a last look, for which it has ten seconds."""
+        self._stop.set()
+        self._thread.join(STOP_SECONDS)
+
+    def look(self) -> None:
+        """Uploads what is finished, and deletes what is expired. Raises HistoryError."""
+        for feed in Feed:
+            for name in self._folder.names(feed):
+                if (feed, name) in self._uploaded:
+                    if self._clock() - self._uploaded[feed, name] > GRACE_SECONDS:
+                        self._folder.delete(feed, name)
+                        del self._uploaded[feed, name]
+                elif self._is_finished(feed, name):
+                    self._bucket.upload(feed, name, self._folder)
+                    self._uploaded[feed, name] = self._clock()
+        delete_expired(self._bucket, self._clock() - self._keep_seconds)
+
+    def _run(self) -> None:
+        while True:
+            stopping = self._stop.wait(LOOK_SECONDS)
+            try:
+                self.look()
+                self._outage.log_end("segments are uploaded again")
+            except HistoryError as error:
+                self._outage.log_failure("segments are not uploaded", error=str(error))
+            if stopping:
+                return
+
+    def _is_finished(self, feed: Feed, name: str) -> bool:
+        abandoned = begin_of(name) + 2 * SEGMENT_SECONDS < self._clock()
+        return abandoned or self._folder.manifest(feed, name) is not None
+
+
+def open_store(location: str, folder: Path) -> Store:
+    """Returns the segments at a location, a folder or `s3://bucket/prefix`; `folder` has the newest ones.
+
+    Raises HistoryError if a bucket's client is not installed.
+    """
+    return Joined(Folder(folder), Bucket(location)) if location.startswith(SCHEME) else Folder(folder)
+
+
+def delete_expired(store: Folder | Bucket, before: float) -> None:
+    """Deletes segments that another one follows before that Unix time."""
+    expired = [
+        (feed, name)
+        for feed in Feed
+        for name, following in pairwise(store.names(feed))
+        if begin_of(following) <= before
+    ]
+    for feed, name in expired:
+        store.delete(feed, name)

@@ -1,12 +1,15 @@
 """Playback: the messages of one feed from a moment on, out of its segments.
 
-A playback reads files and decompresses, so an event loop calls it in worker threads, one call at a time.
+A playback reads files and decompresses, so an event loop calls it in threads of its own, one call at a
+time: a slow disk or bucket must not take the threads of other work.
 """
 
+import asyncio
 import time
 from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from typing import BinaryIO, Final
+from typing import BinaryIO, Final, TypeVar
 
 import msgspec
 
@@ -182,3 +185,17 @@ def _snapshot(record: Record) -> tuple[float, Played]:
 def _message(record: Record) -> tuple[float, Played] | None:
     message = decode_message(record.message)
     return (record.time, message) if isinstance(message, Batch | Beat) else None
+
+
+T = TypeVar("T")
+
+
+class ReaderThreads:
+    """At most `count` threads, started when they are needed."""
+
+    def __init__(self, count: int) -> None:
+        self._pool = ThreadPoolExecutor(count, thread_name_prefix="history")
+
+    async def run(self, work: Callable[[], T]) -> T:
+        """Returns the result of a function that reads segments."""
+        return await asyncio.get_running_loop().run_in_executor(self._pool, work)

@@ -16,8 +16,7 @@ from msgspec import structs
 
 from quotecast.bus.base import Batch, Beat, FeedInfo, Snapshot
 from quotecast.bus.wire import encode
-from quotecast.history.segment_writer import SegmentWriter
-from quotecast.history.segments import Manifest, slot_of
+from quotecast.history.segments import Manifest, SegmentWriter, slot_of
 from quotecast.market.feeds import Feed
 from quotecast.observe.outages import OutageLog
 

@@ -7,11 +7,9 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 
 from prometheus_client import Metric
 
-from quotecast.history.bucket import Bucket
+from quotecast.history.bucket import Bucket, Uploader, delete_expired
 from quotecast.history.folder import Folder
 from quotecast.history.recorder import SegmentRecorder
-from quotecast.history.retention import delete_expired
-from quotecast.history.upload import Uploader
 from quotecast.market.feeds import Feed
 from quotecast.observe.metrics import counter, gauge
 from quotecast.settings.model import Settings, history_bucket, history_folder, history_seconds

@@ -18,9 +18,8 @@ from quotecast.feed.hub import Hub
 from quotecast.feed.mirror import Mirror
 from quotecast.feed.past import apply_message, mirror_at
 from quotecast.history.moments import parse_moment
-from quotecast.history.playback import COVERED_SECONDS, HistoryOff, Playback, Played
+from quotecast.history.playback import COVERED_SECONDS, HistoryOff, Playback, Played, ReaderThreads
 from quotecast.history.segments import Store
-from quotecast.history.threads import ReaderThreads
 from quotecast.market.feeds import Feed
 from quotecast.stream import ticker
 from quotecast.stream.hubs import market_of

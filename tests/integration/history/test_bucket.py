@@ -9,11 +9,10 @@ import pytest
 from fakes.s3 import FakeBucket, running_bucket
 from quotecast.errors import SettingsError
 from quotecast.history import bucket as buckets
-from quotecast.history.bucket import Bucket, Joined
+from quotecast.history.bucket import GRACE_SECONDS, Bucket, Joined, Uploader
 from quotecast.history.folder import Folder
 from quotecast.history.playback import Playback
 from quotecast.history.segments import HistoryError
-from quotecast.history.upload import GRACE_SECONDS, Uploader
 from quotecast.market.feeds import Feed
 from quotecast.settings import loading
 from support.made.history import BEGIN, Clock, RecordedLeader, batches

@@ -11,9 +11,9 @@ from structlog.testing import capture_logs
 from quotecast.bus.base import Snapshot
 from quotecast.feed.past import mirror_at
 from quotecast.history import recorder as recorders
+from quotecast.history.bucket import delete_expired
 from quotecast.history.folder import Folder
 from quotecast.history.playback import NotRecorded, Playback
-from quotecast.history.retention import delete_expired
 from quotecast.history.segments import SUFFIX, HistoryError
 from quotecast.market.feeds import Feed
 from support.made.history import BEGIN, Clock, RecordedLeader, all_played, batches

@@ -3,13 +3,12 @@
 from pathlib import Path
 
 import pytest
-from quotecast.history.threads import ReaderThreads
 
 from quotecast.errors import QuotecastError
 from quotecast.feed.mirror import Mirror
 from quotecast.feed.past import mirror_at
 from quotecast.history.folder import Folder
-from quotecast.history.playback import COVERED_SECONDS, Playback
+from quotecast.history.playback import COVERED_SECONDS, Playback, ReaderThreads
 from quotecast.market.feeds import Feed
 from quotecast.stream import replay as replays
 from quotecast.stream.replay import Player, Replays

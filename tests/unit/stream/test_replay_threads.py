@@ -6,10 +6,8 @@ import threading
 import time
 from pathlib import Path
 
-from quotecast.history.threads import ReaderThreads
-
 from quotecast.history.folder import Folder
-from quotecast.history.playback import Playback
+from quotecast.history.playback import Playback, ReaderThreads
 from quotecast.market.feeds import Feed
 from quotecast.stream.hubs import hub_of
 from quotecast.stream.replay import Player, playing

@@ -12,9 +12,8 @@ from quotecast.errors import Busy
 from quotecast.feed.mirror import Mirror
 from quotecast.feed.past import mirror_at
 from quotecast.history.moments import parse_moment
-from quotecast.history.playback import HistoryOff, Playback
+from quotecast.history.playback import HistoryOff, Playback, ReaderThreads
 from quotecast.history.segments import Store
-from quotecast.history.threads import ReaderThreads
 from quotecast.market.feeds import Feed
 
 #: Moments that a worker reads at once, and those that may wait for their turn.

@@ -41,10 +41,10 @@ from quotecast.feed.bus_listener import BusListener
 from quotecast.feed.documents import Documents
 from quotecast.feed.hub import Hub
 from quotecast.feed.mirror import Mirror
+from quotecast.history.bucket import open_store
 from quotecast.history.feed_days import FeedDays
 from quotecast.history.known_actions import KnownActions
 from quotecast.history.known_bars import KnownBars
-from quotecast.history.opening import open_store
 from quotecast.history.reader import StoredBars
 from quotecast.history.segments import Store
 from quotecast.limits.alone import WindowAlone
