@@ -44,7 +44,11 @@ class LocalWindow:
         """Counts a request at the time `now`; returns the slots then free, or -1 if it is refused."""
         log = self._logs.get(key)
         if log is None:
-            self._make_room(now)
+            while self._logs:
+                idlest = next(iter(self._logs.values()))
+                if len(self._logs) < self._max_keys and idlest[-1] + self._window > now:
+                    break
+                self._logs.popitem(last=False)
             log = self._logs[key] = deque()
         else:
             self._logs.move_to_end(key)
@@ -76,10 +80,3 @@ class LocalWindow:
         log.pop()
         if not log:
             del self._logs[key]
-
-    def _make_room(self, now: int) -> None:
-        while self._logs:
-            idlest = next(iter(self._logs.values()))
-            if len(self._logs) < self._max_keys and idlest[-1] + self._window > now:
-                return
-            self._logs.popitem(last=False)
