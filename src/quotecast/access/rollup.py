@@ -12,7 +12,7 @@ Redis outlasts its lease, and another worker reads its old copy first. A stoppin
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from typing import Final
@@ -50,7 +50,6 @@ class RollUp:
         worker: str,
         wall_clock: Callable[[], float] = time.time,
         clock: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._usage = usage
         self._database = database
@@ -58,7 +57,6 @@ class RollUp:
         self._worker = worker
         self._wall_clock = wall_clock
         self._clock = clock
-        self._sleep = sleep
         #: The day to which the present counts belong.
         self._day = self._today()
         self._number = 0
@@ -73,7 +71,7 @@ class RollUp:
     async def run(self) -> None:
         """Rolls up without end, and at each midnight, so that no counts cross it."""
         while True:
-            await self._sleep(self.pause())
+            await asyncio.sleep(self.pause())
             await self.step()
 
     def pause(self) -> float:

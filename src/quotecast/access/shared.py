@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
@@ -42,9 +41,7 @@ class SharedAccess:
     own sockets: then n workers admit at most n times a plan's sockets.
     """
 
-    def __init__(
-        self, url: str, prefix: str, *, budget: float = 0.25, clock: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, url: str, prefix: str, *, budget: float = 0.25) -> None:
         self._client = connect(url, "access")
         self._prefix = prefix
         self._budget = budget
@@ -56,7 +53,6 @@ class SharedAccess:
             pause=1.0,
             opened="each worker counts the sockets of keys alone",
             closed="all workers count the sockets of keys together again",
-            clock=clock,
         )
 
     async def __aenter__(self) -> Self:

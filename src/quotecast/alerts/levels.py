@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final
 
@@ -51,7 +51,6 @@ class LevelBook:
         database: Database,
         statistics: Mapping[Feed, AlertStatistics],
         clock: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._levels: dict[Feed, Levels] = {feed: {} for feed in statistics}
         self._statistics = statistics
@@ -60,7 +59,6 @@ class LevelBook:
         self._bus = bus
         self._database = database
         self._clock = clock
-        self._sleep = sleep
         self._numbers: Mapping[Any, int] = {}
         self._reload_at = _NEVER
         self._known = asyncio.Event()
@@ -82,7 +80,7 @@ class LevelBook:
         """Follows the changes without end."""
         while True:
             delay = await self.step()
-            await self._sleep(delay)
+            await asyncio.sleep(delay)
 
     async def step(self) -> float:
         """Reads what changed. Returns the seconds until the next look."""

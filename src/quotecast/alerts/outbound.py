@@ -112,7 +112,11 @@ class Outbound:
         )
         exchange = connection.stream("POST", url, headers=[*every.items()], content=body)
         async with connection, exchange as answer:
-            await _read_beginning(answer)
+            read = 0
+            async for chunk in answer.aiter_stream():
+                read += len(chunk)
+                if read >= MAX_ANSWER_BYTES:
+                    break
             given = next((value for name, value in answer.headers if name.lower() == b"retry-after"), b"")
             # A date counts as no `Retry-After`.
             retry_after = float(given) if given.isdigit() and len(given) <= 6 else 0.0
@@ -218,14 +222,6 @@ class _Guarded(httpcore.AsyncNetworkBackend):
         await asyncio.sleep(seconds)
 
 
-async def _read_beginning(answer: httpcore.Response) -> None:
-    read = 0
-    async for chunk in answer.aiter_stream():
-        read += len(chunk)
-        if read >= MAX_ANSWER_BYTES:
-            return
-
-
 def _words_of(error: Exception) -> str:
     """Returns a short reason, which may be shown to the user."""
     text = str(error)
@@ -237,15 +233,15 @@ def _words_of(error: Exception) -> str:
 
 
 class Resolver:
-    """Resolves names in at most `threads` threads of its own.
+    """Resolves names in at most `MAX_THREADS` threads of its own.
 
     A name server of an attacker may never answer. The event loop's own look-ups share a few threads, which
     slow names would fill, so that upstreams could not reconnect. These threads are daemons: a stop does not
     wait.
     """
 
-    def __init__(self, threads: int = MAX_THREADS) -> None:
-        self._free = asyncio.Semaphore(threads)
+    def __init__(self) -> None:
+        self._free = asyncio.Semaphore(MAX_THREADS)
 
     async def __call__(self, host: str, port: int) -> list[Address]:
         """Returns the addresses of a host, each once, in the order of preference. Raises OSError."""

@@ -1,15 +1,14 @@
 """Counts of the alerts of one feed, across the terms of its leader."""
 
 import time
-from collections.abc import Callable
 
 from quotecast.market.crossings import Crossing
 
 
 class AlertStatistics:
-    """Counts since the process began; `clock` is Unix time."""
+    """Counts since the process began."""
 
-    def __init__(self, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self) -> None:
         #: Events written, and tries to write that failed.
         self.events = 0
         self.failures = 0
@@ -17,14 +16,13 @@ class AlertStatistics:
         self.waiting = 0
         #: Distinct thresholds that alerts wait for.
         self.thresholds = 0
-        self._clock = clock
         self._oldest = 0.0
         self._last_lag = 0.0
 
     @property
     def lag(self) -> float:
         """Returns the seconds that the oldest crossing has waited, else those that the last one did."""
-        return self._clock() - self._oldest if self.waiting else self._last_lag
+        return time.time() - self._oldest if self.waiting else self._last_lag
 
     def note_waiting(self, count: int, oldest: Crossing) -> None:
         """Takes note of the crossings that wait."""
@@ -33,7 +31,7 @@ class AlertStatistics:
     def note_written(self, newest: Crossing) -> None:
         """Takes note that all crossings up to this one became events, or did not concern any alert."""
         self.waiting = 0
-        self._last_lag = self._clock() - newest.at
+        self._last_lag = time.time() - newest.at
 
     def forget_waiting(self) -> None:
         """Forgets what waits: another ingest writes it."""

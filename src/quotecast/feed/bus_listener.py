@@ -44,7 +44,6 @@ class BusListener:
         *,
         clock: Callable[[], float] = time.monotonic,
         wall_clock: Callable[[], float] = time.time,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         on_message: Callable[[Message], None] | None = None,
     ) -> None:
         self._reader = reader
@@ -52,7 +51,6 @@ class BusListener:
         self._documents = {(each.feed, each.name): each for each in documents}
         self._clock = clock
         self._wall_clock = wall_clock
-        self._sleep = sleep
         self._on_message = on_message
         #: Whether the first load has succeeded, even if the bus was empty.
         self.has_asked = False
@@ -76,7 +74,7 @@ class BusListener:
                 write = log.debug if self._backoff.tries else log.warning
                 write("bus lost; reconnecting", error=str(error))
             self._counts["reconnects"] += 1
-            await self._sleep(self._backoff.delay())
+            await asyncio.sleep(self._backoff.delay())
 
     def statistics(self) -> dict[str, int]:
         """Returns counts since the start."""
@@ -187,7 +185,11 @@ class BusListener:
         """Reloads silent feeds. Raises BusError if that finds changes: the subscription lost messages."""
         now = self._clock()
         self._check_at = now + CHECK_SECONDS
-        silent = [feed for feed, mirror in self._mirrors.items() if self._is_silent(feed, mirror, now)]
+        silent = [
+            feed
+            for feed, mirror in self._mirrors.items()
+            if now - max(mirror.heard_at, self._loaded_at[feed]) > STALE_AFTER_SECONDS
+        ]
         for feed in silent:
             before = self._mirrors[feed].mark
             await self._load(feed)
@@ -196,7 +198,3 @@ class BusListener:
         has_begun = any(mirror.loaded for mirror in self._mirrors.values())
         if has_begun and len(silent) == len(self._mirrors):
             raise BusError("no messages of any feed")
-
-    def _is_silent(self, feed: Feed, mirror: Mirror, now: float) -> bool:
-        last = max(mirror.heard_at, self._loaded_at[feed])
-        return now - last > STALE_AFTER_SECONDS

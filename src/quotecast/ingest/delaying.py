@@ -10,7 +10,6 @@ import time
 from collections.abc import (
     AsyncGenerator,
     AsyncIterator,
-    Awaitable,
     Callable,
     Coroutine,
     Iterator,
@@ -50,13 +49,10 @@ class DelayedFeed:
         feed: Feed,
         kept: KeptReader,
         delay_seconds: int,
-        *,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._feed = feed
         self._kept = kept
         self._delay_seconds = delay_seconds
-        self._sleep = sleep
         #: Id of the last block that was read; empty before the first.
         self._read_to = ""
         self._documents: dict[str, Document] = {}
@@ -113,7 +109,7 @@ class DelayedFeed:
             else:
                 # Also after blocks of an unknown version: another look at once would find the same.
                 yield self._first(released)
-                await self._sleep(LOOK_SECONDS)
+                await asyncio.sleep(LOOK_SECONDS)
 
     async def _play(self, released: Sequence[Released]) -> AsyncIterator[Message]:
         """Yields the messages of blocks, until a load goes past them."""

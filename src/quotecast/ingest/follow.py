@@ -48,14 +48,11 @@ class FollowedDocuments:
         origin: BusReader,
         bus: BusWriter,
         owner: str,
-        *,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._feed = feed
         self._origin = origin
         self._bus = bus
         self._owner = owner
-        self._sleep = sleep
         self._copies: dict[str, Document] = {}
         #: Names of documents to ask the origin for.
         self._due: set[str] = set()
@@ -69,7 +66,7 @@ class FollowedDocuments:
         """Copies documents without end; the caller leads the feed meanwhile."""
         while True:
             await self.step()
-            await self._sleep(CHECK_SECONDS)
+            await asyncio.sleep(CHECK_SECONDS)
 
     async def step(self) -> None:
         """Copies what changed at the origin, and stores what the bus here lacks."""
@@ -131,19 +128,17 @@ class Follower:
         sinks: Sequence[Sink] = (),
         provider: str = PROVIDER,
         clock: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._feed = feed
         self._origin = origin
         self._bus = bus
         self._owner = owner
         self._bars = bars or FollowedBars(None)
-        self._documents = FollowedDocuments(feed, origin, bus, owner, sleep=sleep)
+        self._documents = FollowedDocuments(feed, origin, bus, owner)
         self._statistics = statistics or IngestStatistics()
         self._sinks = sinks
         self._provider = provider
         self._clock = clock
-        self._sleep = sleep
         self._state: Followed | None = None
         #: Whether the bus has the state, and whether the origin is known to have a newer one.
         self._is_written = self._is_behind = False
@@ -163,7 +158,7 @@ class Follower:
                         self._bus,
                         self._feed,
                         self._owner,
-                        self._sleep,
+                        asyncio.sleep,
                         report=self._statistics.set_standing,
                     )
                 )
@@ -189,7 +184,7 @@ class Follower:
             except BusError as error:
                 self._line.log_failure("origin lost; reconnecting", feed=self._feed, error=str(error))
             outcomes.connections[self._feed, self._provider, "failed"] += 1
-            await self._sleep(self._backoff.delay())
+            await asyncio.sleep(self._backoff.delay())
 
     async def _take(self, message: Message | None) -> None:
         if message is None:

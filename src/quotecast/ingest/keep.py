@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from msgspec import structs
@@ -40,7 +40,6 @@ class FeedKeeper:
         delay_seconds: int,
         *,
         clock: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._feed = feed
         self._bus = bus
@@ -48,7 +47,6 @@ class FeedKeeper:
         self._owner = owner
         self._delay_seconds = delay_seconds
         self._clock = clock
-        self._sleep = sleep
         #: Messages of the block in the making, and blocks that end with a state.
         self._messages: list[Batch | Beat] = []
         self._ended: deque[KeptBlock] = deque()
@@ -88,7 +86,7 @@ class FeedKeeper:
     async def run(self) -> None:
         """Keeps a block each second, without end."""
         while True:
-            await self._sleep(BLOCK_SECONDS)
+            await asyncio.sleep(BLOCK_SECONDS)
             await self.step()
 
     async def step(self) -> None:

@@ -8,8 +8,8 @@ from quotecast.limits.window import WindowStatistics
 class WindowAlone:
     """A window with the interface of `Window`; each worker admits the whole limit."""
 
-    def __init__(self, seconds: int = 60) -> None:
-        self._local = LocalWindow(seconds)
+    def __init__(self) -> None:
+        self._local = LocalWindow(60)
         self._statistics = WindowStatistics(alone=True)
 
     def statistics(self) -> WindowStatistics:
