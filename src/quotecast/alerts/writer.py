@@ -81,7 +81,22 @@ class CrossingWriter:
         try:
             is_behind = await self._write_next()
         except Exception as error:  # noqa: BLE001 - a bug here must not end the feed's quotes
-            return await self._note_failure(error)
+            self.statistics.failures += 1
+            # Counts what waits in Redis.
+            with contextlib.suppress(Exception):
+                if oldest := await self._bus.crossings_after(self._feed, self._written, 1):
+                    self.statistics.note_waiting(await self._count_waiting(), oldest[0])
+            # A commit may have succeeded without its answer.
+            self._last = None
+            self._size = max(1, self._size // 8)
+            self._outage.log_error(
+                "events of alerts not written",
+                error,
+                feed=self._feed,
+                crossings_waiting=self.statistics.waiting,
+                is_full=self.statistics.waiting >= MAX_CROSSINGS,
+            )
+            return self._backoff.delay()
         self._backoff.reset()
         self._size = min(2 * self._size, CROSSINGS)
         self._outage.log_end("events of alerts are written again", feed=self._feed)
@@ -113,24 +128,6 @@ class CrossingWriter:
     async def _count_waiting(self) -> int:
         """Returns the number of crossings in Redis, but for the last written one, which stays there."""
         return await self._bus.count_crossings(self._feed) - (self._written != NO_CROSSING)
-
-    async def _note_failure(self, error: Exception) -> float:
-        """Counts what waits in Redis. Returns the seconds until the next try."""
-        self.statistics.failures += 1
-        with contextlib.suppress(Exception):
-            if oldest := await self._bus.crossings_after(self._feed, self._written, 1):
-                self.statistics.note_waiting(await self._count_waiting(), oldest[0])
-        # A commit may have succeeded without its answer.
-        self._last = None
-        self._size = max(1, self._size // 8)
-        self._outage.log_error(
-            "events of alerts not written",
-            error,
-            feed=self._feed,
-            crossings_waiting=self.statistics.waiting,
-            is_full=self.statistics.waiting >= MAX_CROSSINGS,
-        )
-        return self._backoff.delay()
 
 
 class FeedAlerts(Struct, frozen=True):

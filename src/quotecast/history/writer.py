@@ -111,7 +111,17 @@ class BarWriter:
             is_behind = await self._write_next()
             await self._drop_expired()
         except Exception as error:  # noqa: BLE001 - a bug here must not end the feed's quotes
-            return await self._note_failure(error)
+            self._statistics.failures += 1
+            # Counts what waits in Redis.
+            with contextlib.suppress(Exception):
+                while closings := await self._bus.closings_after(
+                    self._feed, max(self._through or 0, self._statistics.newest), CLOSINGS
+                ):
+                    self._statistics.note_waiting(closings)
+            self._outage.log_error(
+                "bars not written", error, feed=self._feed, minutes_waiting=self._statistics.waiting
+            )
+            return self._backoff.delay()
         self._backoff.reset()
         self._outage.log_end("bars are written again", feed=self._feed)
         return 0.0 if is_behind else POLL_SECONDS
@@ -145,19 +155,6 @@ class BarWriter:
             await self._database.session(work)
         except Exception as error:  # noqa: BLE001 - whatever it is, the next write has the same figures
             log.warning("figures of the day not written", feed=self._feed, error=str(error))
-
-    async def _note_failure(self, error: Exception) -> float:
-        """Counts what waits in Redis. Returns the seconds until the next try."""
-        self._statistics.failures += 1
-        with contextlib.suppress(Exception):
-            while closings := await self._bus.closings_after(
-                self._feed, max(self._through or 0, self._statistics.newest), CLOSINGS
-            ):
-                self._statistics.note_waiting(closings)
-        self._outage.log_error(
-            "bars not written", error, feed=self._feed, minutes_waiting=self._statistics.waiting
-        )
-        return self._backoff.delay()
 
     async def _drop_expired(self) -> None:
         """Drops partitions past retention, one a transaction, now and then."""
