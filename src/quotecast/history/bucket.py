@@ -88,7 +88,9 @@ class Bucket:
                     for chunk in self._store.get(path_of(feed, name, SUFFIX)).stream():
                         file.write(chunk)
                 part.rename(path)
-                self._evict()
+                used = sorted(self._cache.iterdir(), key=lambda old: old.stat().st_mtime)
+                for old in used[:-CACHED_SEGMENTS]:
+                    old.unlink()
             os.utime(path)
             return path.open("rb")
 
@@ -113,11 +115,6 @@ class Bucket:
         with _explained("cannot be written"):
             self._store.delete([path_of(feed, name, MANIFEST_SUFFIX), path_of(feed, name, SUFFIX)])
         self._names.pop(feed, None)
-
-    def _evict(self) -> None:
-        used = sorted(self._cache.iterdir(), key=lambda path: path.stat().st_mtime)
-        for path in used[:-CACHED_SEGMENTS]:
-            path.unlink()
 
 
 class Joined:

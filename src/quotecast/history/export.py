@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any, BinaryIO, Final, Literal, Protocol
 
 import msgspec
-from msgspec.structs import FieldInfo, fields
+from msgspec.structs import fields
 
 from quotecast.bus.base import Batch
 from quotecast.bus.wire import decode_quote
@@ -109,9 +109,12 @@ class _Parquet:
         ]
         self._row_of = _mapper(feed)
         self._pa = pa
-        self._schema = pa.schema(
-            [*place, *((field.encode_name, kinds[_kind(field)]) for field in common_fields(feed.spec.quote))]
-        )
+        # A quote's fields are numbers and texts.
+        columns = [
+            (field.encode_name, kinds[float if field.type in {float, float | None} else str])
+            for field in common_fields(feed.spec.quote)
+        ]
+        self._schema = pa.schema([*place, *columns])
         self._writer = parquet.ParquetWriter(file, self._schema, compression="zstd")
 
     def write(self, rows: Sequence[Row]) -> None:
@@ -143,8 +146,3 @@ def _mapper(feed: Feed) -> Callable[[Row], dict[str, Any]]:
         return {"published": iso_utc(time), "epoch": epoch, "seq": seq, "removed": quote is None, **values}
 
     return row_of
-
-
-def _kind(field: FieldInfo) -> type:
-    """Returns `float` or `str`, the types of a quote's fields."""
-    return float if field.type in {float, float | None} else str

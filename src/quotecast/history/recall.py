@@ -12,7 +12,7 @@ from quotecast.history.partitions import TABLES
 from quotecast.history.reader import StoredBars
 from quotecast.market.bar_making import slot_of
 from quotecast.market.calendars import Calendar
-from quotecast.market.own_bars import LIVE_INTERVALS, MINUTE, OwnBar, Part, Parts, Slot, extend
+from quotecast.market.own_bars import LIVE_INTERVALS, MINUTE, Part, Parts, Slot, extend
 
 #: A feed that was away for longer begins its bars from scratch, and so does a recording that starts over.
 LONGEST_SECONDS: Final = 86_400
@@ -53,18 +53,13 @@ async def _parts(database: Database, series: str, slot: Slot, through: int) -> d
         final = await stored.read(series, symbols, finer, _moment(opened), _moment(ended))
         for symbol, bars in final.items():
             last = parts[symbol].get(finer)
-            bar = _fold([*bars, last.bar] if last is not None else bars, opened)
+            bar = None
+            for piece in [*bars, last.bar] if last is not None else bars:
+                bar = extend(bar, piece, opened)
             if bar is not None and ends > through:
                 parts[symbol][interval] = Part(bar, ends)
         ended = opened if ends > through else through
     return parts
-
-
-def _fold(pieces: list[OwnBar], opened: int) -> OwnBar | None:
-    bar = None
-    for piece in pieces:
-        bar = extend(bar, piece, opened)
-    return bar
 
 
 def _moment(seconds: int) -> datetime:

@@ -167,7 +167,15 @@ class SegmentWriter:
         """Writes a block with all that was added, and syncs the file now and then."""
         if not self._group:
             return
-        self._write(self._group.take_block(self._kind))
+        data, written = self._group.take_block(self._kind), 0
+        try:
+            while written < len(data):
+                written += os.write(self._file, memoryview(data)[written:])
+        except OSError:
+            # A full disk took a part of the block.
+            os.ftruncate(self._file, self.size)
+            raise
+        self.size += len(data)
         self._kind = Kind.CHANGES
         self.waiting = 0
         if time.monotonic() - self._synced_at >= SYNC_SECONDS:
@@ -208,14 +216,3 @@ class SegmentWriter:
         self._updates += updates
         if self._group.raw_length > MAX_WAITING_BYTES:
             self.flush()
-
-    def _write(self, data: bytes) -> None:
-        """Appends a block; cuts off what a full disk took of it."""
-        written = 0
-        try:
-            while written < len(data):
-                written += os.write(self._file, memoryview(data)[written:])
-        except OSError:
-            os.ftruncate(self._file, self.size)
-            raise
-        self.size += len(data)
