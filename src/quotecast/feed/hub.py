@@ -124,8 +124,10 @@ class Hub:
         for connection in [*self._connections]:
             if now >= connection.heartbeat_at:
                 self._due[connection] = None
-            if not connection.writer.ready:
-                self._disconnect_if_slow(connection, now)
+            writer = connection.writer
+            if not writer.ready and not connection.busy and now - writer.paused_at > self._slow_seconds:
+                self.leave(connection)
+                self._disconnected += connection.disconnect(CloseCode.SLOW)
         self._beat([connection for connection in self._due if connection.idle()], now, state)
 
     def statistics(self) -> dict[str, int]:
@@ -227,8 +229,3 @@ class Hub:
     def _count(self, frames: int, length: int) -> None:
         self._frames_sent += frames
         self._length_sent += length
-
-    def _disconnect_if_slow(self, connection: Connection, now: float) -> None:
-        if not connection.busy and now - connection.writer.paused_at > self._slow_seconds:
-            self.leave(connection)
-            self._disconnected += connection.disconnect(CloseCode.SLOW)

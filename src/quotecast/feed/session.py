@@ -18,7 +18,7 @@ from quotecast.feed.commands import (
 )
 from quotecast.feed.form import Form
 from quotecast.feed.frames import Id, Limits, Place, Rejected
-from quotecast.feed.mirror import FeedState, Mark, Mirror
+from quotecast.feed.mirror import FeedState, Mirror
 from quotecast.feed.projection import moving_fields
 from quotecast.feed.subscription import Subscription, Wanted
 from quotecast.framing import Frame
@@ -78,7 +78,12 @@ class FeedSession:
     def _subscribe(self, command: Command) -> list[Frame]:
         if command == Command("subscribe", id=command.id, snapshot=command.snapshot, feed=command.feed):
             raise CommandError("subscribe must have `symbols`: a list, or all")
-        self._require_data(command)
+        # Nobody knows which names and cursors are right before the feed has data.
+        names = isinstance(command.symbols, list) and bool(command.symbols)
+        among_feeds = self.subscription.form.label is not UNSET
+        if not self.mirror.loaded and (names or (among_feeds and command.since is not None)):
+            code = 503 if among_feeds else 400
+            raise CommandError("The feed has no data yet", code)
         subscription = self.subscription
         interval = require_interval(command.interval, self.interval)
         self._require_rights(command, interval)
@@ -101,14 +106,6 @@ class FeedSession:
             self._acknowledgement(command.id, named),
             *self._resume(command.since, bars_since, known=known),
         ]
-
-    def _require_data(self, command: Command) -> None:
-        """Raises CommandError for names or a cursor before the feed has data."""
-        names = isinstance(command.symbols, list) and bool(command.symbols)
-        among_feeds = self.subscription.form.label is not UNSET
-        if not self.mirror.loaded and (names or (among_feeds and command.since is not None)):
-            code = 503 if among_feeds else 400
-            raise CommandError("The feed has no data yet", code)
 
     def _require_rights(self, command: Command, interval: int) -> None:
         """Raises CommandError for a command beyond the bounds of this connection."""
@@ -158,7 +155,8 @@ class FeedSession:
         # A snapshot replaces the quotes, but no final bar.
         advances = subscription.form.bars is not None if reforms else grows or rebars
         opening = subscription.advance() if advances else []
-        held, place = subscription.keys, _place(subscription.mark) if before != frozenset() else NOWHERE
+        held, mark = subscription.keys, subscription.mark
+        place = Place(mark.epoch, mark.seq) if before != frozenset() else NOWHERE
         subscription.form = form
         if reforms or grows:
             subscription.mark = self.mirror.mark
@@ -283,10 +281,6 @@ class FeedSession:
             request=request,
         )
         return encoding.write(answer)
-
-
-def _place(mark: Mark) -> Place:
-    return Place(mark.epoch, mark.seq)
 
 
 def parse_since(text: str) -> tuple[str, int]:

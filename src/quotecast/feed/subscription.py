@@ -125,8 +125,10 @@ class Subscription:
         if seq > self.mark.seq:
             return None
         changed = [entry for entry in self.mirror.changes_past(seq) if self.wants(entry.key)]
-        # A merged snapshot cannot say that a symbol is gone; a resync can.
-        whole = all(entry.quote is not None for entry in changed) and not self._may_have_lost_members(seq)
+        # A merged snapshot cannot say that a symbol is gone, or has left a subscribed group; a resync can.
+        whole = all(entry.quote is not None for entry in changed) and not (
+            self._in_groups and self.mirror.may_have_left_since(seq, self.keys)
+        )
         return changed if whole else None
 
     def _update(self, before: int, changed: list[QuoteEntry], removed: frozenset[str]) -> Frame:
@@ -163,10 +165,6 @@ class Subscription:
     def _all_entries(self) -> Iterable[QuoteEntry]:
         """Returns the entries of the whole list that have a quote."""
         return self.mirror.live() if self.wanted is None else self.mirror.entries(self.keys)
-
-    def _may_have_lost_members(self, seq: int) -> bool:
-        """Returns whether a symbol may have left a subscribed group since `seq`: the client still has it."""
-        return self._in_groups and self.mirror.may_have_left_since(seq, self.keys)
 
     def _hold(self, keys: frozenset[str]) -> None:
         if keys != self.keys:
