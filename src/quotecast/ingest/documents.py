@@ -117,7 +117,10 @@ class DocumentPublisher:
             self._document = await source.fetch()
         except (UpstreamError, NotOffered) as error:
             log.warning("upstream failed", feed=source.feed, document=source.name, error=str(error))
-            if _is_final(error):
+            # To a retry the upstream would answer the same.
+            if isinstance(error, NotOffered) or (
+                isinstance(error, UpstreamRefused) and error.upstream_status in _FINAL_STATUSES
+            ):
                 return REFUSED_SECONDS
             return max(self._backoff.delay(), getattr(error, "retry_after", None) or 0.0)
         except Exception:
@@ -149,10 +152,3 @@ async def _digest_on(bus: BusWriter, document: Document) -> str | None:
         return await bus.digest(document.feed, document.name)
     except UnreadableState:
         return None
-
-
-def _is_final(error: Exception) -> bool:
-    """Returns whether the upstream would answer the same to a retry."""
-    return isinstance(error, NotOffered) or (
-        isinstance(error, UpstreamRefused) and error.upstream_status in _FINAL_STATUSES
-    )

@@ -97,7 +97,19 @@ def system_user() -> str | None:
         try:
             pwd.getpwnam(_SYSTEM_USER)
         except KeyError:
-            _make_system_user()
+            _run_checked(
+                [
+                    "useradd",
+                    "--system",
+                    "--user-group",
+                    "--no-create-home",
+                    "--shell",
+                    "/usr/sbin/nologin",
+                    _SYSTEM_USER,
+                ],
+                "PostgreSQL does not run as root and no system user can be made for it"
+                " (run quotecast as another user, or set QUOTECAST_DATABASE_URL)",
+            )
     _allow_traversal(_binaries(), _SYSTEM_USER)
     return _SYSTEM_USER
 
@@ -149,22 +161,6 @@ def _only_process() -> Iterator[None]:
         yield
     finally:
         os.close(folder)
-
-
-def _make_system_user() -> None:
-    _run_checked(
-        [
-            "useradd",
-            "--system",
-            "--user-group",
-            "--no-create-home",
-            "--shell",
-            "/usr/sbin/nologin",
-            _SYSTEM_USER,
-        ],
-        "PostgreSQL does not run as root and no system user can be made for it"
-        " (run quotecast as another user, or set QUOTECAST_DATABASE_URL)",
-    )
 
 
 def _run_checked(command_line: list[str], trouble: str, user: str | None = None) -> None:

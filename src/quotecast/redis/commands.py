@@ -43,9 +43,8 @@ class MeasuredCommand:
         if isinstance(error, Exception):
             problem = counts.error_kind(error)
             counts.errors[self._part, problem] += 1
-            if problem in ELSEWHERE and not await self._waits(problem):
+            # A master without replicas is left only for another one that takes writes.
+            if problem in ELSEWHERE and not (
+                problem == "noreplicas" and await leads_nowhere_else(self._client)
+            ):
                 await drop_connections(self._client, self._part)
-
-    async def _waits(self, problem: str) -> bool:
-        """Whether to stay: a master without replicas is left only for another that takes writes."""
-        return problem == "noreplicas" and await leads_nowhere_else(self._client)

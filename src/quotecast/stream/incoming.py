@@ -130,7 +130,9 @@ class Borders:
             at += len(taken)
             self._head += taken
             if len(self._head) == _header_size(self._head):
-                self._left = _payload_size(self._head)
+                length = self._head[1] & 0x7F
+                extended = _LENGTH_BYTES.get(length)
+                self._left = int.from_bytes(self._head[2 : 2 + extended]) if extended else length
                 self._head = b""
 
 
@@ -161,9 +163,3 @@ def _header_size(head: bytes) -> int:
         return 2
     masked = head[1] & 0x80
     return 2 + _LENGTH_BYTES.get(head[1] & 0x7F, 0) + (_MASK_BYTES if masked else 0)
-
-
-def _payload_size(head: bytes) -> int:
-    length = head[1] & 0x7F
-    extended = _LENGTH_BYTES.get(length)
-    return int.from_bytes(head[2 : 2 + extended]) if extended else length
