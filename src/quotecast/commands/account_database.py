@@ -85,7 +85,12 @@ def failures_in_a_line() -> Iterator[None]:
     except InvalidValue as error:
         raise QuotecastError(f"{error.field}: {error}") from error
     except DatabaseAway as error:
-        raise QuotecastError(_trouble(error.__cause__)) from error
+        cause = error.__cause__
+        if isinstance(cause, asyncpg.UndefinedTableError):
+            raise QuotecastError("The database has no tables yet: run `quotecast migrate`") from error
+        raise QuotecastError(
+            f"The database failed ({type(cause).__name__}); whether anything was done is not known"
+        ) from error
     except (KeyboardInterrupt, EOFError) as error:
         raise QuotecastError("Interrupted") from error
     except BrokenPipeError:
@@ -114,9 +119,3 @@ def _nothing_runs(settings: Settings) -> SettingsError:
         "QUOTECAST_DATABASE_URL: name a PostgreSQL, or start `quotecast up`, which brings one;"
         f" none answers in {settings.data_dir.resolve()}"
     )
-
-
-def _trouble(cause: BaseException | None) -> str:
-    if isinstance(cause, asyncpg.UndefinedTableError):
-        return "The database has no tables yet: run `quotecast migrate`"
-    return f"The database failed ({type(cause).__name__}); whether anything was done is not known"

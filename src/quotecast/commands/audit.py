@@ -7,7 +7,7 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
-from quotecast.commands.auditing.report import AuditLimits, AuditReport, broken, lines_of
+from quotecast.commands.auditing.report import AuditLimits, broken, lines_of
 from quotecast.commands.auditing.upstream import audit_vendor, providers_of
 from quotecast.errors import SettingsError
 from quotecast.local import console
@@ -34,7 +34,14 @@ def run(settings: Settings, arguments: Namespace) -> int:
         providers = providers_of(arguments.vendor, settings)
         report = audit_vendor(arguments.vendor, providers, arguments.seconds)
     else:
-        report = _audit_service(arguments)
+        try:
+            session: Any = importlib.import_module("quotecast.commands.auditing.session")
+        except ModuleNotFoundError as error:
+            if error.name != "quotecast_client":
+                raise
+            raise SettingsError("audit of a feed needs its extra: pip install 'quotecast[watch]'") from None
+        address = session.read_address(arguments.url, arguments.rest)
+        report = session.audit(address, arguments.seconds, arguments.check_every)
     report = replace(report, broken=broken(report, limits))
     console.say_all([msgspec.json.encode(report).decode()] if arguments.json else lines_of(report))
     return 1 if report.broken else 0
@@ -47,15 +54,3 @@ def _limits(arguments: Namespace) -> AuditLimits:
         if not value >= 0:
             raise SettingsError(f"--{name.replace('_', '-')}: at least 0")
     return AuditLimits(**given)
-
-
-def _audit_service(arguments: Namespace) -> AuditReport:
-    try:
-        session: Any = importlib.import_module("quotecast.commands.auditing.session")
-    except ModuleNotFoundError as error:
-        if error.name != "quotecast_client":
-            raise
-        raise SettingsError("audit of a feed needs its extra: pip install 'quotecast[watch]'") from None
-    address = session.read_address(arguments.url, arguments.rest)
-    report: AuditReport = session.audit(address, arguments.seconds, arguments.check_every)
-    return report

@@ -5,14 +5,13 @@ from collections.abc import Iterator
 from contextlib import closing
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO
 
 from msgspec import Struct
 
 from quotecast.commands.json_lines import json_lines
 from quotecast.errors import InvalidValue, SettingsError
 from quotecast.history.bucket import open_store
-from quotecast.history.export import CHUNK_ROWS, Format, Row, open_writer, rows_of
+from quotecast.history.export import CHUNK_ROWS, open_writer, rows_of
 from quotecast.history.moments import parse_moment
 from quotecast.history.playback import COVERED_SECONDS, NotRecorded, Playback, blocks_in, span_of
 from quotecast.history.segments import HistoryError, Store
@@ -89,7 +88,12 @@ def _export(store: Store, arguments: Namespace) -> None:
     with closing(Playback(store, feed, start)) as playback:
         try:
             with path.open("xb") as file:
-                count = _write(file, arguments.format, feed, rows_of(playback, start, end))
+                rows = rows_of(playback, start, end)
+                writer, count = open_writer(arguments.format, feed, file), 0
+                while chunk := list(islice(rows, CHUNK_ROWS)):
+                    writer.write(chunk)
+                    count += len(chunk)
+                writer.close()
         except FileExistsError as error:
             raise SettingsError(f"{path} exists already; name a new file") from error
         except OSError as error:
@@ -99,12 +103,3 @@ def _export(store: Store, arguments: Namespace) -> None:
             path.unlink(missing_ok=True)
             raise
     console.note(f"{count} updates in {path}")
-
-
-def _write(file: BinaryIO, form: Format, feed: Feed, rows: Iterator[Row]) -> int:
-    writer, count = open_writer(form, feed, file), 0
-    while chunk := list(islice(rows, CHUNK_ROWS)):
-        writer.write(chunk)
-        count += len(chunk)
-    writer.close()
-    return count

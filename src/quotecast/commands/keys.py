@@ -54,31 +54,29 @@ _HEADS: Final = {"text": f"{_HEAD}\n", "csv": f"{','.join(_COLUMNS)}\r\n", "json
 def run(settings: Settings, arguments: Namespace) -> int:
     """Runs the action that the arguments name. Raises QuotecastError if it fails."""
     with failures_in_a_line():
-        _run_action(settings, arguments)
+        now = datetime.now(UTC)
+        match arguments.action:
+            case "create":
+                _create(settings, arguments, now)
+            case "list":
+                lines_of = _shown_lines if arguments.json else partial(_table_lines, now=now)
+                print_pages(answering_url(settings), storage.page, lines_of)
+            case "plan":
+                _set_plan(settings, arguments.id, arguments.plan)
+            case "usage":
+                url = answering_url(settings)
+                key_id = None if arguments.key is None else _id_of(arguments.key)
+                days = [now.date() - timedelta(days=number) for number in range(arguments.days)]
+                form: Form = "csv" if arguments.csv else "json" if arguments.json else "text"
+                asyncio.run(_print_usage(url, key_id, days, form))
+            case _:
+                key_id = _id_of(arguments.id)
+                revoke = partial(storage.revoke_any, key_id=key_id, now=now)
+                in_transaction(answering_url(settings), recorded("keys.revoke", revoke, target=key_id))
+                console.note(
+                    f"{key_text.PREFIX}{key_id} is revoked, and ends within a second on every worker"
+                )
     return 0
-
-
-def _run_action(settings: Settings, arguments: Namespace) -> None:
-    now = datetime.now(UTC)
-    match arguments.action:
-        case "create":
-            _create(settings, arguments, now)
-        case "list":
-            lines_of = _shown_lines if arguments.json else partial(_table_lines, now=now)
-            print_pages(answering_url(settings), storage.page, lines_of)
-        case "plan":
-            _set_plan(settings, arguments.id, arguments.plan)
-        case "usage":
-            url = answering_url(settings)
-            key_id = None if arguments.key is None else _id_of(arguments.key)
-            days = [now.date() - timedelta(days=number) for number in range(arguments.days)]
-            form: Form = "csv" if arguments.csv else "json" if arguments.json else "text"
-            asyncio.run(_print_usage(url, key_id, days, form))
-        case _:
-            key_id = _id_of(arguments.id)
-            revoke = partial(storage.revoke_any, key_id=key_id, now=now)
-            in_transaction(answering_url(settings), recorded("keys.revoke", revoke, target=key_id))
-            console.note(f"{key_text.PREFIX}{key_id} is revoked, and ends within a second on every worker")
 
 
 def _create(settings: Settings, arguments: Namespace, now: datetime) -> None:

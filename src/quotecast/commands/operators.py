@@ -38,26 +38,22 @@ def run(settings: Settings, arguments: Namespace) -> int:
     """Runs the action that the arguments name. Raises QuotecastError if it fails."""
     with failures_in_a_line():
         try:
-            _run_action(settings, arguments)
+            url = answering_url(settings)
+            match arguments.action:
+                case "add":
+                    _add(settings, url, rules.lower_email(arguments.email), with_totp=arguments.totp)
+                case "remove":
+                    email = rules.lower_email(arguments.email)
+                    in_transaction(url, partial(_remove, email=email))
+                    console.say(f"{email} is no longer an operator, and is signed out")
+                case "list":
+                    listed = in_transaction(url, storage.listed)
+                    console.say_all(json_lines(listed) if arguments.json else _lines(listed))
+                case _:
+                    asyncio.run(_print_log(url, as_csv=arguments.csv, as_json=arguments.json))
         except NotFound as error:
             raise QuotecastError(f"{error}: {rules.lower_email(arguments.email)}") from error
     return 0
-
-
-def _run_action(settings: Settings, arguments: Namespace) -> None:
-    url = answering_url(settings)
-    match arguments.action:
-        case "add":
-            _add(settings, url, rules.lower_email(arguments.email), with_totp=arguments.totp)
-        case "remove":
-            email = rules.lower_email(arguments.email)
-            in_transaction(url, partial(_remove, email=email))
-            console.say(f"{email} is no longer an operator, and is signed out")
-        case "list":
-            listed = in_transaction(url, storage.listed)
-            console.say_all(json_lines(listed) if arguments.json else _lines(listed))
-        case _:
-            asyncio.run(_print_log(url, as_csv=arguments.csv, as_json=arguments.json))
 
 
 def _add(settings: Settings, url: str, email: str, *, with_totp: bool) -> None:
@@ -113,15 +109,14 @@ async def _print_log(url: str, *, as_csv: bool, as_json: bool) -> None:
         sys.stdout.write(f"{','.join(COLUMNS)}\r\n")
     async with open_database(url) as database:
         while rows := await database.transaction(partial(actions.page, before=before, limit=PAGE)):
-            lines = json_lines(rows) if as_json else _log_lines(rows)
-            sys.stdout.write(_csv(rows) if as_csv else "".join(f"{line}\n" for line in lines))
+            if as_csv:
+                _, _, text = write_csv(COLUMNS, map(astuple, rows)).decode().partition("\r\n")
+            else:
+                lines = json_lines(rows) if as_json else _log_lines(rows)
+                text = "".join(f"{line}\n" for line in lines)
+            sys.stdout.write(text)
             before = rows[-1].id
     sys.stdout.flush()
-
-
-def _csv(rows: list[Action]) -> str:
-    """Returns the lines of a table without its header."""
-    return write_csv(COLUMNS, map(astuple, rows)).decode().partition("\r\n")[2]
 
 
 def _log_lines(rows: list[Action]) -> Iterator[str]:

@@ -27,26 +27,22 @@ from quotecast.settings.plans import plans_of
 def run(settings: Settings, arguments: Namespace) -> int:
     """Runs the action that the arguments name. Raises QuotecastError if it fails."""
     with failures_in_a_line():
-        _run_action(settings, arguments)
+        match arguments.action:
+            case "check":
+                names = ", ".join(read_plans(Path(arguments.file)))
+                console.say(f"{arguments.file} is good: it has {names or 'no plan'}")
+            case "list":
+                rows = list(_rows(plans_of(settings), _stored(settings)))
+                console.say_all(json_lines(rows) if arguments.json else _lines(rows))
+            case "show":
+                name, plan = arguments.name, _find(settings, arguments.name)
+                shown = {"name": name, **msgspec.to_builtins(plan)}
+                console.say_all(json_lines([shown]) if arguments.json else toml_lines(name, plan))
+            case "set":
+                _store(settings, arguments.name, _text(arguments.file))
+            case _:
+                _delete(settings, check_name(arguments.name))
     return 0
-
-
-def _run_action(settings: Settings, arguments: Namespace) -> None:
-    match arguments.action:
-        case "check":
-            names = ", ".join(read_plans(Path(arguments.file)))
-            console.say(f"{arguments.file} is good: it has {names or 'no plan'}")
-        case "list":
-            rows = list(_rows(plans_of(settings), _stored(settings)))
-            console.say_all(json_lines(rows) if arguments.json else _lines(rows))
-        case "show":
-            name, plan = arguments.name, _find(settings, arguments.name)
-            shown = {"name": name, **msgspec.to_builtins(plan)}
-            console.say_all(json_lines([shown]) if arguments.json else toml_lines(name, plan))
-        case "set":
-            _store(settings, arguments.name, _text(arguments.file))
-        case _:
-            _delete(settings, check_name(arguments.name))
 
 
 class _Row(Struct):

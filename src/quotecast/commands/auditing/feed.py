@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from quotecast.commands.auditing.figures import Agreement, Moment, QuoteFigures, Seen, Silence
-from quotecast_client import Copy, Feed, QuoteChange
+from quotecast_client import Copy, Feed
 
 #: Share of its interval after which a heartbeat is late.
 _LATE: Final = 1.5
@@ -55,19 +55,16 @@ class FeedAudit:
         elif kind == "subscribed":
             self.rejected = [each["symbol"] for each in frame["rejected"]]
         for change in changes.quotes:
-            self._take_quote(change, now, counts=kind == "update")
-
-    def _take_quote(self, change: QuoteChange, now: Moment, *, counts: bool) -> None:
-        symbol, quote = change.symbol, {**change.quote}
-        if change.removed:
-            self.quotes.forget(symbol)
-            self.agreement.forget(symbol)
-            return
-        timestamp: Any = quote.get("timestamp")
-        price: Any = quote.get("price")
-        time = self.quotes.take(symbol, timestamp, now, counts=counts)
-        if time is not None and price is not None:
-            self.agreement.take_quote(symbol, Seen(time, price))
+            symbol, quote = change.symbol, {**change.quote}
+            if change.removed:
+                self.quotes.forget(symbol)
+                self.agreement.forget(symbol)
+                continue
+            timestamp: Any = quote.get("timestamp")
+            price: Any = quote.get("price")
+            time = self.quotes.take(symbol, timestamp, now, counts=kind == "update")
+            if time is not None and price is not None:
+                self.agreement.take_quote(symbol, Seen(time, price))
 
     def _compare_cursors(self, before: str | None, frame: dict[str, Any]) -> None:
         """Counts what a new position says about frames that did not come."""

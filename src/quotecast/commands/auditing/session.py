@@ -118,7 +118,11 @@ class ServiceAudit:
                     feed.heartbeat_seconds = frame["heartbeatMs"] / 1000
                     feed.take(frame, now)
             case "pong":
-                self._take_pong(frame, now)
+                sent = self._pings.pop(frame.get("id", ""), None)
+                if sent is not None:
+                    self.clock.take(frame["timestamp"], sent, now.unix)
+                    for feed in self.feeds.values():
+                        feed.quotes.ages.correct(self.clock.offset or 0.0)
             case "shutdown":
                 self.retry_after = frame["retryAfterMs"] / 1000
             case "error":
@@ -127,14 +131,6 @@ class ServiceAudit:
                 next(iter(self.feeds.values())).take(frame, now)
             case _ if frame["feed"] in self.feeds:
                 self.feeds[frame["feed"]].take(frame, now)
-
-    def _take_pong(self, frame: dict[str, Any], now: Moment) -> None:
-        sent = self._pings.pop(frame.get("id", ""), None)
-        if sent is None:
-            return
-        self.clock.take(frame["timestamp"], sent, now.unix)
-        for feed in self.feeds.values():
-            feed.quotes.ages.correct(self.clock.offset or 0.0)
 
     def _take_error(self, frame: dict[str, Any]) -> None:
         feed, code = frame.get("feed"), frame["code"]
@@ -266,7 +262,12 @@ async def _follow(service: ServiceAudit) -> None:
                 service.reconnects += connections > 0
                 connections += 1
                 backoff.reset()
-                await _receive(service, socket)
+                # Until the connection breaks, or is silent for two heartbeats.
+                async with run_beside(_ping(service, socket)):
+                    while True:
+                        async with asyncio.timeout(service.silence):
+                            message = await socket.recv()
+                        service.take(message, Moment.now())
         except (OSError, WebSocketException) as error:
             ending = ending_of(error)
             if ending.is_final or not connections:
@@ -274,15 +275,6 @@ async def _follow(service: ServiceAudit) -> None:
                 raise AuditRefused(f"Cannot watch {service.address.base}: {reason}") from error
             asked, service.retry_after = service.retry_after, None
             await asyncio.sleep(backoff.wait() if asked is None else asked)
-
-
-async def _receive(service: ServiceAudit, socket: ClientConnection) -> None:
-    """Takes the messages of one connection until it breaks, or is silent for two heartbeats."""
-    async with run_beside(_ping(service, socket)):
-        while True:
-            async with asyncio.timeout(service.silence):
-                message = await socket.recv()
-            service.take(message, Moment.now())
 
 
 async def _ping(service: ServiceAudit, socket: ClientConnection) -> None:
@@ -304,7 +296,11 @@ async def _check(service: ServiceAudit, seconds: float, every: float) -> None:
             if left <= every:
                 break
         for feed in service.feeds:
-            await _read_day(service, client, feed)
+            # Without a symbol the service would count the bars of all; some services have no figures.
+            symbols = service.feeds[feed].agreement.sample(1)
+            with contextlib.suppress(RestFailed, httpx.HTTPError, msgspec.ValidationError):
+                answer = await client.quality(feed, *symbols)
+                service.days[feed] = msgspec.convert(answer.get("figures"), DayReport)
     if any(feed.agreement.is_waiting for feed in service.feeds.values()):
         await asyncio.sleep(_SETTLE_SECONDS)
 
@@ -322,15 +318,6 @@ async def _compare(service: ServiceAudit, client: AsyncClient, feed: Feed, audit
         quote = answers.get(f"{feed}:{symbol}")
         if quote and quote.get("timestamp"):
             audited.agreement.take_answer(symbol, Seen(milliseconds(quote["timestamp"]), quote["price"]))
-
-
-async def _read_day(service: ServiceAudit, client: AsyncClient, feed: Feed) -> None:
-    """Reads the service's own figures of the day; some services have none."""
-    # Without a symbol the service would count the bars of all.
-    symbols = service.feeds[feed].agreement.sample(1)
-    with contextlib.suppress(RestFailed, httpx.HTTPError, msgspec.ValidationError):
-        answer = await client.quality(feed, *symbols)
-        service.days[feed] = msgspec.convert(answer.get("figures"), DayReport)
 
 
 async def _progress(service: ServiceAudit, seconds: float) -> None:

@@ -143,5 +143,5 @@ def _coloured(row: BoardRow, text: str) -> Text:
     return Text(text, _COLOURS[(change > 0) - (change < 0)])
 
 
-def _short(name: str, longest: int = 28) -> str:
-    return name if len(name) <= longest else f"{name[: longest - 3]}..."
+def _short(name: str) -> str:
+    return name if len(name) <= 28 else f"{name[:25]}..."
