@@ -13,7 +13,7 @@ from typing import Any, Final
 import httpx
 import pytest
 
-from quotecast.ingest import delivery
+from quotecast.ingest import alerts
 from support.clients.plain_http import NO_TLS
 from support.oracles.transactions import until_idle
 from support.runs.figures import Figures
@@ -24,7 +24,7 @@ OUTAGE_SECONDS = 10.0
 #: PostgreSQL connections of both workers together.
 CONNECTIONS: Final = 16
 #: Those of the pools of all processes: two workers and two ingests.
-MOST_CONNECTIONS: Final = CONNECTIONS + 2 * delivery.CONNECTIONS
+MOST_CONNECTIONS: Final = CONNECTIONS + 2 * alerts.DELIVERY_CONNECTIONS
 RESET: Final = struct.pack("ii", 1, 0)
 
 

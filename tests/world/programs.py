@@ -23,7 +23,7 @@ from quotecast.asgi import App
 from quotecast.bus import wire
 from quotecast.bus.remote import RemoteBus
 from quotecast.feed.mirror import Mirror
-from quotecast.ingest import delivery as ingest_delivery
+from quotecast.ingest import alerts as ingest_alerts
 from quotecast.ingest import main as ingest_main
 from quotecast.ingest import sources
 from quotecast.market.feeds import Feed
@@ -81,7 +81,7 @@ def prepare(venues: Mapping[Feed, Venue], announce: Any) -> None:
         (api_main, "build_app", _app_of),
         (account_services, "Passwords", contextlib.nullcontext),
         (rollup, "ROLL_UP_SECONDS", ROLL_UP_SECONDS),
-        (ingest_delivery, "make_outbound", webhooks.make_outbound),
+        (ingest_alerts, "make_outbound", webhooks.make_outbound),
         (delivery, "LEASE_SECONDS", webhooks.CLAIM_SECONDS),
         (delivery, "FIRST_PAUSE", 0.5),
         (delivery, "LONGEST_PAUSE", 2.0),

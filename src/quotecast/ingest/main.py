@@ -25,10 +25,9 @@ from quotecast.garbage import freeze_after
 from quotecast.history.recorder import SegmentRecorder
 from quotecast.history.writer import BarWriter
 from quotecast.ingest import delaying, lease, recording, sources
-from quotecast.ingest.alerts import alerts_of_feeds
+from quotecast.ingest.alerts import alerts_of_feeds, deliver_events
 from quotecast.ingest.bars import FollowedBars, bar_writers, market_of
 from quotecast.ingest.delaying import Delaying
-from quotecast.ingest.delivery import deliver_events
 from quotecast.ingest.documents import DocumentSource, publish_documents
 from quotecast.ingest.follow import Follower
 from quotecast.ingest.metrics import families
