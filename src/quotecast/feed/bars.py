@@ -127,7 +127,12 @@ class BarBook:
             self.lost_at = revision + 1
         self._market = snapshot.info.market
         self._parts = {key: dict(own) for key, own in snapshot.parts.items()}
-        self._begin(snapshot.epoch)
+        if snapshot.epoch != self._epoch:
+            # The closings of an earlier epoch have the number 0.
+            self._epoch = snapshot.epoch
+            self.lost_seq = 0
+            for place, known in enumerate(self.closings):
+                self.closings[place] = known._replace(seq=0)
         new = [each for each in snapshot.closings if each.closing.through > self.through]
         if len(new) == len(snapshot.closings) == RECENT_CLOSINGS:  # there may have been others before them
             self.closings.clear()
@@ -194,14 +199,6 @@ class BarBook:
                 bar = known.closing.bars.get(interval, {}).get(key)
                 if bar is not None:
                     yield bar
-
-    def _begin(self, epoch: str) -> None:
-        """Numbers the closings of an earlier epoch 0."""
-        if epoch != self._epoch:
-            self._epoch = epoch
-            self.lost_seq = 0
-            for number, known in enumerate(self.closings):
-                self.closings[number] = known._replace(seq=0)
 
     def _remember(self, known: KnownClosing) -> None:
         """Takes a closing whose bars the parts include already."""

@@ -7,13 +7,13 @@ import pytest
 
 from quotecast.bus.base import Batch, Change
 from quotecast.bus.wire import encode_change
-from quotecast.feed.bar_frames import MAX_ENCODED
 from quotecast.feed.client import ClientSession
 from quotecast.feed.commands import Query
 from quotecast.feed.encoding import ROWS
 from quotecast.feed.frames import Limits
 from quotecast.feed.hub import Hub
 from quotecast.feed.mirror import Mirror
+from quotecast.feed.subscription import MAX_ENCODED
 from quotecast.feed.tiers import Connection
 from quotecast.framing import Frame
 from quotecast.market.feeds import Feed
