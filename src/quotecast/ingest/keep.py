@@ -9,7 +9,7 @@ from typing import Final
 
 from msgspec import structs
 
-from quotecast.bus.base import DOCUMENTS, Batch, Beat, BusReader, Document, Snapshot
+from quotecast.bus.base import DOCUMENTS, Batch, Beat, BusReader, Snapshot
 from quotecast.bus.kept import KeptBlock, KeptWriter
 from quotecast.errors import BusError, UnreadableState
 from quotecast.market.feeds import Feed
@@ -117,7 +117,11 @@ class FeedKeeper:
     async def _keep(self, block: KeptBlock) -> None:
         try:
             if block.state is not None:
-                block = structs.replace(block, documents=await self._documents())
+                found = []
+                for name in DOCUMENTS:
+                    with contextlib.suppress(UnreadableState):
+                        found.append(await self._bus.document(self._feed, name))
+                block = structs.replace(block, documents=[each for each in found if each is not None])
             kept = await self._kept.keep(
                 self._feed, self._owner, block, self._delay_seconds, after=self._last_id
             )
@@ -138,11 +142,3 @@ class FeedKeeper:
 
     def _lose(self, messages: Sequence[Batch | Beat]) -> None:
         self.lost += sum(isinstance(each, Batch) for each in messages)
-
-    async def _documents(self) -> list[Document]:
-        """Returns the feed's readable documents. Raises BusError."""
-        found = []
-        for name in DOCUMENTS:
-            with contextlib.suppress(UnreadableState):
-                found.append(await self._bus.document(self._feed, name))
-        return [each for each in found if each is not None]

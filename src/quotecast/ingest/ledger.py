@@ -175,9 +175,13 @@ class Ledger:
         for each in update.bars:
             if self._newest.get(each.key) is not None:
                 self.bars.take(each, int(now))
-        for key in self._gone(update):
-            self._newest[key] = None
-            self._waiting[key] = True
+        gone = set(update.removed)
+        if update.complete:
+            gone |= self._newest.keys() - {quote.key for quote in update.quotes}
+        for key in gone:
+            if self._newest.get(key) is not None:
+                self._newest[key] = None
+                self._waiting[key] = True
 
     def begin(self, epoch: str, info: FeedInfo) -> Snapshot:
         """Returns the whole state as number 1 of a new epoch; no changes wait after it."""
@@ -244,9 +248,3 @@ class Ledger:
         closings, self._closings = self._closings, []
         self._remembered.extend(NumberedClosing(self.epoch, self.seq, closing) for closing in closings)
         return closings
-
-    def _gone(self, update: Update) -> list[str]:
-        gone = set(update.removed)
-        if update.complete:
-            gone |= self._newest.keys() - {quote.key for quote in update.quotes}
-        return [key for key in gone if self._newest.get(key) is not None]
