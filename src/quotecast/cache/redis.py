@@ -106,7 +106,11 @@ class RedisCache:
         state = self._store.local_state(key)
         if state.needs_fetch(policy, self._clock()):
             # All readers of the key in this worker share one flight.
-            flight = self._flights.get(key) or self._start(key, policy, fetch)
+            flight = self._flights.get(key)
+            if flight is None:
+                flight = asyncio.get_running_loop().create_task(self._run_flight(key, policy, fetch))
+                self._flights[key] = flight
+                flight.add_done_callback(lambda _: self._flights.pop(key))
             # asyncio.wait does not cancel the flight when its reader is cancelled.
             await asyncio.wait([flight], timeout=self._stale_patience)
             if not flight.done() and not self._store.local_state(key).is_servable(policy, self._clock()):
@@ -119,12 +123,6 @@ class RedisCache:
         self._statistics.misses += cached.status == "MISS"
         self._statistics.stale += cached.status == "STALE"
         return cached
-
-    def _start(self, key: str, policy: Policy, fetch: Fetch) -> asyncio.Task[CacheState]:
-        flight = asyncio.get_running_loop().create_task(self._run_flight(key, policy, fetch))
-        self._flights[key] = flight
-        flight.add_done_callback(lambda _: self._flights.pop(key))
-        return flight
 
     async def _run_flight(self, key: str, policy: Policy, fetch: Fetch) -> CacheState:
         state = await self._store.read(key)

@@ -88,7 +88,9 @@ class CacheState(Struct, frozen=True):
     def answer(self, policy: Policy, now: float) -> Cached:
         """Returns the reader's answer. Raises SymbolNotFound, NotOffered or UpstreamError."""
         if self.entry is None or not self.is_servable(policy, now):
-            raise self._unavailable(now)
+            if self.failure is None:
+                raise UpstreamError("no answer yet", retry_after=1.0)
+            raise UpstreamError(self.failure.detail, retry_after=max(0.0, self.failure.until - now))
         match self.entry.outcome:
             case "not_found":
                 raise SymbolNotFound
@@ -100,11 +102,6 @@ class CacheState(Struct, frozen=True):
                 return Cached(
                     self.entry.body, "MISS" if self.fetched else "HIT" if fresh else "STALE", age, fresh
                 )
-
-    def _unavailable(self, now: float) -> UpstreamError:
-        if self.failure is None:
-            return UpstreamError("no answer yet", retry_after=1.0)
-        return UpstreamError(self.failure.detail, retry_after=max(0.0, self.failure.until - now))
 
 
 def merge_states(one: CacheState, other: CacheState) -> CacheState:
