@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any, Final, Self
 
@@ -105,16 +105,12 @@ class SharedAccess:
 
     async def renew(self) -> None:
         """Renews the places of all open sockets. Never raises."""
-        for key_id, names in self._parts():
-            with contextlib.suppress(TicketsAway):
-                arguments: list[str | int] = [LEASE_SECONDS * 1000, *names]
-                await self._ask(partial(self._renew, [self._places_name(key_id)], arguments))
-
-    def _parts(self) -> Iterator[tuple[str, list[str]]]:
         for key_id, own in list(self._own.items()):
             names = list(own)
             for start in range(0, len(names), _PART):
-                yield key_id, names[start : start + _PART]
+                arguments: list[str | int] = [LEASE_SECONDS * 1000, *names[start : start + _PART]]
+                with contextlib.suppress(TicketsAway):
+                    await self._ask(partial(self._renew, [self._places_name(key_id)], arguments))
 
     def _forget(self, key_id: str, name: str) -> None:
         self._own[key_id].discard(name)

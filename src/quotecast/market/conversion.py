@@ -96,7 +96,13 @@ def rates_between(rates: Sequence[Rates], source: str, target: str) -> tuple[Rat
             if rate.target not in before and rate.target in currencies:
                 before[rate.target] = rate
                 waiting.append(rate.target)
-    return _path(before, target) if target in before else None
+    if target not in before:
+        return None
+    path: list[Rate] = []
+    while last := before[target]:
+        path.append(last)
+        target = last.base
+    return tuple(reversed(path))
 
 
 def factor(rates: Iterable[Rate]) -> Decimal:
@@ -121,11 +127,3 @@ def _preference(rate: Rate) -> tuple[bool, bool, str]:
 
 def _inverse(rate: Rate) -> Rate:
     return Rate(rate.target, rate.base, _ROUNDING.divide(Decimal(1), rate.rate), rate.quote)
-
-
-def _path(before: Mapping[str, Rate | None], target: str) -> tuple[Rate, ...]:
-    rates: list[Rate] = []
-    while rate := before[target]:
-        rates.append(rate)
-        target = rate.base
-    return tuple(reversed(rates))

@@ -80,7 +80,10 @@ async def change(
         if not changed and is_first:
             await account.insert(Table, id=free_id, name=name, position=0, is_default=True)
     if position is not None:
-        await _move(account, known, found, position)
+        if (list_id == DEFAULT_LIST) != (position == 0):
+            raise InvalidValue("position", "Must be 0 for the first list, and above 0 for all others")
+        others = [each for each in known if each.id != list_id]
+        await _number(account, [*others[:position], found, *others[position:]])
     return _find(await lists(account), list_id)
 
 
@@ -92,13 +95,6 @@ async def remove(account: Account, list_id: str) -> None:
     if not await account.delete(Table, Table.id == list_id, Table.is_default.eq(False)):
         raise NotFound(watchlist.LIST)
     await _number(account, await lists(account))
-
-
-async def _move(account: Account, known: Sequence[Watchlist], moved: Watchlist, position: int) -> None:
-    if (moved.id == DEFAULT_LIST) != (position == 0):
-        raise InvalidValue("position", "Must be 0 for the first list, and above 0 for all others")
-    others = [each for each in known if each.id != moved.id]
-    await _number(account, [*others[:position], moved, *others[position:]])
 
 
 async def _number(account: Account, ordered: Sequence[Watchlist]) -> None:

@@ -201,14 +201,12 @@ class Socket(Inlet):
         if self._pending is not None:
             self._pending = None
             self._refuse(reason)
-        elif self._is_open() and not self._transport.is_closing():
+        elif (
+            self._open if self._incoming is None else self._incoming.protocol.state is OPEN
+        ) and not self._transport.is_closing():
             self._open = False
             self._parser().protocol.send_close(code, reason)
             self._flush()
-
-    def _is_open(self) -> bool:
-        """Returns whether neither side has closed the WebSocket."""
-        return self._open if self._incoming is None else self._incoming.protocol.state is OPEN
 
     def _refuse(self, reason: str) -> None:
         self._occupancy.refused[reason] += 1

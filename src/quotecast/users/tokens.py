@@ -91,7 +91,11 @@ class Tokens:
         """
         if token in self._void:
             raise InvalidToken
-        claims = self._claims.get(token) or self._decode_once(token)
+        claims = self._claims.get(token)
+        if claims is None:
+            claims = self._claims[token] = self._decode(token, Claims)
+            if len(self._claims) > MAX_REMEMBERED:
+                self._claims.popitem(last=False)
         now = self._clock()
         if claims.exp <= now or claims.iat > now + MAX_SKEW:
             self._claims.pop(token, None)
@@ -118,13 +122,6 @@ class Tokens:
             return msgspec.json.decode(payload, type=kind)
         except (jwt.PyJWTError, KeyError, TypeError, ValueError) as error:
             raise InvalidToken from error
-
-    def _decode_once(self, token: str) -> Claims:
-        claims = self._decode(token, Claims)
-        self._claims[token] = claims
-        if len(self._claims) > MAX_REMEMBERED:
-            self._claims.popitem(last=False)
-        return claims
 
 
 def _key_id(key: str) -> str:
