@@ -145,7 +145,11 @@ async def _serve(server: VendorServer, arguments: Namespace, token: str) -> None
             # The event loop's own text names the address once more.
             reason = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror
             raise SettingsError(f"--port: cannot listen at {server.url}: {reason}") from error
-        line = _introduction(server, arguments.vendor)
+        planned = ", ".join(progress.describe(each) for each in server.market.schedule.planned) or "none"
+        line = (
+            f"simulate {arguments.vendor}: REST at {server.url}, streams at {server.websocket_url}, "
+            f"simulated prices of seed {server.market.seed}; scenarios: {planned}"
+        )
         if arguments.control_port is not None:
             url = await stack.enter_async_context(
                 control.serving(server, token, arguments.control_host, arguments.control_port)
@@ -155,11 +159,3 @@ async def _serve(server: VendorServer, arguments: Namespace, token: str) -> None
         console.say(line)
         work = (server.run(), progress.log_progress(server.market.schedule, server.clock))
         await parent.run_until_stopped([asyncio.create_task(each) for each in work])
-
-
-def _introduction(server: VendorServer, vendor: str) -> str:
-    planned = ", ".join(progress.describe(each) for each in server.market.schedule.planned) or "none"
-    return (
-        f"simulate {vendor}: REST at {server.url}, streams at {server.websocket_url}, "
-        f"simulated prices of seed {server.market.seed}; scenarios: {planned}"
-    )

@@ -19,7 +19,11 @@ def run(settings: Settings, arguments: Namespace) -> int:
     feeds = None
     if arguments.url is None and settings.feed_port:
         feeds = f"ws://{host}:{settings.feed_port}/api/ws"
-    address = _address(arguments.url or f"{host}:{settings.port}")
+    text = arguments.url or f"{host}:{settings.port}"
+    address = text if "://" in text else f"http://{text}"
+    if not address.startswith(("http://", "https://")):
+        raise SettingsError(f"--url: {text} is not an address such as http://127.0.0.1:8000")
+    address = address.rstrip("/")
     try:
         watch = _load()
         return watch(
@@ -32,13 +36,6 @@ def run(settings: Settings, arguments: Namespace) -> int:
         )
     except KeyboardInterrupt:
         return 0
-
-
-def _address(text: str) -> str:
-    address = text if "://" in text else f"http://{text}"
-    if not address.startswith(("http://", "https://")):
-        raise SettingsError(f"--url: {text} is not an address such as http://127.0.0.1:8000")
-    return address.rstrip("/")
 
 
 def _load() -> Callable[..., int]:

@@ -17,11 +17,12 @@ def choose_providers(settings: Settings, environment: Mapping[str, str]) -> Sett
 
     A group without its API key is off: real and simulated data mix only by the operator's own settings.
     """
-    changes = {
-        group: _as_set(_live_providers(group, settings), getattr(settings, group))
-        for group in GROUPS
-        if _variable(group) not in environment
-    }
+    changes: dict[str, Any] = {}
+    for group in GROUPS:
+        if _variable(group) not in environment:
+            names = _live_providers(group, settings)
+            # Some settings are several names, others one.
+            changes[group] = names if isinstance(getattr(settings, group), tuple) else names[0]
     return replace(settings, **changes)
 
 
@@ -39,11 +40,6 @@ def _live_providers(group: str, settings: Settings) -> tuple[str, ...]:
     names = live_names(group)
     with_keys = [name for name in names if all(getattr(settings.own[name], k) for k in BUILT_IN[name].keys)]
     return tuple(with_keys) or (NONE,)
-
-
-def _as_set(names: tuple[str, ...], before: Any) -> Any:
-    """Returns the names in the form of the setting: several, or the first alone."""
-    return names if isinstance(before, tuple) else names[0]
 
 
 def _state(settings: Settings, group: str) -> str:

@@ -19,7 +19,7 @@ from quotecast.mcp import resources
 from quotecast.mcp.arguments import schema_of
 from quotecast.mcp.asking import Asking, ToolRefused
 from quotecast.mcp.calls import ToolCalls
-from quotecast.mcp.results import Result, summary
+from quotecast.mcp.results import summary
 from quotecast.mcp.tools import Tool, listed_tools
 
 _INSTRUCTIONS: Final = (
@@ -50,7 +50,15 @@ def make_server(calls: ToolCalls, open_asking: Opens, has_token: HasToken) -> Se
     async def call_tool(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         try:
             async with open_asking(context) as asking:
-                return _answered(await calls.run(params.name, params.arguments or {}, asking))
+                result = await calls.run(params.name, params.arguments or {}, asking)
+                # Text too, for clients that know no structured content.
+                return types.CallToolResult(
+                    content=[
+                        types.TextContent(text=summary(result)),
+                        types.TextContent(text=msgspec.json.encode(result).decode()),
+                    ],
+                    structured_content=msgspec.to_builtins(result),
+                )
         except ToolRefused as error:
             return types.CallToolResult(content=[types.TextContent(text=str(error))], is_error=True)
 
@@ -91,17 +99,6 @@ def _described(tool: Tool) -> types.Tool:
         input_schema=schema_of(tool.arguments),
         output_schema=schema_of(tool.result),
         annotations=hints,
-    )
-
-
-def _answered(result: Result) -> types.CallToolResult:
-    """Returns the result as structured content, and as text for clients that know no other."""
-    return types.CallToolResult(
-        content=[
-            types.TextContent(text=summary(result)),
-            types.TextContent(text=msgspec.json.encode(result).decode()),
-        ],
-        structured_content=msgspec.to_builtins(result),
     )
 
 
