@@ -109,7 +109,12 @@ class Hub:
         due = [connection for connection in self._due if connection.idle()] if self._due else []
         tier = self._tiers[interval]
         before = self._frames_sent
-        self._serve(tier, self.mirror.mark)
+        mark = self.mirror.mark
+        if tier.mark is not mark:
+            if tier.cohorts:
+                for cohort in tier.concerned_by(self.mirror.changes_since(tier.mark.revision)):
+                    self._serve_cohort(tier, cohort)
+            tier.mark = mark
         if tier.stragglers:
             self._catch_up(tier)
         if self._frames_sent > before and self.mirror.published_at:
@@ -138,15 +143,6 @@ class Hub:
             "passed_over": self._passed_over,
             "expelled": self._disconnected,
         }
-
-    def _serve(self, tier: Tier, mark: Mark) -> None:
-        """Sends the cohorts of a tier what changed up to the mirror's mark."""
-        if tier.mark is mark:
-            return
-        if tier.cohorts:
-            for cohort in tier.concerned_by(self.mirror.changes_since(tier.mark.revision)):
-                self._serve_cohort(tier, cohort)
-        tier.mark = mark
 
     def _serve_cohort(self, tier: Tier, cohort: Cohort) -> None:
         """Sends a cohort its frames.
