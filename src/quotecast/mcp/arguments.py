@@ -168,15 +168,23 @@ def read_arguments(kind: type[A], given: Mapping[str, Any]) -> A:
 
 def _as_meant(kind: type[Arguments], given: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the arguments in their types where models write `"AAPL,MSFT"`, `'["AAPL"]'` or `3.0`."""
-    lists = {field.name for field in fields(kind) if _is_list(field.type)}
-    return {
-        name: _as_list(value) if name in lists else _as_feed(value) if name == "feed" else _as_number(value)
-        for name, value in given.items()
-    }
-
-
-def _is_list(annotated: Any) -> bool:
-    return get_origin(get_args(annotated)[0] if get_origin(annotated) is Annotated else annotated) is list
+    lists = set()
+    for field in fields(kind):
+        plain = get_args(field.type)[0] if get_origin(field.type) is Annotated else field.type
+        if get_origin(plain) is list:
+            lists.add(field.name)
+    meant: dict[str, Any] = {}
+    for name, value in given.items():
+        if name in lists:
+            meant[name] = _as_list(value)
+        elif name == "feed":
+            # Tools have names of their own for feeds; that of paths is `market`.
+            found = feed_named(value) if isinstance(value, str) else None
+            meant[name] = found.value if found else value
+        else:
+            is_whole = isinstance(value, float) and value.is_integer()
+            meant[name] = int(value) if is_whole else value
+    return meant
 
 
 def _as_list(value: Any) -> Any:
@@ -188,16 +196,6 @@ def _as_list(value: Any) -> Any:
         except (msgspec.DecodeError, RecursionError):
             return value
     return [each.strip() for each in value.split(",")]
-
-
-def _as_feed(value: Any) -> Any:
-    """Returns the tools' name of a feed; that of paths is `market`."""
-    found = feed_named(value) if isinstance(value, str) else None
-    return found.value if found else value
-
-
-def _as_number(value: Any) -> Any:
-    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def schema_of(kind: type[Struct]) -> dict[str, Any]:
