@@ -185,9 +185,13 @@ async def _close(links: Sequence[_Link]) -> None:
 def quote_providers(settings: Settings, budgets: Budgets) -> list[QuoteProvider]:
     """Returns a provider for each feed that this ingest leads."""
     followed = followed_feeds(settings)
-    return [
-        _provider_of(feed, settings, budgets) for feed in settings.configured_feeds() if feed not in followed
-    ]
+    chosen: list[QuoteProvider] = []
+    for feed in settings.configured_feeds():
+        if feed not in followed:
+            names = settings.providers_of(feed)
+            providers = [quote_provider(name, feed, settings, budgets) for name in names]
+            chosen.append(providers[0] if len(providers) == 1 else Failover(providers))
+    return chosen
 
 
 def followed_feeds(settings: Settings) -> list[Feed]:
@@ -214,9 +218,3 @@ def document_sources(settings: Settings, budgets: Budgets) -> list[DocumentSourc
         if offer.renames:
             sources.append(renames_source(offer.renames(own, budgets), feed))
     return sources
-
-
-def _provider_of(feed: Feed, settings: Settings, budgets: Budgets) -> QuoteProvider:
-    names = settings.providers_of(feed)
-    providers = [quote_provider(name, feed, settings, budgets) for name in names]
-    return providers[0] if len(providers) == 1 else Failover(providers)

@@ -20,9 +20,13 @@ def choose_providers(settings: Settings, environment: Mapping[str, str]) -> Sett
     changes: dict[str, Any] = {}
     for group in GROUPS:
         if _variable(group) not in environment:
-            names = _live_providers(group, settings)
+            names = [
+                name
+                for name in live_names(group)
+                if all(getattr(settings.own[name], key) for key in BUILT_IN[name].keys)
+            ] or [NONE]
             # Some settings are several names, others one.
-            changes[group] = names if isinstance(getattr(settings, group), tuple) else names[0]
+            changes[group] = tuple(names) if isinstance(getattr(settings, group), tuple) else names[0]
     return replace(settings, **changes)
 
 
@@ -34,12 +38,6 @@ def environment_of(settings: Settings) -> dict[str, str]:
 def describe_groups(settings: Settings) -> list[str]:
     """Returns a line for each group: live, simulated, recorded or off, with the reason."""
     return [f"{group:<10} {_state(settings, group)}" for group in GROUPS]
-
-
-def _live_providers(group: str, settings: Settings) -> tuple[str, ...]:
-    names = live_names(group)
-    with_keys = [name for name in names if all(getattr(settings.own[name], k) for k in BUILT_IN[name].keys)]
-    return tuple(with_keys) or (NONE,)
 
 
 def _state(settings: Settings, group: str) -> str:
