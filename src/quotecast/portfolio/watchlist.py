@@ -8,7 +8,7 @@ from msgspec import Struct
 from piccolo.columns.combination import CombinableMixin
 
 from quotecast.database.database import row_as
-from quotecast.database.ids import ID_PATTERN
+from quotecast.database.ids import require_id
 from quotecast.database.tables import ListedSymbol, Watchlist, WatchlistEntry
 from quotecast.errors import Full, NotFound
 from quotecast.market.feeds import Kind
@@ -93,16 +93,10 @@ async def reorder(
     return _symbols_of(after)
 
 
-def require_list_id(text: str) -> None:
-    """Raises NotFound for a text that is no id of a further list."""
-    if not ID_PATTERN.fullmatch(text):
-        raise NotFound(LIST)
-
-
 async def _rows_of(account: Account, list_id: str) -> _Rows:
     if list_id == DEFAULT_LIST:
         return _Rows(WatchlistEntry)
-    require_list_id(list_id)
+    require_id(LIST, list_id)
     if not await account.select(Watchlist, Watchlist.id == list_id, Watchlist.is_default.eq(False)):
         raise NotFound(LIST)
     return _Rows(ListedSymbol, (ListedSymbol.list_id == list_id,), {"list_id": list_id})

@@ -6,6 +6,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from quotecast.database.ids import require_id
 from quotecast.database.tables import ListedSymbol, WatchlistEntry
 from quotecast.database.tables import Watchlist as Table
 from quotecast.errors import Full, InvalidValue, NameTaken, NotFound
@@ -91,7 +92,7 @@ async def remove(account: Account, list_id: str) -> None:
     """Deletes a list with its symbols. Raises NotFound, or InvalidValue for the first list."""
     if list_id == DEFAULT_LIST:
         raise InvalidValue("id", "The first list cannot be deleted; delete its symbols instead")
-    watchlist.require_list_id(list_id)
+    require_id(watchlist.LIST, list_id)
     if not await account.delete(Table, Table.id == list_id, Table.is_default.eq(False)):
         raise NotFound(watchlist.LIST)
     await _number(account, await lists(account))
