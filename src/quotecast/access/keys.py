@@ -143,19 +143,14 @@ def normalise(scope: Scope) -> Scope:
     symbols = tuple(dict.fromkeys(texts))
     if "" in symbols:
         raise InvalidValue("scope.symbols", "Must not have a blank symbol")
+    found = networks([text.strip() for text in scope.addresses])
+    shortest = (str(each).removesuffix(f"/{each.max_prefixlen}") for each in found)
     return Scope(
         feeds=tuple(dict.fromkeys(scope.feeds)),
         symbols=symbols,
         origins=tuple(dict.fromkeys(text.strip().lower().removesuffix("/") for text in scope.origins)),
-        addresses=_addresses(scope.addresses),
+        addresses=tuple(dict.fromkeys(shortest)),
     )
-
-
-def _addresses(texts: Sequence[str]) -> tuple[str, ...]:
-    """Returns addresses and networks in their shortest form."""
-    found = networks([text.strip() for text in texts])
-    whole = (str(each).removesuffix(f"/{each.max_prefixlen}") for each in found)
-    return tuple(dict.fromkeys(whole))
 
 
 def shown_text(key: Key) -> str:

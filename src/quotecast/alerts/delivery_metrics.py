@@ -27,10 +27,16 @@ class DeliveryStatistics:
 
 def delivery_families(statistics: DeliveryStatistics) -> Iterator[Metric]:
     """Yields the metrics of deliveries."""
+    outcomes = [
+        (channel, outcome)
+        for channel in CHANNELS
+        for outcome in ("sent", "retried", "failed", "unsubscribed")
+        if (channel, outcome) != ("webhook", "unsubscribed")
+    ]
     yield counter(
         "alert_deliveries",
         "Posts to receivers of events; `retried`: failed, and tried again later; `failed`: given up.",
-        {key: statistics.outcomes[key] for key in _outcomes()},
+        {key: statistics.outcomes[key] for key in outcomes},
         ["channel", "outcome"],
     )
     yield histogram(
@@ -51,10 +57,3 @@ def delivery_families(statistics: DeliveryStatistics) -> Iterator[Metric]:
         "Looks for deliveries, and records of their outcome, that PostgreSQL did not take.",
         statistics.failures,
     )
-
-
-def _outcomes() -> Iterator[tuple[str, str]]:
-    for channel in CHANNELS:
-        for outcome in ("sent", "retried", "failed", "unsubscribed"):
-            if (channel, outcome) != ("webhook", "unsubscribed"):
-                yield channel, outcome

@@ -133,7 +133,12 @@ class GroupDecoder:
         data = file.read(block.length)
         if len(data) != block.length or crc32(data) != block.checksum:
             raise Damaged(f"the block at byte {block.offset} has another checksum")
-        return list(_split(self._decompress(data, block)))
+        raw, records, at = self._decompress(data, block), [], 0
+        while at < len(raw):
+            length, time = _RECORD.unpack_from(raw, at)
+            at += _RECORD.size + length
+            records.append(Record(time, raw[at - length : at]))
+        return records
 
     def _decompress(self, data: bytes, block: Block) -> bytes:
         parts, length = [], 0
@@ -183,11 +188,3 @@ def _parse(header: bytes, offset: int) -> Block | None:
         return None
     block = Block(offset, Kind(kind), *numbers)
     return block if max(block.length, block.raw_length) <= MAX_BLOCK_BYTES else None
-
-
-def _split(raw: bytes) -> Iterator[Record]:
-    at = 0
-    while at < len(raw):
-        length, time = _RECORD.unpack_from(raw, at)
-        at += _RECORD.size + length
-        yield Record(time, raw[at - length : at])

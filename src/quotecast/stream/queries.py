@@ -49,7 +49,11 @@ def queries_of(query_string: bytes, feed: Feed | None) -> dict[str, Query]:
     """
     given = _values_of(query_string)
     if feed is None:
-        given = _with_feeds_named(given)
+        # The lists of feeds have the feeds' own names; `stocks` is `market`.
+        named: dict[str, list[str]] = {}
+        for name, values in given.items():
+            named.setdefault(_name_of(name), []).extend(values)
+        given = named
     found = misspelt(given, _OF_FEED if feed else _OF_ALL, near_name)
     unknown = {"unknown": found[0], "meant": found[1]} if found else {}
     if feed:
@@ -69,14 +73,6 @@ def queries_of(query_string: bytes, feed: Feed | None) -> dict[str, Query]:
     return {name: replace(query, **unknown) for name, query in queries.items()} or {
         unknown["unknown"]: Query()
     }
-
-
-def _with_feeds_named(given: Mapping[str, Sequence[str]]) -> Mapping[str, Sequence[str]]:
-    """Returns the values with the lists of feeds under their own names; `stocks` is `market`."""
-    named: dict[str, list[str]] = {}
-    for name, values in given.items():
-        named.setdefault(_name_of(name), []).extend(values)
-    return named
 
 
 def _name_of(text: str) -> str:
