@@ -85,7 +85,13 @@ class ClientSession:
 
         `heartbeat`: the seconds between heartbeats that the address asks for, unparsed.
         """
-        refused = self._set_heartbeats(heartbeat)
+        refused: list[Frame] = []
+        try:
+            if heartbeat is not None:
+                self.heartbeat_ms = heartbeat_ms_of(heartbeat)
+        except CommandError as refusal:
+            refused = [self._refuse(refusal, None)]
+        # The welcome has the interval of heartbeats.
         greeting = [self._welcome(), *refused]
         for name, query in queries.items():
             if name in _NAMES and query != Query():
@@ -138,15 +144,6 @@ class ClientSession:
         encoding = self.encoding
         whole = projection_of(feed, encoding.notation, rows=encoding.rows)
         return Form(encoding, whole, feed.spec.name if self._among_feeds else UNSET)
-
-    def _set_heartbeats(self, text: str | None) -> list[Frame]:
-        """Changes the interval of heartbeats; returns the error for a text that names none."""
-        try:
-            if text is not None:
-                self.heartbeat_ms = heartbeat_ms_of(text)
-        except CommandError as refusal:
-            return [self._refuse(refusal, None)]
-        return []
 
     def _welcome(self) -> Frame:
         mirrors = {name: session.mirror for name, session in self.feeds.items()}
