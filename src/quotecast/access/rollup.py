@@ -90,7 +90,11 @@ class RollUp:
             # Without keys in use a worker asks PostgreSQL nothing.
             if self._sent is not None or self._pending:
                 await self._send()
-                await self._delete_old()
+                # A part of what is older than KEEP_DAYS, after each batch of a new day.
+                if self._deleted_on != self._day:
+                    first = self._day - timedelta(days=KEEP_DAYS)
+                    more = await self._database.session(partial(usage_storage.delete_before, day=first))
+                    self._deleted_on = None if more else self._day
         except Exception as error:  # noqa: BLE001 - a bug here must not end the worker
             self._outage.log_error("usage of API keys not stored", error)
             await self._copy()
@@ -118,14 +122,6 @@ class RollUp:
 
     async def _add(self, batch: UsageBatch) -> None:
         await self._database.session(partial(usage_storage.add, batch=batch))
-
-    async def _delete_old(self) -> None:
-        """Deletes what is older than KEEP_DAYS, a part after each batch of a new day."""
-        if self._deleted_on == self._day:
-            return
-        first = self._day - timedelta(days=KEEP_DAYS)
-        more = await self._database.session(partial(usage_storage.delete_before, day=first))
-        self._deleted_on = None if more else self._day
 
     async def _copy(self, *, alive: bool = True) -> None:
         """Copies the counts to Redis; without it they are in this worker only."""

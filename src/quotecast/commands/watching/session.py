@@ -175,7 +175,10 @@ def state_line(
 
     `status` is the service's answer, None before the first one; `silent` are the seconds without a frame.
     """
-    parts = [_connection(states, address, silent)]
+    if all(state == "connecting" for state in states.values()):
+        parts = [Text(f"connecting to {address}, last prices {silent:.0f} s ago", "bold yellow")]
+    else:
+        parts = [Text(address, "dim")]
     for feed, state in states.items():
         label = f"{feed} {state}"
         if feed == "market" and status is not None:
@@ -184,12 +187,6 @@ def state_line(
     if status is not None:
         parts.append(Text(_origin([*states], status), "dim"))
     return Text("  ").join(parts)
-
-
-def _connection(states: Mapping[Feed, State], address: str, silent: float) -> Text:
-    if all(state == "connecting" for state in states.values()):
-        return Text(f"connecting to {address}, last prices {silent:.0f} s ago", "bold yellow")
-    return Text(address, "dim")
 
 
 def _origin(feeds: Sequence[Feed], status: Mapping[str, Any]) -> str:
