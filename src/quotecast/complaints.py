@@ -65,7 +65,9 @@ def _sentence(message: str, choices: Sequence[object], *, as_text: bool) -> str:
     if bound := _BOUND.fullmatch(message):
         return f"Must be {_ORDERS[bound['order']]} {bound['bound']}"
     if length := _LENGTH.fullmatch(message):
-        return _length(length["kind"], length["order"], int(length["bound"]))
+        unit = _UNITS.get(length["kind"], "characters")
+        units = unit.removesuffix("s") if length["bound"] == "1" else unit
+        return f"Must have {_ORDERS[length['order']]} {length['bound']} {units}"
     if _CHOICE.fullmatch(message) and choices:
         return f"Must be {_list_choices(choices)}"
     return "Is too large" if _RANGE.fullmatch(message) else "Has the wrong form"
@@ -81,8 +83,3 @@ def _kinds(names: str, choices: Sequence[object] = ()) -> str:
 
 def _list_choices(choices: Sequence[object]) -> str:
     return f"{'one of ' if len(choices) > 1 else ''}{', '.join(map(str, choices))}"
-
-
-def _length(kind: str, order: str, bound: int) -> str:
-    unit = _UNITS.get(kind, "characters")
-    return f"Must have {_ORDERS[order]} {bound} {unit if bound != 1 else unit.removesuffix('s')}"

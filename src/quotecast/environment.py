@@ -27,7 +27,13 @@ def text_of(variable: str, environment: Mapping[str, str], *, secret: bool) -> s
     if path and text:
         raise SettingsError(f"{variable}{FILE_SUFFIX}: {variable} is set too; set one of them")
     if path:
-        text = _content(variable + FILE_SUFFIX, path)
+        try:
+            text = Path(path).read_text("utf-8")
+        except OSError as error:
+            message = f"{path} cannot be read: {error.strerror}"
+            raise SettingsError(f"{variable}{FILE_SUFFIX}: {message}") from error
+        except ValueError as error:
+            raise SettingsError(f"{variable}{FILE_SUFFIX}: {path} is not text") from error
     return None if text is None else text.strip()
 
 
@@ -52,15 +58,6 @@ def value_of(variable: str, text: str, kind: Any) -> Any:
         return msgspec.convert(value, type=kind, strict=False)
     except msgspec.ValidationError as error:
         raise SettingsError(f"{variable}: must {extra.get(DEMAND) or _demand(plain)}") from error
-
-
-def _content(variable: str, path: str) -> str:
-    try:
-        return Path(path).read_text("utf-8")
-    except OSError as error:
-        raise SettingsError(f"{variable}: {path} cannot be read: {error.strerror}") from error
-    except ValueError as error:
-        raise SettingsError(f"{variable}: {path} is not text") from error
 
 
 def _demand(kind: inspect.Type) -> str:
