@@ -25,6 +25,11 @@ MAX_ENCODED: int = 16
 
 #: Symbols of a subscription; None is every symbol.
 Keys = frozenset[str] | None
+#: Keys of symbols and names of groups; None is every symbol.
+Wanted = frozenset[str] | None
+_NOTHING: Final[frozenset[str]] = frozenset()
+#: Subscriptions with equal keys and marks get the same frames.
+Key = tuple[Wanted, Form]
 
 
 class BarsPart(NamedTuple):
@@ -103,16 +108,6 @@ def _in_progress(book: BarBook, style: BarStyle, entry: QuoteEntry) -> bytes:
         encoded = style.encode(entry.key, bar, False) if bar is not None else b""
         entry.encoded_bars[style] = book.through, encoded
     return encoded
-
-
-#: Keys of symbols and names of groups; None is every symbol.
-Wanted = frozenset[str] | None
-
-
-_NOTHING: Final[frozenset[str]] = frozenset()
-
-#: Subscriptions with equal keys and marks get the same frames.
-Key = tuple[Wanted, Form]
 
 
 class Subscription:

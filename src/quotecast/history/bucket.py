@@ -42,6 +42,11 @@ RETRY_SECONDS: Final = 20
 NAMES_SECONDS: Final = 10.0
 #: Downloaded segments that stay on the disk.
 CACHED_SEGMENTS: Final = 16
+#: Seconds between two looks for finished segments.
+LOOK_SECONDS: Final = 10.0
+#: Seconds after its upload for which a segment stays in the folder: readers' lists of the bucket may be old.
+GRACE_SECONDS: Final = 120.0
+STOP_SECONDS: Final = 10.0
 
 
 class Bucket:
@@ -149,13 +154,6 @@ def _explained(problem: str) -> Iterator[None]:
         raise
     except Exception as error:
         raise HistoryError(f"the bucket of segments {problem}: {type(error).__name__}") from error
-
-
-#: Seconds between two looks for finished segments.
-LOOK_SECONDS: Final = 10.0
-#: Seconds after its upload for which a segment stays in the folder: readers' lists of the bucket may be old.
-GRACE_SECONDS: Final = 120.0
-STOP_SECONDS: Final = 10.0
 
 
 class Uploader:

@@ -26,6 +26,10 @@ SUFFIX: Final = ".segment"
 MANIFEST_SUFFIX: Final = ".json"
 _NAME: Final = re.compile(r"\d{8}T\d{6}\.\d{3}Z-[0-9a-f]{8}")
 _TIME: Final = "%Y%m%dT%H%M%S.%f"
+#: Seconds after which written blocks survive a loss of power. A kill loses only what waits for a block.
+SYNC_SECONDS: Final = 10.0
+#: A block is written before its records have more bytes than this.
+MAX_WAITING_BYTES: Final = 8 << 20
 
 
 class HistoryError(QuotecastError):
@@ -108,12 +112,6 @@ def decode_manifest(data: bytes) -> Manifest | None:
         return _decoder.decode(data)
     except (msgspec.DecodeError, RecursionError):
         return None
-
-
-#: Seconds after which written blocks survive a loss of power. A kill loses only what waits for a block.
-SYNC_SECONDS: Final = 10.0
-#: A block is written before its records have more bytes than this.
-MAX_WAITING_BYTES: Final = 8 << 20
 
 
 class SegmentWriter:

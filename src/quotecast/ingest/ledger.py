@@ -37,6 +37,9 @@ from quotecast.market.own_bars import Closing, Parts
 from quotecast.market.quotes import Quote
 from quotecast.providers.base import Update
 
+#: Closings that a Redis which lost its data gets back: an hour's, if something changes every minute.
+REMEMBERED_CLOSINGS: Final = 60
+
 
 class CrossingFinder:
     """Finds the crossings of a feed's quotes, and remembers the newest for a Redis that loses its data."""
@@ -78,10 +81,6 @@ class CrossingFinder:
         moment = int(at * 1000)
         last = self._last
         return CrossingId(moment, 0) if moment > last.moment else CrossingId(last.moment, last.number + 1)
-
-
-#: Closings that a Redis which lost its data gets back: an hour's, if something changes every minute.
-REMEMBERED_CLOSINGS: Final = 60
 
 
 def new_epoch(unix_time: float) -> str:

@@ -19,6 +19,10 @@ from quotecast.redis.script_line import Script, ScriptConnection
 SHARDS: Final = 16
 #: Bytes; a longer key is hashed.
 MAX_KEY_LENGTH: Final = 96
+#: Checks in one script call, which blocks Redis for some 10 µs per check.
+MAX_BATCH: Final = 256
+#: Seconds for the event loop to read an answer that has already arrived.
+_GRACE_SECONDS: Final = 0.002
 
 
 class KeyNames:
@@ -39,12 +43,6 @@ class KeyNames:
 def hash_tag(name: bytes) -> bytes:
     """Returns the part of a name that decides on which node of a cluster it lies."""
     return name.partition(b"}")[0]
-
-
-#: Checks in one script call, which blocks Redis for some 10 µs per check.
-MAX_BATCH: Final = 256
-#: Seconds for the event loop to read an answer that has already arrived.
-_GRACE_SECONDS: Final = 0.002
 
 
 class Check(NamedTuple):

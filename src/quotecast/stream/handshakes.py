@@ -48,6 +48,25 @@ FULL: Final = {
 }
 #: The reasons of all refusals, as metrics name them.
 REASONS: Final = ("malformed", "origin", "unknown_feed", "relay", *FULL)
+#: Bytes of a request in the usual form.
+MAX_BYTES: Final = 8192
+#: Headers of a request, as in `websockets`.
+MAX_HEADERS: Final = 128
+#: Different headers of extensions and of subprotocols whose meaning stays in memory.
+_MAX_KNOWN: Final = 64
+_REQUEST: Final = re.compile(
+    rb"GET (/[\x21-\x7e]*) HTTP/1\.1\r\n"
+    rb"((?:[-!#$%&'*+.^_`|~0-9A-Za-z]+:[\t\x20-\x7e\x80-\xff]*\r\n)+)\r\n"
+)
+_KEY: Final = re.compile(rb"[A-Za-z0-9+/]{22}==")
+#: RFC 6455, section 1.3.
+_GUID: Final = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
+#: What clients, and proxies in front of them, write in `Connection`; Firefox the second.
+_CONNECTIONS: Final = (b"upgrade", b"keep-alive, upgrade")
+#: Headers of a body, which a handshake has not.
+_BODY: Final = (b"content-length", b"transfer-encoding")
+_EXTENSIONS: Final = b"sec-websocket-extensions"
+_SUBPROTOCOLS: Final = b"sec-websocket-protocol"
 
 
 class Handshaking(ServerProtocol):
@@ -134,28 +153,6 @@ def scope_of(request: Request, transport: asyncio.Transport) -> dict[str, Any]:
         "client": transport.get_extra_info("peername")[:2],
         "subprotocols": [name.strip() for name in offered if name.strip()],
     }
-
-
-#: Bytes of a request in the usual form.
-MAX_BYTES: Final = 8192
-#: Headers of a request, as in `websockets`.
-MAX_HEADERS: Final = 128
-#: Different headers of extensions and of subprotocols whose meaning stays in memory.
-_MAX_KNOWN: Final = 64
-
-_REQUEST: Final = re.compile(
-    rb"GET (/[\x21-\x7e]*) HTTP/1\.1\r\n"
-    rb"((?:[-!#$%&'*+.^_`|~0-9A-Za-z]+:[\t\x20-\x7e\x80-\xff]*\r\n)+)\r\n"
-)
-_KEY: Final = re.compile(rb"[A-Za-z0-9+/]{22}==")
-#: RFC 6455, section 1.3.
-_GUID: Final = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
-#: What clients, and proxies in front of them, write in `Connection`; Firefox the second.
-_CONNECTIONS: Final = (b"upgrade", b"keep-alive, upgrade")
-#: Headers of a body, which a handshake has not.
-_BODY: Final = (b"content-length", b"transfer-encoding")
-_EXTENSIONS: Final = b"sec-websocket-extensions"
-_SUBPROTOCOLS: Final = b"sec-websocket-protocol"
 
 
 class Upgrade(NamedTuple):

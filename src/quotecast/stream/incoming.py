@@ -20,6 +20,10 @@ from quotecast.stream.handshakes import Handshaking
 MAX_FRAGMENTS: Final = 64
 
 _STARTS: Final = frozenset({Opcode.TEXT, Opcode.BINARY})
+#: Above the limit of a command, so that the feed itself answers one that is too long.
+MAX_MESSAGE_BYTES: Final = 1 << 18
+_MASK_BYTES: Final = 4
+_LENGTH_BYTES: Final = {126: 2, 127: 8}
 
 
 class BadMessageError(Exception):
@@ -65,13 +69,6 @@ class Assembly:
 def is_whole(frame: Frame) -> bool:
     """Whether a frame is a message by itself: neither a control frame nor a fragment."""
     return frame.fin and frame.opcode in _STARTS
-
-
-#: Above the limit of a command, so that the feed itself answers one that is too long.
-MAX_MESSAGE_BYTES: Final = 1 << 18
-
-_MASK_BYTES: Final = 4
-_LENGTH_BYTES: Final = {126: 2, 127: 8}
 
 
 class Incoming:

@@ -29,6 +29,12 @@ from quotecast.stream.queries import Replay
 STEP_SECONDS: Final = 0.05
 #: Messages of one step: a replay that the worker cannot keep up with becomes slower.
 STEP_MESSAGES: Final = 500
+MIN_SPEED: Final = 0.1
+MAX_SPEED: Final = 100.0
+#: Threads that read for all replays of a worker: more of them, decoding, would delay the live feeds.
+THREADS: Final = 2
+
+log = structlog.get_logger()
 
 
 class Player:
@@ -119,14 +125,6 @@ class Player:
         self.mirror.replayed_at = moment
         if moment <= self._heard_until:
             self.mirror.heard_at = self._clock()
-
-
-MIN_SPEED: Final = 0.1
-MAX_SPEED: Final = 100.0
-#: Threads that read for all replays of a worker: more of them, decoding, would delay the live feeds.
-THREADS: Final = 2
-
-log = structlog.get_logger()
 
 
 class Replays:

@@ -42,6 +42,13 @@ from quotecast.stream.outlet import WRITER
 HANDSHAKE_SECONDS: Final = 10.0
 #: Seconds that a client has to read the close frame and to answer it.
 CLOSE_SECONDS: Final = 3.0
+#: Connections that may wait for the event loop.
+BACKLOG: Final = 4096
+#: Seconds after which the kernel closes a connection whose client acknowledges no bytes.
+UNREAD_SECONDS: Final = 20.0
+_INTERNET: Final = frozenset({socket.AF_INET, socket.AF_INET6})
+#: Bytes that the kernel buffers for a client that does not read, its own overhead included.
+SEND_BUFFER_BYTES: Final = 256 * 1024
 
 log = structlog.get_logger()
 
@@ -238,15 +245,6 @@ class Socket(Inlet):
             self._open = False
             self._end_deadline()
             self._deadline = asyncio.get_running_loop().call_later(CLOSE_SECONDS, self._transport.abort)
-
-
-#: Connections that may wait for the event loop.
-BACKLOG: Final = 4096
-#: Seconds after which the kernel closes a connection whose client acknowledges no bytes.
-UNREAD_SECONDS: Final = 20.0
-_INTERNET: Final = frozenset({socket.AF_INET, socket.AF_INET6})
-#: Bytes that the kernel buffers for a client that does not read, its own overhead included.
-SEND_BUFFER_BYTES: Final = 256 * 1024
 
 
 def listening_socket(host: str, port: int) -> socket.socket:
