@@ -55,8 +55,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Makes every test's server the one of `--redis-server`, and hang-ups what they are without nohup."""
+    """Makes every test's server the one of `--redis-server`, and signals what they are in a terminal.
+
+    A shell ignores SIGINT for what it runs in the background, and nohup SIGHUP: commands would inherit that.
+    """
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     if program := config.getoption("--redis-server"):
         path = Path(program).resolve(strict=True)
         valkey.get_binary_path = lambda: path
