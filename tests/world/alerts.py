@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 from typing import Final, cast
 
 from quotecast.market.feeds import Kind
+from world.bar_truth import Break
 from world.clock import wall_time
 from world.postgres_data import Alert, Tables
 from world.postgres_statements import count_alert_change
-from world.truth import Break
 from world.upstream import Venue
 
 #: Alerts of each feed, and the seconds of the world in which their thresholds are reached, more or less.

@@ -18,7 +18,8 @@ from websockets.uri import parse_uri
 from quotecast.market.feeds import Feed
 from support.clients.merging_client import READERS
 from support.oracles.reference_copy import ReferenceCopy
-from world.truth import Break, FeedTruth
+from world.bar_truth import Break
+from world.truth import FeedTruth
 
 #: Seconds without a frame after which a frontend connects again; heartbeats come every 2 s.
 _SILENCE_SECONDS: Final = 7.0
@@ -80,7 +81,7 @@ class FeedCopy:
         for key, bars in self.copy.bars.items():
             for bar in bars.values():
                 if bar["final"]:
-                    self.truth.check_bar(self.name, key, bar)
+                    self.truth.bars.check_sent(self.name, key, bar)
         if self.copy.quotes != expected:
             self._broken(
                 "a copy equals the feed", f"{self.name} at {epoch}-{seq}: {self.difference(expected)}"

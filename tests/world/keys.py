@@ -10,10 +10,10 @@ from msgspec.structs import replace
 
 from quotecast.access.key_text import digest, key_text
 from quotecast.access.plans import Plan
+from world.bar_truth import Break
 from world.clock import wall_time
 from world.postgres_data import KeyRow, Tables
 from world.reader import Reader
-from world.truth import Break
 
 #: Requests of a small plan in a minute.
 SMALL_LIMIT: Final = 20

@@ -86,6 +86,16 @@ PLANTED: Final[dict[str, Planted]] = {
     "a minute is final before its end": Planted(
         "quotecast.market.bar_making", "through = now - GRACE_SECONDS", "through = now + 30"
     ),
+    "bars are read without those that wait for PostgreSQL": Planted(
+        "quotecast.api.bars.own_bars",
+        "yield from book.final(symbol, interval, max(book.known_from, after))",
+        "yield from ()",
+    ),
+    "a reloaded quote has the bar of the quote before": Planted(
+        "quotecast.feed.mirror",
+        "entry.full_seq = stored.full_seq\n        entry.set_bars(stored.bars)",
+        "entry.full_seq = stored.full_seq",
+    ),
     "each worker counts requests alone": Planted(
         "quotecast.limits.window", "KeyNames(prefix)", "KeyNames(prefix + __import__('os').urandom(4).hex())"
     ),

@@ -3,8 +3,6 @@
 It reads the messages where Redis publishes them, and breaks the world when they break a promise.
 """
 
-from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
 from typing import Any, Final
 
 import msgspec
@@ -12,18 +10,14 @@ import msgspec
 from quotecast.bus import wire
 from quotecast.bus.base import Batch, Beat
 from quotecast.market.feeds import Feed
-from quotecast.market.own_bars import MINUTE, Closing, OwnBar
+from world.bar_truth import BarTruth, Break
 from world.clock import wall_time
 from world.redis_data import Stream
 from world.redis_server import RedisServer
 from world.upstream import Venue
 
 Item = dict[str, Any]
-#: Takes a broken promise: its name, and what broke it.
-Break = Callable[[str, str], None]
 _STATES_REMEMBERED: Final = 20_000
-#: Seconds in which a final bar is stored, without faults.
-_WRITER_SECONDS: Final = 6.0
 
 
 class FeedTruth:
@@ -36,6 +30,7 @@ class FeedTruth:
         self._server = server
         self._broken = broken
         self._issued = venue.issued
+        self._prices = venue.prices
         #: States by the epoch that clients see and the number; each is a mapping of quotes by key.
         self.states: dict[tuple[str, int], dict[str, Item]] = {}
         self._batches: dict[tuple[str, int], bytes] = {}
@@ -46,10 +41,7 @@ class FeedTruth:
         self.delay_seconds = 0
         #: Whether no clock of the world was ever wrong.
         self.clocks_are_right = True
-        #: Final bars of a minute, by key and opening, then by how often Redis had lost data. After a loss the
-        #: bars are those of the ingest that leads then: another one may have led while it was cut off.
-        self._bars: dict[tuple[str, int], dict[int, OwnBar]] = {}
-        self._losses = 0
+        self.bars = BarTruth(feed, broken)
         #: The last published position.
         self.epoch, self.seq = "", 0
 
@@ -65,43 +57,22 @@ class FeedTruth:
         """Returns the quotes at a position that clients name."""
         return self.states.get((epoch.partition(".")[0], seq))
 
-    def check_bar(self, who: str, key: str, bar: Item) -> None:
-        """Checks a final bar that a client has."""
-        opened = int(datetime.fromisoformat(bar["time"]).timestamp())
-        known = self._bars.get((key, opened), {}).values()
-        prices = [(each.open, each.high, each.low, each.close, each.volume) for each in known]
-        if (bar["open"], bar["high"], bar["low"], bar["close"], bar.get("volume")) not in prices:
-            self._broken("a final bar is the same everywhere", f"{who} has {bar} of {key} instead of {known}")
+    def issued_at(self, key: str, price: float) -> float | None:
+        """Returns the Unix time at which the venue issued a price of a symbol; None for no such price."""
+        return self._prices[key].get(price)
 
-    def check_stored_bars(
-        self, stored: Mapping[tuple[str, str, str, datetime], Any], *, all_of_them: bool
-    ) -> None:
-        """Checks the bars of minutes in PostgreSQL; its writer may not have the newest ones yet."""
-        for (key, opened), known in self._bars.items():
-            row = stored.get(("1m", str(self.feed), key, datetime.fromtimestamp(opened, UTC)))
-            bars = [
-                (each.open, each.high, each.low, each.close, each.volume, each.updates)
-                for each in known.values()
-            ]
-            if row is None:
-                if all_of_them and opened + MINUTE < wall_time() - _WRITER_SECONDS:
-                    self._broken("a final bar is stored", f"{self.feed} {key} has {bars}")
-            elif row not in bars:
-                self._broken(
-                    "a final bar is the same everywhere", f"PostgreSQL has {row} of {key} instead of {bars}"
-                )
+    def follow(self, live: "FeedTruth", delay_seconds: int) -> None:
+        """Makes this the truth of a feed that is late."""
+        self.live, self.delay_seconds = live, delay_seconds
+        self.bars.live = live.bars
+
+    def distrust_clocks(self) -> None:
+        """Ends the checks that need right clocks."""
+        self.clocks_are_right = self.bars.clocks_are_right = False
 
     def lose_data(self) -> None:
         """Notes that Redis lost data."""
-        self._losses += 1
-
-    def _close(self, closing: Closing) -> None:
-        for key, bar in closing.bars.get("1m", {}).items():
-            known = self._bars.setdefault((key, bar.opened), {}).setdefault(self._losses, bar)
-            if self.clocks_are_right and bar.opened + MINUTE > wall_time():
-                self._broken("a final bar has ended", f"{self.feed} {key}: {bar}")
-            if known != bar:
-                self._broken("a final bar is final", f"{self.feed} {key}: {bar} after {known}")
+        self.bars.losses += 1
 
     def _begin(self, beat: Beat, payload: bytes) -> None:
         stored = self._server.data.find(f"{self._prefix}:{{{self.feed}}}:quotes".encode(), dict) or {}
@@ -112,7 +83,7 @@ class FeedTruth:
                 state[key.decode()] = self._item(quote)
         name = f"{self._prefix}:{{{self.feed}}}:closings".encode()
         for _, fields in self._server.data.find(name, Stream) or ():
-            self._close(wire.decode_closing(fields[5]))
+            self.bars.close(wire.decode_closing(fields[5]))
         self._remember(beat.epoch, beat.seq, state, payload)
 
     def _add(self, batch: Batch, payload: bytes) -> None:
@@ -124,7 +95,7 @@ class FeedTruth:
             self._broken("numbers without gaps", f"{self.feed} has no state before {position}")
             return
         for closing in batch.closings:
-            self._close(closing)
+            self.bars.close(closing)
         changed = {change.key: self._item(wire.decode_quote(change.quote)) for change in batch.changes}
         state = {key: item for key, item in (before | changed).items() if key not in batch.removed}
         self._remember(batch.epoch, batch.seq, state, payload)

@@ -52,8 +52,8 @@ class Venue:
         self.lines: dict[Line, None] = {}
         #: Names that never end.
         self.lasting: set[str] = set()
-        #: Every price of each name.
-        self.prices: dict[str, set[float]] = {name: set() for name in self.names}
+        #: Every price of each name, and the Unix time at which it was issued.
+        self.prices: dict[str, dict[float, float]] = {name: {} for name in self.names}
         self._prices = 0
         for name in self.names:
             self._issue(name)
@@ -89,7 +89,7 @@ class Venue:
         self._prices += 1
         # No two quotes have one price, so that each can be told from all others.
         made = _MADE[self.feed](name, _price(self._prices))
-        self.prices[name].add(_price(self._prices))
+        self.prices[name][_price(self._prices)] = wall_time()
         changed: dict[str, str] = {"timestamp": iso_utc(wall_time())}
         if self._chance.random() < 0.02:
             changed["name"] = f"{name} of {self._prices}"

@@ -13,10 +13,10 @@ import httpx
 
 from quotecast.alerts.outbound import Outbound
 from quotecast.alerts.webhooks import event_message_id, signature
+from world.bar_truth import Break
 from world.clock import wall_time
 from world.faults import Fault
 from world.postgres_data import Tables, Webhook
-from world.truth import Break
 
 PORT: Final = 9000
 #: Networks of a world's hosts.

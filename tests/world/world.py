@@ -12,39 +12,23 @@ from msgspec import Struct
 
 from quotecast.market.feeds import Feed
 from quotecast.settings.plans import delayed_prefix
-from world import clock, programs
+from world import clock, population, programs
 from world.alerts import USERS, Alerts
-from world.client import ALL_FEEDS, EVENTS, FIELDS, FeedCopy, Frontend
+from world.client import Frontend
 from world.clock import PROCESS
-from world.keys import SMALL_LIMIT, Death, Keys
+from world.keys import Death, Keys
 from world.loop import Host, Process, WorldLoop
 from world.network import Network
 from world.postgres_server import PostgresServer
-from world.reader import LIMIT, Reader
+from world.reader import Reader
 from world.redis_data import Data
 from world.redis_server import RedisServer
 from world.truth import FeedTruth
 from world.upstream import Venue
 from world.webhooks import Receiver
 
-_NOTATIONS: Final = (
-    "quotecast.v1.json",
-    "quotecast.v1.msgpack",
-    "quotecast.v1.rows",
-    "quotecast.v1.json.deflate",
-)
-#: How many readers have an API key.
-_WITH_KEY: Final = 0.6
-#: How many pages and readers see delayed quotes, where there are any.
-_LATE: Final = 0.25
-#: How many pages have one socket for all feeds.
-_OF_ALL: Final = 0.25
-#: How many pages ask for some fields.
-_OF_FIELDS: Final = 0.3
 #: How many users have a server that takes events.
 _RECEIVERS: Final = 2
-_INTERVALS: Final = (100, 250, 500, 1000, 5000)
-
 Program = Callable[[], Coroutine[Any, Any, None]]
 
 
@@ -102,6 +86,7 @@ class World:
 
     def __init__(self, seed: int, size: Size) -> None:
         self.size = size
+        self.seed = seed
         chance = random.Random(seed)
         self.chance = random.Random(chance.random())
         self.loop = WorldLoop(random.Random(chance.random()))
@@ -139,8 +124,7 @@ class World:
                 )
         for feed in size.feeds:
             late = self.truths[delayed_prefix(self.settings), feed]
-            late.live = self.truths[self.settings.redis_prefix, feed]
-            late.delay_seconds = size.delay_seconds
+            late.follow(self.truths[self.settings.redis_prefix, feed], size.delay_seconds)
         self.redis.observers.append(self._observe)
         self.receivers: list[Receiver] = []
         self.frontends: list[Frontend] = []
@@ -178,17 +162,14 @@ class World:
         for venue in self.venues.values():
             self.loop.nobody.run(venue.show_life())
         self._venues_run = [self.loop.nobody.run(venue.run()) for venue in self.venues.values()]
-        for number in range(self.size.frontends):
-            self._add_frontend(number, workers, edges)
-        for number in range(self.size.readers):
-            self._add_reader(number, workers)
+        population.add(self, workers, edges)
 
     def distrust_clocks(self) -> None:
         """Ends the checks that need right clocks."""
         for receiver in self.receivers:
             receiver.clocks_are_right = False
         for truth in self.truths.values():
-            truth.clocks_are_right = False
+            truth.distrust_clocks()
 
     async def revoke_key(self) -> None:
         """Revokes the key of a reader when no transaction writes."""
@@ -224,7 +205,7 @@ class World:
         """Checks the final bars in PostgreSQL."""
         for (prefix, _), truth in self.truths.items():
             if prefix == self.settings.redis_prefix:
-                truth.check_stored_bars(self.postgres.tables.bars, all_of_them=is_state_kept)
+                truth.bars.check_stored(self.postgres.tables.bars, all_of_them=is_state_kept)
 
     def _check_page(self, frontend: Frontend) -> None:
         for each in frontend.copies.values():
@@ -236,91 +217,26 @@ class World:
             if each.state != "live":
                 self.break_promise("live again", f"{each.name} of {feed} is {each.state}")
 
-    def _add_frontend(self, number: int, workers: list[str], edges: list[str]) -> None:
-        chance = random.Random(self.chance.random())
-        late = self.size.delay_seconds > 0 and chance.random() < _LATE
-        notation = chance.choice(_NOTATIONS if late else (*_NOTATIONS, EVENTS))
-        of_all = notation != EVENTS and chance.random() < _OF_ALL
-        feeds = [*self.venues] if of_all else [chance.choice([*self.venues])]
-        name = f"page-{number + 1}"
-        bars = {"bars": "1m"} if chance.random() < 0.5 else {}
-        fields = {} if of_all or chance.random() > _OF_FIELDS else {"fields": FIELDS[feeds[0]]}
-        prefix = delayed_prefix(self.settings) if late else self.settings.redis_prefix
-        path = f"/api/{'sse' if notation == EVENTS else 'ws'}/{feeds[0].spec.name}"
-        frontend = Frontend(
-            [
-                FeedCopy(
-                    self.truths[prefix, feed],
-                    {"symbols": self._symbols(feed, chance), **bars, **fields},
-                    name,
-                    self.break_promise,
-                )
-                for feed in feeds
-            ],
-            workers if late else chance.choice([workers, workers, edges or workers, workers + edges]),
-            ALL_FEEDS if of_all else path,
-            interval=chance.choice(_INTERVALS),
-            notation=notation,
-            chance=chance,
-            broken=self.break_promise,
-            name=name,
-            key=self.keys.make("late").text if late else "",
-        )
-        frontend.is_late = late
-        self.frontends.append(frontend)
-        self.add(name, frontend.run)
-
-    def _symbols(self, feed: Feed, chance: random.Random) -> str:
-        names = self.venues[feed].names
-        few, one = chance.sample(names, min(len(names), 5)), chance.choice(names)
-        return chance.choice(["all", ",".join(few), one])
-
     def _add_receiver(self, name: str, user: str) -> None:
-        host = self.hosts[name] = self._host(name)
+        host = self.hosts[name] = self.new_host(name)
         receiver = Receiver(name, user, host.address, random.Random(self.chance.random()), self.break_promise)
         self.postgres.tables.webhooks[user] = receiver.webhook
         self.receivers.append(receiver)
         self.add(name, receiver.run)
 
-    def _add_reader(self, number: int, workers: list[str]) -> None:
-        chance = random.Random(self.chance.random())
-        feed = chance.choice([*self.venues])
-        name = f"reader-{number + 1}"
-        late = self.size.delay_seconds > 0 and chance.random() < _LATE
-        plan = "late" if late else "small" if chance.random() < _WITH_KEY else ""
-        key = self.keys.make(plan) if plan else None
-        prefix = delayed_prefix(self.settings) if late else self.settings.redis_prefix
-        self.hosts[name] = self._host(name)
-        reader = Reader(
-            feed,
-            self.truths[prefix, feed],
-            workers,
-            self.network,
-            self._running,
-            pause=chance.choice((0.4, 2.0)),
-            chance=chance,
-            broken=self.break_promise,
-            host=self.hosts[name],
-            key=key.text if key else "",
-            limit=SMALL_LIMIT if plan == "small" else LIMIT,
-            hub=f"{feed}{'-delayed' if late else ''}",
-        )
-        if key:
-            self.keys.follow(reader, key)
-        self.readers.append(reader)
-        self.add(name, reader.run)
-
-    def _running(self, name: str) -> Process | None:
+    def running(self, name: str) -> Process | None:
+        """Returns the process of a host; None while there is none."""
         process = self.processes[name]
         return process if process.is_alive else None
 
-    def _host(self, name: str) -> Host:
+    def new_host(self, name: str) -> Host:
+        """Makes a host with an address of its own."""
         count = len(self.hosts)
         return Host(name, f"10.0.{count // 250}.{count % 250 + 1}")
 
     def add(self, name: str, program: Program) -> None:
         """Adds a host with a program, and starts it."""
-        self.hosts.setdefault(name, self._host(name))
+        self.hosts.setdefault(name, self.new_host(name))
         self._programs[name] = program
         self.start(name)
 
