@@ -2,7 +2,9 @@
 
 import gc
 import os
+import shutil
 import signal
+import tempfile
 import traceback
 from collections.abc import Generator, Iterable, Sequence
 from typing import NamedTuple
@@ -18,6 +20,8 @@ class _Child(NamedTuple):
     pid: int
     reader: int
     seed: int
+    #: Where the world's recordings are.
+    folder: str
 
 
 def play_one(seed: int, chosen: Sequence[Fault] | None, count: int) -> Outcome:
@@ -44,18 +48,20 @@ def play_all(seeds: Iterable[int], count: int) -> Generator[Outcome, None, None]
             os.kill(child.pid, signal.SIGKILL)
             os.close(child.reader)
             os.waitpid(child.pid, 0)
+            shutil.rmtree(child.folder)
 
 
 def _start(seed: int, chosen: Sequence[Fault] | None, count: int) -> _Child:
     reader, writer = os.pipe()
+    folder = tempfile.mkdtemp(prefix="world-")
     pid = os.fork()
     if pid:
         os.close(writer)
-        return _Child(pid, reader, seed)
+        return _Child(pid, reader, seed, folder)
     os.close(reader)  # so that a child without its parent ends
     gc.disable()  # a world is short, and what killed processes held must not be collected
     try:
-        outcome = play(seed, chosen, count=count)
+        outcome = play(seed, chosen, count=count, folder=folder)
     except BaseException:  # noqa: BLE001 - the parent reports it
         outcome = _failed(seed, traceback.format_exc())
     with os.fdopen(writer, "wb") as stream:
@@ -67,6 +73,7 @@ def _outcome(child: _Child) -> Outcome:
     with os.fdopen(child.reader, "rb") as stream:
         data = stream.read()
     os.waitpid(child.pid, 0)
+    shutil.rmtree(child.folder)
     return msgspec.msgpack.decode(data, type=Outcome) if data else _failed(child.seed, "its process died")
 
 

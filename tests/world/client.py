@@ -22,7 +22,7 @@ from world.bar_truth import Break
 from world.truth import FeedTruth
 
 #: Seconds without a frame after which a frontend connects again; heartbeats come every 2 s.
-_SILENCE_SECONDS: Final = 7.0
+SILENCE_SECONDS: Final = 7.0
 #: The notation of server-sent events.
 EVENTS: Final = "events"
 #: The path of the socket for all feeds.
@@ -159,13 +159,13 @@ class Frontend:
 
     async def _follow(self, server: str) -> None:
         asked = self._asked() | {"interval": self._interval}
-        async with asyncio.timeout(_SILENCE_SECONDS):
+        async with asyncio.timeout(SILENCE_SECONDS):
             transport, connection = await asyncio.get_running_loop().create_connection(
                 partial(self._connection, server, f"{self._path}?{urlencode(asked)}"), server, 8000
             )
         try:
             while True:
-                async with asyncio.timeout(_SILENCE_SECONDS):
+                async with asyncio.timeout(SILENCE_SECONDS):
                     message = await connection.messages.get()
                 if message is None:
                     return
@@ -178,10 +178,10 @@ class Frontend:
         finally:
             transport.abort()
 
-    def _connection(self, server: str, path: str) -> "_Connection | _Stream":
+    def _connection(self, server: str, path: str) -> "Socket | _Stream":
         if self._notation == EVENTS:
             return _Stream(path, server, self._key)
-        return _Connection(f"ws://{server}{path}", self._notation, self._key)
+        return Socket(f"ws://{server}{path}", self._notation, self._key)
 
     def _asked(self) -> dict[str, Any]:
         """Returns the parameters of the address."""
@@ -263,7 +263,7 @@ class _Stream(asyncio.Protocol):
                 self.messages.put_nowait(b"")  # a sign of life
 
 
-class _Connection(asyncio.Protocol):
+class Socket(asyncio.Protocol):
     """A WebSocket of the library `websockets`, without its tasks."""
 
     def __init__(self, url: str, notation: str, key: str) -> None:

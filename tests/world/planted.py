@@ -145,6 +145,17 @@ PLANTED: Final[dict[str, Planted]] = {
         "self._delayed if key.is_delayed else self._services",
         "self._services",
     ),
+    "a replay begins behind its moment": Planted(
+        "quotecast.feed.past", "playback.read(at):", "playback.read(at + 1):"
+    ),
+    "a replay of a delayed plan reaches the present": Planted(
+        "quotecast.stream.endpoint", "late_seconds=self._hubs.lateness(grant)", "late_seconds=0"
+    ),
+    "a recording has symbols that ended": Planted(
+        "quotecast.history.recorder",
+        "writer.add_batch(at, encode(message), message.seq, count)",
+        "writer.add_batch(at, encode(structs.replace(message, removed=[])), message.seq, count)",
+    ),
     "an origin answers relays with an old state": Planted(
         "quotecast.stream.relays",
         "async with self._turn:\n            self._next = None",

@@ -10,6 +10,7 @@ from world.client import ALL_FEEDS, EVENTS, FIELDS, FeedCopy, Frontend
 from world.keys import SMALL_LIMIT
 from world.questions import Quotes
 from world.reader import LIMIT, Reader
+from world.replayer import Replayer
 
 if TYPE_CHECKING:
     from world.world import World
@@ -36,7 +37,10 @@ _INTERVALS: Final = (100, 250, 500, 1000, 5000)
 def add(world: "World", workers: list[str], edges: list[str]) -> None:
     """Adds the pages, then the readers."""
     for number in range(world.size.frontends):
-        _add_frontend(world, number, workers, edges)
+        if world.is_recorded and number == world.size.frontends - 1:
+            _add_replayer(world, number, workers)
+        else:
+            _add_frontend(world, number, workers, edges)
     for number in range(world.size.readers):
         _add_reader(world, number, workers)
 
@@ -74,6 +78,24 @@ def _add_frontend(world: "World", number: int, workers: list[str], edges: list[s
     frontend.is_late = late
     world.frontends.append(frontend)
     world.add(name, frontend.run)
+
+
+def _add_replayer(world: "World", number: int, workers: list[str]) -> None:
+    chance = random.Random(world.chance.random())
+    late = world.size.delay_seconds > 0 and chance.random() < _LATE
+    name = f"page-{number + 1}"
+    replayer = Replayer(
+        world.truths[world.settings.redis_prefix, chance.choice([*world.venues])],
+        workers,
+        notation=chance.choice(_NOTATIONS),
+        chance=chance,
+        broken=world.break_promise,
+        name=name,
+        key=world.keys.make("late").text if late else "",
+        delay_seconds=world.size.delay_seconds if late else 0,
+    )
+    world.replayers.append(replayer)
+    world.add(name, replayer.run)
 
 
 def _symbols(world: "World", feed: Feed, chance: random.Random) -> str:

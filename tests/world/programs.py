@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import os
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import partial
@@ -25,7 +26,7 @@ from quotecast.bus.remote import RemoteBus
 from quotecast.feed.mirror import Mirror
 from quotecast.ingest import alerts as ingest_alerts
 from quotecast.ingest import main as ingest_main
-from quotecast.ingest import sources
+from quotecast.ingest import recording, sources
 from quotecast.market.feeds import Feed
 from quotecast.settings.model import Settings
 from quotecast.stream import outlet, ticker
@@ -34,6 +35,7 @@ from support.made.factories import app_of, services
 from world import webhooks
 from world.clock import PROCESS
 from world.reader import LIMIT
+from world.recordings import TurnRecorder
 from world.upstream import Upstream, Venue
 
 PORT: Final = 8000
@@ -46,8 +48,11 @@ HEARTBEAT_MS: Final = 2000
 SECRET: Final = "known-to-every-process-of-a-world"
 
 
-def settings_of(feeds: Sequence[Feed], delay_seconds: int) -> Settings:
-    """Returns the settings of every process; the other feeds have no provider."""
+def settings_of(feeds: Sequence[Feed], delay_seconds: int, history: str = "") -> Settings:
+    """Returns the settings of every process; the other feeds have no provider.
+
+    With a folder for it, ingests record what they publish.
+    """
     others: Any = {str(feed): "none" for feed in Feed if feed not in feeds}
     others |= {f"limit_{feed.spec.name}": LIMIT for feed in Feed}
     return Settings(
@@ -65,6 +70,8 @@ def settings_of(feeds: Sequence[Feed], delay_seconds: int) -> Settings:
         sockets_per_address=0,
         delay_seconds=delay_seconds,
         heartbeat_ms=HEARTBEAT_MS,
+        history="1h" if history else "off",
+        history_store=history,
         **others,
     )
 
@@ -72,7 +79,8 @@ def settings_of(feeds: Sequence[Feed], delay_seconds: int) -> Settings:
 def prepare(venues: Mapping[Feed, Venue], announce: Any) -> None:
     """Replaces what reaches outside of the world: vendors, the terminal, threads and sockets.
 
-    Nobody logs in; the routes are made once. Claims and pauses of deliveries are short, as a world is.
+    Nobody logs in; the routes are made once. Claims and pauses of deliveries are short, as a world is. Files
+    need not outlast the machine.
     """
     for module, name, other in (
         (sources, "quote_providers", lambda *_: [Upstream(venue) for venue in venues.values()]),
@@ -80,6 +88,8 @@ def prepare(venues: Mapping[Feed, Venue], announce: Any) -> None:
         (composition, "history_providers", lambda *_: {}),
         (api_main, "build_app", _app_of),
         (account_services, "Passwords", contextlib.nullcontext),
+        (recording, "SegmentRecorder", TurnRecorder),
+        (os, "fsync", lambda _: None),
         (rollup, "ROLL_UP_SECONDS", ROLL_UP_SECONDS),
         (ingest_alerts, "make_outbound", webhooks.make_outbound),
         (delivery, "LEASE_SECONDS", webhooks.CLAIM_SECONDS),

@@ -10,6 +10,7 @@ from msgspec import Struct
 from quotecast.authorities import trusted_authorities
 from support.made.factories import app_of, empty_mirrors, services
 from world import faults, webhooks
+from world.clock import WALL
 from world.faults import Fault
 from world.world import Broken, Line, Size, World
 
@@ -46,9 +47,9 @@ class Outcome(Struct, frozen=True):
     frames: int
 
 
-def play(seed: int, chosen: Sequence[Fault] | None = None, *, count: int) -> Outcome:
-    """Plays the world of a seed, with its own faults or with some chosen ones."""
-    world = World(seed, Size.of(random.Random(seed)))
+def play(seed: int, chosen: Sequence[Fault] | None = None, *, count: int, folder: str) -> Outcome:
+    """Plays the world of a seed, with its own faults or with some chosen ones; it may record to a folder."""
+    world = World(seed, Size.of(random.Random(seed)), folder)
     chance = random.Random(f"faults of {seed}")
     found: list[Fault] = []
 
@@ -81,12 +82,13 @@ def play(seed: int, chosen: Sequence[Fault] | None = None, *, count: int) -> Out
         webhooks.check(world.receivers, tables, world.break_promise, found, are_all_due=are_all_due)
         counted, healed = not _are_both_gone(found), end + RECOVERY_SECONDS
         world.keys.check(tables, world.deaths, healed=healed, are_counts_kept=counted)
+        for each in world.replayers:
+            each.check_refusals(WALL + healed)
         world.check_limits(_lone_workers(found, world.size))
 
     world.loop.run_until_complete(main())
-    return Outcome(
-        seed, found, world.broken, world.trace, world.loop.now, sum(each.frames for each in world.frontends)
-    )
+    frames = sum(each.frames for each in world.frontends) + sum(each.frames for each in world.replayers)
+    return Outcome(seed, found, world.broken, world.trace, world.loop.now, frames)
 
 
 def _seconds_ahead(found: Sequence[Fault]) -> float:

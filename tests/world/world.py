@@ -21,8 +21,10 @@ from world.loop import Host, Process, WorldLoop
 from world.network import Network
 from world.postgres_server import PostgresServer
 from world.reader import Reader
+from world.recordings import is_recorded
 from world.redis_data import Data
 from world.redis_server import RedisServer
+from world.replayer import Replayer
 from world.truth import FeedTruth
 from world.upstream import Venue
 from world.webhooks import Receiver
@@ -84,7 +86,8 @@ class Size(Struct, frozen=True, kw_only=True):
 class World:
     """A cluster on one event loop; everything in it follows from its seed."""
 
-    def __init__(self, seed: int, size: Size) -> None:
+    def __init__(self, seed: int, size: Size, folder: str) -> None:
+        """Makes the world of a seed; its ingests may record to a folder."""
         self.size = size
         self.seed = seed
         chance = random.Random(seed)
@@ -110,7 +113,10 @@ class World:
             for feed in size.feeds
         }
         programs.prepare(self.venues, self.note)
-        self.settings = programs.settings_of(size.feeds, size.delay_seconds)
+        self.is_recorded = is_recorded(seed)
+        self.settings = programs.settings_of(
+            size.feeds, size.delay_seconds, folder if self.is_recorded else ""
+        )
         self.redis = RedisServer()
         self.postgres = PostgresServer()
         self.alerts = Alerts(self.venues.values(), random.Random(chance.random()), self.break_promise)
@@ -128,6 +134,7 @@ class World:
         self.redis.observers.append(self._observe)
         self.receivers: list[Receiver] = []
         self.frontends: list[Frontend] = []
+        self.replayers: list[Replayer] = []
         self.readers: list[Reader] = []
         #: The workers that were killed.
         self.deaths: list[Death] = []

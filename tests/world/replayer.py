@@ -1,0 +1,137 @@
+"""A page of a world that replays past moments: it holds each frame to what was published then."""
+
+import asyncio
+import contextlib
+import random
+from collections.abc import Sequence
+from datetime import datetime
+from functools import partial
+from typing import Any, Final, NamedTuple
+
+import msgspec
+from websockets.exceptions import InvalidHandshake
+
+from support.clients.merging_client import READERS
+from world.bar_truth import Break
+from world.client import SILENCE_SECONDS, FeedCopy, Socket
+from world.clock import WALL, wall_time
+from world.truth import FeedTruth
+
+_SPEEDS: Final = (1, 3, 10, 100)
+#: Seconds of the past that it asks for at most.
+_LONGEST: Final = 20.0
+#: Seconds between two replays.
+_PAUSE: Final = (0.5, 3.0)
+#: Seconds for which the last record of a segment still holds, and the turns of a recorder.
+_COVERED_SECONDS: Final = 17.0
+#: Seconds between two steps of a replay, and the sending of what they bring.
+_STEP_SECONDS: Final = 0.5
+
+
+class Refusal(NamedTuple):
+    """A moment that a worker did not replay, both in Unix time."""
+
+    moment: float
+    at: float
+
+
+class Replayer:
+    """One page that replays moments of a feed, at any worker; `delay_seconds` is that of its key's plan."""
+
+    def __init__(
+        self,
+        truth: FeedTruth,
+        servers: Sequence[str],
+        *,
+        notation: str,
+        chance: random.Random,
+        broken: Break,
+        name: str,
+        key: str,
+        delay_seconds: int,
+    ) -> None:
+        self.name = name
+        self.frames = 0
+        self.refusals: list[Refusal] = []
+        self._truth = truth
+        self._servers = servers
+        self._notation = notation
+        self._read = READERS.get(notation, msgspec.json.decode)
+        self._chance = chance
+        self._broken = broken
+        self._key = key
+        self._delay_seconds = delay_seconds
+        #: When the newest position of the present replay was published, and the moment that it has reached.
+        self._reached = self._moment = 0.0
+        self._speed = 1
+
+    async def run(self) -> None:
+        """Replays one moment after another without end."""
+        while True:
+            await asyncio.sleep(self._chance.uniform(*_PAUSE))
+            present = wall_time() - self._delay_seconds
+            moment = present - self._chance.uniform(0.0, min(_LONGEST, wall_time() - WALL))
+            server = self._chance.choice(self._servers)
+            with contextlib.suppress(OSError, TimeoutError, InvalidHandshake):
+                await self._play(server, round(moment, 3))
+
+    async def _play(self, server: str, moment: float) -> None:
+        copy = FeedCopy(self._truth, {"symbols": "all", "bars": "1m"}, self.name, self._broken)
+        copy.copy.connect()
+        self._reached, self._moment = 0.0, moment
+        path = f"/api/ws/{self._truth.feed.spec.name}?symbols=all&bars=1m&interval=100&at={moment}"
+        self._speed = self._chance.choice(_SPEEDS)
+        path += f"&speed={self._speed}"
+        async with asyncio.timeout(SILENCE_SECONDS):
+            transport, connection = await asyncio.get_running_loop().create_connection(
+                partial(Socket, f"ws://{server}{path}", self._notation, self._key), server, 8000
+            )
+        try:
+            while True:
+                async with asyncio.timeout(SILENCE_SECONDS):
+                    message = await connection.messages.get()
+                if message is None or not self._take(copy, self._read(message), moment):
+                    return
+        finally:
+            transport.abort()
+
+    def _take(self, copy: FeedCopy, frame: dict[str, Any], moment: float) -> bool:
+        """Takes a frame. Returns whether the page goes on with this replay."""
+        self.frames += 1
+        if frame["type"] == "error":
+            if frame["code"] == 422:
+                self.refusals.append(Refusal(moment, wall_time()))
+            elif frame["code"] != 503:
+                self._broken("no errors", f"{self.name} got {frame}")
+            return False
+        copy.take(frame, copy.state)
+        if "at" in frame:
+            self._moment = datetime.fromisoformat(frame["at"]).timestamp()
+        if frame["type"] in {"welcome", "snapshot", "update", "heartbeat"}:
+            self._check(frame)
+        return True
+
+    def _check(self, frame: dict[str, Any]) -> None:
+        """Checks that a replay begins with its moment, and goes forward from there."""
+        position = frame["epoch"].partition(".")[0], frame["seq"]
+        published = self._truth.times.get(position)
+        if published is None or not self._truth.clocks_are_right:
+            return
+        what = f"{self.name} has {position} of {published:.3f} in a replay at {self._moment:.3f}"
+        if wall_time() - published < self._delay_seconds:
+            self._broken("delayed quotes are never early", f"{what}, at {wall_time():.3f}")
+        if "at" in frame and published > self._moment:
+            self._broken("a replay shows its moment", what)
+        if "at" in frame:
+            following = self._truth.times.get((position[0], position[1] + 1), self._moment)
+            if following < self._moment - _COVERED_SECONDS - self._speed * _STEP_SECONDS:
+                self._broken("a replay shows its moment", f"{what}, after the next one of {following:.3f}")
+        if published < self._reached:
+            self._broken("a replay goes forward", f"{what}, after one of {self._reached:.3f}")
+        self._reached = published
+
+    def check_refusals(self, healed: float) -> None:
+        """Checks that each moment is recorded from some seconds before a Unix time on."""
+        late = [each for each in self.refusals if each.moment > healed and each.at - each.moment > 3.0]
+        if late and self._truth.clocks_are_right:
+            self._broken("a moment is recorded", f"{self.name} got no replay of {late}")
