@@ -19,6 +19,7 @@ from quotecast.market.feeds import Feed
 from support.clients.merging_client import READERS
 from support.oracles.reference_copy import ReferenceCopy
 from world.bar_truth import Break
+from world.clock import wall_time
 from world.truth import FeedTruth
 
 #: Seconds without a frame after which a frontend connects again; heartbeats come every 2 s.
@@ -135,6 +136,8 @@ class Frontend:
         self.copies = {each.truth.feed.spec.name: each for each in copies}
         self.name = name
         self.frames = 0
+        #: Unix time of the last frame that was no error.
+        self.heard_at = 0.0
         #: Seconds for which it leaves arrived frames unread: a slow reader.
         self.pause = 0.0
         self.is_late = False
@@ -143,13 +146,15 @@ class Frontend:
         self._interval = interval
         self._notation = notation
         self._key = key
+        #: Whether its key is no longer good.
+        self._is_refused = False
         self._chance = chance
         self._broken = broken
         self._read = READERS.get(notation, msgspec.json.decode)
 
     async def run(self) -> None:
-        """Follows the feed without end."""
-        while True:
+        """Follows the feed until its key is no longer good."""
+        while not self._is_refused:
             server = self._chance.choice(self._servers)
             with contextlib.suppress(OSError, TimeoutError, InvalidHandshake):
                 await self._follow(server)
@@ -203,8 +208,12 @@ class Frontend:
         self.frames += 1
         if frame["type"] == "error" and frame["code"] == 503 and (self._key or self._path == ALL_FEEDS):
             return False
+        if frame["type"] == "error" and frame["code"] == 401 and self._key:
+            self._is_refused = True
+            return False
         if frame["type"] == "error":
             self._broken("no errors", f"{self.name} got {frame}")
+        self.heard_at = wall_time()
         if self._path != ALL_FEEDS:
             (only,) = self.copies.values()
             only.take(frame, frame.get("feed", only.state))

@@ -137,6 +137,11 @@ PLANTED: Final[dict[str, Planted]] = {
     "a revoked key goes on": Planted(
         "quotecast.access.key_book", "changed = number != self._number or everything", "changed = everything"
     ),
+    "the sockets of a revoked key go on": Planted(
+        "quotecast.access.key_book",
+        "if self._rights(key_id) != rights:\n                self.on_end(key_id)",
+        "if self._rights(key_id) != rights:\n                pass",
+    ),
     "a delayed plan gets live quotes": Planted(
         "quotecast.stream.hubs", "self.delayed if grant.plan.is_delayed else self.live", "self.live"
     ),

@@ -56,6 +56,7 @@ def _add_frontend(world: "World", number: int, workers: list[str], edges: list[s
     fields = {} if of_all or chance.random() > _OF_FIELDS else {"fields": FIELDS[feeds[0]]}
     prefix = delayed_prefix(world.settings) if late else world.settings.redis_prefix
     path = f"/api/{'sse' if notation == EVENTS else 'ws'}/{feeds[0].spec.name}"
+    key = world.keys.make("late") if late else None
     frontend = Frontend(
         [
             FeedCopy(
@@ -73,9 +74,11 @@ def _add_frontend(world: "World", number: int, workers: list[str], edges: list[s
         chance=chance,
         broken=world.break_promise,
         name=name,
-        key=world.keys.make("late").text if late else "",
+        key=key.text if key else "",
     )
     frontend.is_late = late
+    if key:
+        world.keys.follow_page(frontend, key)
     world.frontends.append(frontend)
     world.add(name, frontend.run)
 
@@ -84,6 +87,7 @@ def _add_replayer(world: "World", number: int, workers: list[str]) -> None:
     chance = random.Random(world.chance.random())
     late = world.size.delay_seconds > 0 and chance.random() < _LATE
     name = f"page-{number + 1}"
+    key = world.keys.make("late") if late else None
     replayer = Replayer(
         world.truths[world.settings.redis_prefix, chance.choice([*world.venues])],
         workers,
@@ -91,9 +95,11 @@ def _add_replayer(world: "World", number: int, workers: list[str]) -> None:
         chance=chance,
         broken=world.break_promise,
         name=name,
-        key=world.keys.make("late").text if late else "",
+        key=key.text if key else "",
         delay_seconds=world.size.delay_seconds if late else 0,
     )
+    if key:
+        world.keys.follow_page(replayer, key)
     world.replayers.append(replayer)
     world.add(name, replayer.run)
 

@@ -52,6 +52,8 @@ class Replayer:
     ) -> None:
         self.name = name
         self.frames = 0
+        #: Unix time of the last frame that was no error.
+        self.heard_at = 0.0
         self.refusals: list[Refusal] = []
         self._truth = truth
         self._servers = servers
@@ -101,9 +103,10 @@ class Replayer:
         if frame["type"] == "error":
             if frame["code"] == 422:
                 self.refusals.append(Refusal(moment, wall_time()))
-            elif frame["code"] != 503:
+            elif frame["code"] != 503 and (frame["code"] != 401 or not self._key):
                 self._broken("no errors", f"{self.name} got {frame}")
             return False
+        self.heard_at = wall_time()
         copy.take(frame, copy.state)
         if "at" in frame:
             self._moment = datetime.fromisoformat(frame["at"]).timestamp()

@@ -3,6 +3,7 @@
 import asyncio
 import random
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Final, cast
 
 from msgspec import Struct
@@ -19,6 +20,8 @@ START_SECONDS: Final = 2.0
 FAULTS_SECONDS: Final = 20.0
 #: Seconds from the end of the last fault in which everything is live again.
 RECOVERY_SECONDS: Final = 12.0
+#: Seconds from the end of the last fault in which workers read PostgreSQL as often as without faults.
+CALM_SECONDS: Final = 8.0
 #: Seconds without quotes, after which every copy equals the venue.
 QUIET_SECONDS: Final = 6.5
 #: Seconds in which a delayed quote is sent: a block of them is kept, then released.
@@ -60,10 +63,13 @@ def play(seed: int, chosen: Sequence[Fault] | None = None, *, count: int, folder
         faults.schedule(world, found)
         if any(each.kind in _WRONG_CLOCKS for each in found):
             world.distrust_clocks()
-        world.loop.call_at(chance.uniform(START_SECONDS, START_SECONDS + FAULTS_SECONDS), _revoke, world)
+        at = chance.uniform(START_SECONDS, START_SECONDS + FAULTS_SECONDS)
+        world.loop.call_at(at, partial(_revoke, world, of_page=False))
         # With fewer faults the world is as long as with all of them.
         end = max([START_SECONDS, *(each.at + each.seconds for each in drawn)])
-        await asyncio.sleep(end + RECOVERY_SECONDS)
+        await asyncio.sleep(end + CALM_SECONDS)
+        _revoke(world, of_page=True)
+        await asyncio.sleep(RECOVERY_SECONDS - CALM_SECONDS)
         # The last batches before the quiet are lost on one worker: no later one shows it a gap.
         faults.schedule(world, [faults.lost_messages(world, chance, world.loop.now, _LAST_SECONDS + 0.1)])
         await asyncio.sleep(_LAST_SECONDS)
@@ -103,8 +109,8 @@ def _seconds_ahead(found: Sequence[Fault]) -> float:
     return gained + lost + max([0.0, *steps])
 
 
-def _revoke(world: World) -> None:
-    world.loop.nobody.run(world.revoke_key())
+def _revoke(world: World, *, of_page: bool) -> None:
+    world.loop.nobody.run(world.revoke_key(of_page=of_page))
 
 
 def _are_states_lost(found: Sequence[Fault]) -> bool:

@@ -178,11 +178,15 @@ class World:
         for truth in self.truths.values():
             truth.distrust_clocks()
 
-    async def revoke_key(self) -> None:
-        """Revokes the key of a reader when no transaction writes."""
+    async def revoke_key(self, *, of_page: bool) -> None:
+        """Revokes the key of a reader, or of a page, when no transaction writes."""
         while self.postgres.turn.locked():  # noqa: ASYNC110 - a killed server releases nothing
             await asyncio.sleep(0.05)
-        self.keys.revoke(self.postgres.tables)
+        if of_page:
+            chance = random.Random(f"revocations of {self.seed}")
+            self.keys.revoke_page(self.postgres.tables, chance)
+        else:
+            self.keys.revoke(self.postgres.tables)
 
     def rest(self) -> None:
         """Lets no venue change any more, and no reader ask."""
@@ -198,9 +202,9 @@ class World:
                 self._check_page(frontend)
 
     def check_late(self) -> None:
-        """Checks the same of the pages of delayed feeds."""
+        """Checks the same of the pages of delayed feeds; one may have no key any more."""
         for frontend in self.frontends:
-            if frontend.is_late:
+            if frontend.is_late and not self.keys.is_refused(frontend):
                 self._check_page(frontend)
 
     def check_limits(self, workers: int) -> None:
