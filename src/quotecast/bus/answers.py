@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 from redis.exceptions import ResponseError
@@ -70,7 +70,7 @@ async def _closing(stored: Sequence[bytes]) -> NumberedClosing:
     return NumberedClosing(began.decode(), int(number), wire.decode_closing(closing))
 
 
-async def messages_of(payloads: Payloads) -> AsyncIterator[Message | None]:
+async def messages_of(payloads: Payloads) -> AsyncGenerator[Message | None, None]:
     """Yields the messages of a subscription; see BusReader."""
     while True:
         with raise_bus_errors():
@@ -83,7 +83,7 @@ async def messages_of(payloads: Payloads) -> AsyncIterator[Message | None]:
         yield message
 
 
-async def users_of(payloads: Payloads) -> AsyncIterator[Sequence[str] | None]:
+async def users_of(payloads: Payloads) -> AsyncGenerator[Sequence[str] | None, None]:
     """Yields the users of announcements; see BusReader."""
     while True:
         with raise_bus_errors():

@@ -225,7 +225,7 @@ class RedisBus:
         async with contextlib.AsyncExitStack() as stack:
             subscription = subscribe(self._redis, [self._alert_channel])
             payloads = await self._deadline(stack.enter_async_context(subscription))
-            yield users_of(payloads)
+            yield await stack.enter_async_context(contextlib.aclosing(users_of(payloads)))
 
     async def beat(self, beat: Beat) -> bool:
         """See BusWriter."""
@@ -273,7 +273,7 @@ class RedisBus:
             if not self._clustered:
                 watch = asyncio.create_task(self._watch())
                 stack.callback(watch.cancel)
-            yield messages_of(payloads)
+            yield await stack.enter_async_context(contextlib.aclosing(messages_of(payloads)))
 
     async def _watch(self) -> None:
         """Closes the subscription's connection when its server is no longer the master.

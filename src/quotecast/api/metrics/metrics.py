@@ -123,8 +123,8 @@ def _requests(requests: Requests, window: Window | WindowAlone) -> Iterator[Metr
         "limit_fallback", "1 while this worker limits by itself because Redis does not answer.", counts.alone
     )
     yield counter("limit_fallback_decisions", "Decisions without Redis.", counts.fallbacks)
-    yield counter("limit_calls", "ToolCalls of the limiter's script, failed ones included.", counts.calls)
-    yield counter("limit_failures", "ToolCalls of the limiter's script that failed.", counts.failures)
+    yield counter("limit_calls", "Calls of the limiter's script, failed ones included.", counts.calls)
+    yield counter("limit_failures", "Calls of the limiter's script that failed.", counts.failures)
 
 
 def _connections(occupancy: Occupancy, clients: Clients, hubs: Mapping[str, Hub]) -> Iterator[Metric]:
