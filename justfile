@@ -44,7 +44,7 @@ browser *arguments: (environment "browser")
     src/quotecast/web/build
     clients/typescript/install
     { command -v chromium && command -v firefox-esr; } >/dev/null || { apt-get update --quiet && apt-get install --quiet --yes --no-install-recommends chromium firefox-esr; }
-    {{ bin }}/pytest -n 2 --dist loadfile --timeout 300 -m browser tests/browser "$@"
+    {{ bin }}/pytest -n 3 --dist loadfile --timeout 300 -m browser tests/browser "$@"
 
 # run the commands of README.md and a dozen faults on real processes: of the long tests, what every commit must pass
 vital *arguments: (environment "test")

@@ -24,21 +24,26 @@ SETTINGS: Final = {
 }
 
 
-#: The files that take longest, in this order before all others: both workers then end together.
+#: The files that take longest, in this order before all others: all workers then end together.
 LONGEST: Final = (
     "test_terminal_page.py",
     "test_candles.py",
-    "test_one_socket.py",
-    "test_speed.py",
-    "test_operators.py",
-    "test_widths.py",
-    "test_shell.py",
-    "test_account_of_page.py",
-    "test_rewind.py",
-    "test_user_feeds.py",
-    "test_client_package.py",
-    "test_outages.py",
+    "test_panes.py",
     "test_chart_tools.py",
+    "test_account_of_page.py",
+    "test_widths.py",
+    "test_one_socket.py",
+    "test_shell.py",
+    "test_alerts.py",
+    "test_outages.py",
+    "test_client.py",
+    "test_market_panes.py",
+    "test_portfolio_page.py",
+    "test_workspaces.py",
+    "test_palette.py",
+    "test_client_package.py",
+    "test_reference_page.py",
+    "test_operators.py",
 )
 
 
