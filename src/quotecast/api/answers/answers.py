@@ -194,7 +194,7 @@ class Answer(ASGIResponse):
         await self.send(scope, send, *more)
 
 
-# Both are the same for most answers, and an answer of one quote is a new one for each request.
+# It is the same for most answers, and an answer of one quote is a new one for each request.
 @lru_cache(maxsize=1024)
 def _as_private(header: Header) -> Header:
     """Returns a `Cache-Control` without what it lets shared caches do."""

@@ -6,7 +6,7 @@ It looks a path up among them, so no path of a request becomes one on the disk. 
 
 import asyncio
 import os
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Iterator, Mapping
 from importlib.resources import files
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
@@ -143,11 +143,7 @@ def built_pages(folder: Path, *, with_admin: bool = False) -> dict[str, Page]:
 
     The operator's page is among them `with_admin` only.
     """
-    found = {
-        f"/{file.relative_to(folder).as_posix()}": file.read_bytes()
-        for file in folder.rglob("*")
-        if file.is_file()
-    }
+    found = dict(_files(folder, "/")) if folder.is_dir() else {}
     pages: dict[str, Page] = {}
     for path, body in found.items():
         if path.endswith(tuple(_CODINGS)):
@@ -161,6 +157,15 @@ def built_pages(folder: Path, *, with_admin: bool = False) -> dict[str, Page]:
     if with_admin:
         pages[_ADMIN_PATH] = admin or unbuilt
     return pages | {"/": index or unbuilt}
+
+
+def _files(folder: Path, prefix: str) -> Iterator[tuple[str, bytes]]:
+    # `rglob` passes over folders that cannot be read, and links to folders.
+    for entry in folder.iterdir():
+        if entry.is_dir():
+            yield from _files(entry, f"{prefix}{entry.name}/")
+        else:
+            yield f"{prefix}{entry.name}", entry.read_bytes()
 
 
 def _page_of(bodies: dict[bytes, bytes], media_type: bytes, cache: bytes) -> Page:
