@@ -26,8 +26,6 @@ _OF_PAGES: Final = 0.5
 _SECRET_BYTES: Final = 21
 #: Seconds of answers that a worker may lose from its counts when it dies: a roll-up and two attempts.
 _LOST_SECONDS: Final = 8.0
-
-
 #: Seconds from a revocation until the last socket of the key ends, and the way of its last frame.
 _ENDS_SECONDS: Final = 1.0 + 0.3
 

@@ -54,7 +54,9 @@ class Replayer:
         self.frames = 0
         #: Unix time of the last frame that was no error.
         self.heard_at = 0.0
-        self.refusals: list[Refusal] = []
+        self._refusals: list[Refusal] = []
+        #: Whether a worker did not know its key.
+        self._is_denied = False
         self._truth = truth
         self._servers = servers
         self._notation = notation
@@ -102,8 +104,10 @@ class Replayer:
         self.frames += 1
         if frame["type"] == "error":
             if frame["code"] == 422:
-                self.refusals.append(Refusal(moment, wall_time()))
-            elif frame["code"] != 503 and (frame["code"] != 401 or not self._key):
+                self._refusals.append(Refusal(moment, wall_time()))
+            elif frame["code"] == 401 and self._key:
+                self._is_denied = True
+            elif frame["code"] != 503:
                 self._broken("no errors", f"{self.name} got {frame}")
             return False
         self.heard_at = wall_time()
@@ -133,8 +137,10 @@ class Replayer:
             self._broken("a replay goes forward", f"{what}, after one of {self._reached:.3f}")
         self._reached = published
 
-    def check_refusals(self, healed: float) -> None:
-        """Checks that each moment is recorded from some seconds before a Unix time on."""
-        late = [each for each in self.refusals if each.moment > healed and each.at - each.moment > 3.0]
+    def check_refusals(self, healed: float, *, is_revoked: bool) -> None:
+        """Checks that moments after a Unix time are recorded, and that only a revoked key is denied."""
+        if self._is_denied and not is_revoked:
+            self._broken("no errors", f"{self.name} was denied with a key that is good")
+        late = [each for each in self._refusals if each.moment > healed and each.at - each.moment > 3.0]
         if late and self._truth.clocks_are_right:
             self._broken("a moment is recorded", f"{self.name} got no replay of {late}")

@@ -89,7 +89,7 @@ def play(seed: int, chosen: Sequence[Fault] | None = None, *, count: int, folder
         counted, healed = not _are_both_gone(found), end + RECOVERY_SECONDS
         world.keys.check(tables, world.deaths, healed=healed, are_counts_kept=counted)
         for each in world.replayers:
-            each.check_refusals(WALL + healed)
+            each.check_refusals(WALL + healed, is_revoked=world.keys.is_refused(each))
         world.check_limits(_lone_workers(found, world.size))
 
     world.loop.run_until_complete(main())
