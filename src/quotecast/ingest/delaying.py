@@ -44,12 +44,7 @@ LOOK_SECONDS: Final = 1.0
 class DelayedFeed:
     """The past of one feed, as the origin of a Follower: a BusReader whose present is `delay_seconds` ago."""
 
-    def __init__(
-        self,
-        feed: Feed,
-        kept: KeptReader,
-        delay_seconds: int,
-    ) -> None:
+    def __init__(self, feed: Feed, kept: KeptReader, delay_seconds: int) -> None:
         self._feed = feed
         self._kept = kept
         self._delay_seconds = delay_seconds

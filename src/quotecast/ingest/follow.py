@@ -42,13 +42,7 @@ from quotecast.providers.transport import outcomes
 class FollowedDocuments:
     """Copies one feed's documents whenever `look` says that the origin's may have changed."""
 
-    def __init__(
-        self,
-        feed: Feed,
-        origin: BusReader,
-        bus: BusWriter,
-        owner: str,
-    ) -> None:
+    def __init__(self, feed: Feed, origin: BusReader, bus: BusWriter, owner: str) -> None:
         self._feed = feed
         self._origin = origin
         self._bus = bus

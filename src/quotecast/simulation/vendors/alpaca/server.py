@@ -42,14 +42,7 @@ FREE_FEEDS: Final = frozenset({"iex", "test"})
 class AlpacaServer(VendorServer):
     """Serves the paid plan, or with `free` the free one."""
 
-    def __init__(
-        self,
-        market: Market,
-        clock: MarketClock,
-        *,
-        free: bool = False,
-        **options: Any,
-    ) -> None:
+    def __init__(self, market: Market, clock: MarketClock, *, free: bool = False, **options: Any) -> None:
         super().__init__(market, clock, **options)
         self.source = MarketSource(market, clock)
         self.trading = Trading(market, clock)
