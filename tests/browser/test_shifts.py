@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Route
 
 from support.servers.opened_page import open_page, wait_for_live, wait_for_price
 from support.servers.service import Service
@@ -54,3 +54,28 @@ def test_nothing_moves_while_the_page_loads(
             page.locator(".plot canvas").first.wait_for()
         page.locator(".status mark").wait_for()
         assert page.evaluate("shift") < MOST_SHIFT, page.evaluate("moved")
+
+
+def test_a_phone_moves_nothing_for_what_comes_last(browser: Browser, service: Service) -> None:
+    """The status line has room for its mark, and the watchlist for prices and changes of pairs."""
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    with open_page(browser, "about:blank", locale="en-US", viewport={"width": 390, "height": 1000}) as page:
+        page.add_init_script(NOTE_SHIFTS)
+        page.route("**/api/market/status", hold)
+        page.goto(service.url)
+        wait_for_price(page)
+        for feed in ("market", "crypto", "doviz"):
+            wait_for_live(page, feed)
+        wait_for_price(page, "BTC/USDT")
+        bar = page.locator(".pane-bar")
+        place = bar.bounding_box()
+        for route in held:
+            route.continue_()
+        page.locator(".status mark").wait_for()
+        assert bar.bounding_box() == place
+        moved = {source.split()[0] for _, *sources in page.evaluate("moved") for source in sources}
+        assert "watchlist" not in moved

@@ -37,10 +37,14 @@ function measure(text: string): number {
 }
 
 /** Columns have room for these values from the start, so that they hardly move when real ones come. */
-const TYPICAL = {
-  ...{ price: 1234.56, bid: 1234.56, ask: 1234.56, buying: 1234.56, selling: 1234.56, high: 1234.56, low: 1234.56 },
-  ...{ open: 1234.56, previousClose: 1234.56, change: -12.34, changePercent: -1.23, volume: 123_450_000 },
-} as unknown as AnyQuote;
+const typical = (price: number, change: number, changePercent: number): AnyQuote => {
+  const prices = { price, bid: price, ask: price, buying: price, selling: price };
+  const day = { high: price, low: price, open: price, previousClose: price };
+  return { ...prices, ...day, change, changePercent, volume: 123_450_000 } as unknown as AnyQuote;
+};
+const TYPICAL = typical(1234.56, -12.34, -1.23);
+/** Of a table that lists pairs: a bitcoin costs more than most shares, and its quote may come after theirs. */
+const TYPICAL_WITH_PAIRS = typical(123_456.78, -1234.56, -12.34);
 
 interface Room {
   readonly width: number;
@@ -95,9 +99,10 @@ export function useFit(
     widest.set(column.title, width);
     setGrown((count) => count + 1);
   }, []);
+  const expected = useMemo(() => (keys.some((key) => key.includes("/")) ? TYPICAL_WITH_PAIRS : TYPICAL), [keys]);
   const width = (column: Column) => {
     const heading = HEADING_SCALE * (widthOf(say(column.title)) + ARROW);
-    const text = Math.max(heading, widthOf(column.text(TYPICAL)), widest.get(column.title) ?? 0) * fontSize;
+    const text = Math.max(heading, widthOf(column.text(expected)), widest.get(column.title) ?? 0) * fontSize;
     return Math.ceil(Math.max(text, column.drawing?.width ?? 0)) + PADDING;
   };
   const longest = useMemo(() => Math.max(0, ...keys.map(widthOf)), [keys]);
