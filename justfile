@@ -38,13 +38,20 @@ web:
 test *arguments: (environment "test")
     {{ bin }}/pytest -n 3 --dist loadfile "$@"
 
-# test the terminal page in headless Chromium; Firefox runs the tests whose outcome differs by browser
-browser *arguments: (environment "browser")
+# test the terminal page in headless Chromium
+browser *arguments:
+    @just _browse chromium-headless-shell "browser and not firefox" "$@"
+
+# run the tests of the terminal page in Firefox whose outcome differs by browser
+firefox *arguments:
+    @just _browse firefox-esr "browser and firefox" "$@"
+
+_browse program marks *arguments: (environment "browser")
     src/quotecast/web/install
     src/quotecast/web/build
     clients/typescript/install
-    { command -v chromium && command -v firefox-esr; } >/dev/null || { apt-get update --quiet && apt-get install --quiet --yes --no-install-recommends chromium firefox-esr; }
-    {{ bin }}/pytest -n 3 --dist loadfile --timeout 300 -m browser tests/browser "$@"
+    command -v "$1" >/dev/null || { apt-get update --quiet && apt-get install --quiet --yes --no-install-recommends "$1"; }
+    {{ bin }}/pytest -n 3 --dist loadfile --timeout 300 -m "$2" tests/browser "${@:3}"
 
 # run the commands of README.md and a dozen faults on real processes: of the long tests, what every commit must pass
 vital *arguments: (environment "test")

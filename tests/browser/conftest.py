@@ -53,9 +53,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Puts the tests of the longest files first."""
+    """Puts the tests of the longest files first, and marks those that run in Firefox."""
     places = {name: place for place, name in enumerate(LONGEST)}
     items.sort(key=lambda item: places.get(item.path.name, len(places)))
+    for item in items:
+        called = getattr(item, "callspec", None)
+        if called and called.params.get("browser") == "firefox":
+            item.add_marker("firefox")
 
 
 @pytest.fixture(scope="session")

@@ -1,14 +1,11 @@
 """Every pane of the terminal page shows its data, in both browsers."""
 
-import re
-from pathlib import Path
 from typing import Final
 
-import playwright
 import pytest
 from playwright.sync_api import Browser, Page
 
-from support.servers.browsers import DISABLED_FEATURES, both_browsers
+from support.servers.browsers import both_browsers
 from support.servers.opened_page import address, open_page, register
 from support.servers.service import Service
 
@@ -33,9 +30,6 @@ PANES: Final = [
     {"id": kind, "kind": kind, "x": 4 * (place % 3), "y": 10 * (place // 3), "w": 4, "h": 10}
     for place, kind in enumerate(FILLED)
 ]
-#: Where Playwright lists the features of Chromium that it turns off, and those of them that Linux lacks.
-BUNDLE: Final = Path(playwright.__file__).parent / "driver/package/lib/coreBundle.js"
-ELSEWHERE: Final = {"AutoDeElevate", "msForceBrowserSignIn", "msEdgeUpdateLaunchServicesPreferredVersion"}
 TOKEN: Final = "JSON.parse(localStorage.getItem('quotecast.session')).token"
 HOLDING: Final = {"ticker": "AAPL", "shares": 1, "avg_cost": 1, "currency": "USD"}
 ALERT: Final = {"ticker": "AAPL", "condition": "above", "value": 1_000_000}
@@ -59,12 +53,3 @@ def test_every_pane_shows_its_data(browser: Browser, service: Service) -> None:
             pane = page.locator(f"[data-kind={kind}]")
             pane.scroll_into_view_if_needed()
             pane.locator(filled).first.wait_for()
-
-
-def test_chromium_lacks_all_that_playwright_turns_off() -> None:
-    """The tests' own list of features replaces that of Playwright."""
-    found = re.search(r"disabledFeatures = \[(.*?)\]", BUNDLE.read_text("utf-8"), re.DOTALL)
-    assert found
-    names = set(re.findall(r'^\s*"(\w+)"', found.group(1), re.MULTILINE))
-    assert names - ELSEWHERE
-    assert names - ELSEWHERE <= set(DISABLED_FEATURES)

@@ -7,40 +7,18 @@ from typing import Final
 import pytest
 from playwright.sync_api import Browser, Playwright, sync_playwright
 
-CHROMIUM: Final = "/usr/bin/chromium"
+#: Without windows and their address bars, which take a fifth of the CPU time of the tests.
+CHROMIUM: Final = "/usr/bin/chromium-headless-shell"
 FIREFOX: Final = "/usr/bin/firefox-esr"
 #: Emulates a touch screen.
 PREFERENCES: Final[dict[str, str | float | bool]] = {"dom.w3c_touch_events.enabled": 1}
-#: Features of Chromium that are off: those that Playwright turns off, whose list this one replaces, and two
-#: pages of the address bar. Each window loads them: three quarters of the CPU time of an empty page.
-DISABLED_FEATURES: Final = (
-    "AvoidUnnecessaryBeforeUnloadCheckSync",
-    "DestroyProfileOnBrowserClose",
-    "DialMediaRouteProvider",
-    "GlobalMediaControls",
-    "HttpsUpgrades",
-    "LensOverlay",
-    "MediaRouter",
-    "PaintHolding",
-    "ThirdPartyStoragePartitioning",
-    "BlockOriginHeaderModificationOnRedirect",
-    "AvoidCorsURLLoaderRestartOnRedirect",
-    "Translate",
-    "OptimizationHints",
-    "NetworkTimeServiceQuerying",
-    "AimEnabled",
-    "WebUIOmniboxPopup",
-    "WebUIOmniboxAimPopup",
-)
 FLAGS: Final = (
     "--no-sandbox",
     "--disable-gpu",
     "--disable-quic",
-    "--no-first-run",
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
-    f"--disable-features={','.join(DISABLED_FEATURES)}",
 )
 NAMES: Final = ("chromium", "firefox")
 
