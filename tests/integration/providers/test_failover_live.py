@@ -14,7 +14,7 @@ from quotecast.providers.binance.client import BinanceProvider
 from quotecast.providers.kraken.client import KrakenProvider
 from support.made.binance import LISTING
 
-PATIENCE = 0.5
+PATIENCE = 5.0
 
 
 async def next_whole(updates: AsyncGenerator[Update, None]) -> dict[str, CryptoQuote]:
