@@ -3,12 +3,8 @@
 import asyncio
 import contextlib
 import signal
-import subprocess
-import tempfile
-import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from functools import partial
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -22,79 +18,18 @@ from quotecast.cache.base import Policy
 from quotecast.cache.redis import RedisCache
 from quotecast.errors import BusError
 from quotecast.limits.window import Window
-from quotecast.local import probes, valkey
+from quotecast.local import probes
 from quotecast.market.feeds import Feed
 from quotecast.operators.reports.store import ReportStore
 from support.made.market import INFO, state_of, stock
 from support.made.reports import report
 from support.oracles.access_rules import PASSWORD, create_users, refusals
 from support.runs.deadlines import scaled
+from support.servers.cluster import Nodes, follows, running_cluster, until
 from support.servers.reserved import port_number, reserve_port
 from support.servers.service import Service
 
-NODES = 3
-SLOTS = 16_384
 PATIENCE_SECONDS = 30.0
-
-Nodes = dict[int, "subprocess.Popen[bytes]"]
-
-
-def command(folder: Path, port: int, bus_port: int) -> list[str]:
-    """Returns a node's command line: on ports, because a cluster needs them."""
-    return [
-        *valkey.command(folder, folder / "valkey.sock"),
-        *("--bind", "127.0.0.1", "--port", str(port)),
-        *("--cluster-enabled", "yes", "--cluster-port", str(bus_port)),
-    ]
-
-
-def until(condition: Callable[[], bool], trouble: str) -> None:
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while True:
-        with contextlib.suppress(redis.RedisError):
-            if condition():
-                return
-        assert time.monotonic() < deadline, trouble
-        time.sleep(0.02)
-
-
-def join(ports: list[int], bus_ports: list[int]) -> None:
-    """Gives each node its share of the slots and joins it to the first."""
-    # Its commands have no types.
-    clients: list[Any] = [redis.Redis(port=port) for port in ports]
-    for client in clients:
-        until(client.ping, "a node does not answer")
-    for number, client in enumerate(clients):
-        first, last = SLOTS * number // NODES, SLOTS * (number + 1) // NODES - 1
-        if number < NODES:
-            client.execute_command("CLUSTER", "ADDSLOTSRANGE", first, last)
-        client.execute_command("CLUSTER", "MEET", "127.0.0.1", ports[0], bus_ports[0])
-    for client in clients:
-        until(partial(is_whole, client), "the nodes do not find each other")
-        client.close()
-
-
-def is_whole(client: Any) -> bool:
-    about = client.execute_command("CLUSTER INFO")
-    return (about["cluster_state"], about["cluster_size"]) == ("ok", str(NODES))
-
-
-@contextlib.contextmanager
-def running_cluster(spare: int = 0) -> Iterator[Nodes]:
-    """Gives the nodes' processes by port; the spare ones, which hold no slots yet, come last."""
-    count = NODES + spare
-    started = {}
-    with contextlib.ExitStack() as stack:
-        ports = [port_number(stack.enter_context(reserve_port())) for _ in range(2 * count)]
-        own, bus = ports[:count], ports[count:]
-        for port, bus_port in zip(own, bus, strict=True):
-            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="qc")))
-            process = subprocess.Popen(command(folder, port, bus_port), stdout=subprocess.DEVNULL)
-            stack.callback(process.wait)
-            stack.callback(process.kill)
-            started[port] = process
-        join(own, bus)
-        yield started
 
 
 @pytest.fixture(scope="module")
@@ -242,12 +177,6 @@ async def test_a_node_that_hangs_is_given_up_for_its_replica() -> None:
                     found = await bus.load(Feed.STOCKS)
         assert found == state
         await bus.close()
-
-
-def follows(replica: Any, primary: bytes) -> bool:
-    """Makes a node the primary's replica, and returns whether it is synchronised."""
-    replica.execute_command("CLUSTER", "REPLICATE", primary)
-    return bool(replica.info("replication")["master_link_status"] == "up")
 
 
 async def test_a_cluster_that_nobody_can_reach_is_a_bus_that_is_away() -> None:
