@@ -26,21 +26,22 @@ class BarTruth:
         self.clocks_are_right = True
         #: The bars of the live feed, for those of a delayed one.
         self.live: BarTruth | None = None
-        #: Final bars by their place, then by how often Redis had lost data. After a loss they are those of
-        #: the ingest that leads then: another one may have led while it was cut off.
+        #: Final bars by their place, then by the history of Redis that has them. After a loss they are those
+        #: of the ingest that leads then: another one may have led while it was cut off, or on another master.
         self._bars: dict[Place, dict[int, OwnBar]] = {}
-        #: The ends of the bars, and the numbers of losses at which their closing was published.
+        #: The ends of the bars, and the histories in which their closing was published.
         self._ends: dict[Place, int] = {}
         self._closings: dict[int, set[int]] = {}
-        self.losses = 0
+        #: The history of the server that publishes, and how often Redis has lost data.
+        self.history = self.losses = 0
 
     def close(self, closing: Closing) -> None:
         """Takes a closing that was published."""
-        self._closings.setdefault(closing.through, set()).add(self.losses)
+        self._closings.setdefault(closing.through, set()).add(self.history)
         for interval, bars in closing.bars.items():
             for key, bar in bars.items():
                 place = interval, key, bar.opened
-                known = self._bars.setdefault(place, {}).setdefault(self.losses, bar)
+                known = self._bars.setdefault(place, {}).setdefault(self.history, bar)
                 self._ends[place] = closing.through
                 if self.clocks_are_right and closing.through > wall_time():
                     self._broken("a final bar has ended", f"{self._feed} {key}: {bar} of {interval}")

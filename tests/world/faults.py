@@ -12,7 +12,7 @@ from quotecast.providers.base import Update
 from world.postgres_server import REFUSALS
 
 if TYPE_CHECKING:
-    from world.redis_server import Refusal
+    from world.redis_server import RedisServer, Refusal
     from world.world import World
 
 Kind = Literal[
@@ -84,7 +84,7 @@ def draw(world: "World", chance: random.Random, count: int, first: float, last: 
     drawn = [
         _draw_one(world, chance, chance.choice(kinds), chance.uniform(first, last)) for _ in range(count)
     ]
-    return sorted(drawn, key=lambda fault: fault.at)
+    return world.redis.draw_own(sorted(drawn, key=lambda fault: fault.at), world)
 
 
 def _draw_one(world: "World", chance: random.Random, kind: Kind, at: float) -> Fault:
@@ -156,7 +156,7 @@ def schedule(world: "World", faults: Sequence[Fault]) -> None:
     """Lets the faults happen."""
     for fault in faults:
         if fault.kind == "failover":
-            world.loop.call_at(max(0.0, fault.at - fault.amount), _copy_replica, world)
+            world.loop.call_at(max(0.0, fault.at - fault.amount), world.redis.copy_data, fault)
         world.loop.call_at(fault.at, _begin, world, fault)
 
 
@@ -165,6 +165,7 @@ _Start = Callable[["World", Fault], Callable[[], object]]
 
 
 def _begin(world: "World", fault: Fault) -> None:
+    fault = world.redis.locate(fault)
     world.note(f"begins {fault.kind} of {fault.target}{' and ' + fault.other if fault.other else ''}")
     end = _STARTS[fault.kind](world, fault)
 
@@ -204,7 +205,7 @@ def _refuse_rows(world: "World", fault: Fault) -> Callable[[], object]:
 
 
 def _lose_answers(world: "World", fault: Fault) -> Callable[[], object]:
-    server = world.redis if fault.target == "redis" else world.postgres
+    server: Any = world.redis.servers.get(fault.target, world.postgres)
     server.loses_answers = True
     return lambda: setattr(server, "loses_answers", False)
 
@@ -281,30 +282,18 @@ def _drift(world: "World", fault: Fault) -> Callable[[], object]:
     return lambda: host.drift(world.loop.now, 1.0 / (1.0 + fault.amount))
 
 
-def _copy_replica(world: "World") -> None:
-    world.replica = world.redis.copy_of_data()
+def _empty(world: "World", fault: Fault) -> Callable[[], object]:
+    return world.redis.lose_data(fault)
 
 
-def _restart_redis(world: "World", data: Any) -> Callable[[], object]:
-    if world.processes["redis"].is_alive:
-        world.kill("redis")
-    world.redis.restart(data)
-    for truth in world.truths.values():
-        truth.lose_data()
-    return lambda: world.start_again("redis")
-
-
-def _empty(world: "World", _: Fault) -> Callable[[], object]:
-    return _restart_redis(world, None)
-
-
-def _fail_over(world: "World", _: Fault) -> Callable[[], object]:
-    return _restart_redis(world, world.replica)
+def _fail_over(world: "World", fault: Fault) -> Callable[[], object]:
+    return world.redis.fail_over(fault)
 
 
 def _refuse(world: "World", fault: Fault) -> Callable[[], object]:
-    world.redis.refusal = cast("Refusal", fault.detail)
-    return lambda: setattr(world.redis, "refusal", None)
+    server: RedisServer = world.redis.servers[fault.target]
+    server.refuse(cast("Refusal", fault.detail))
+    return lambda: server.refuse(None)
 
 
 def _lines(world: "World", fault: Fault) -> list[Any]:

@@ -161,6 +161,14 @@ PLANTED: Final[dict[str, Planted]] = {
         "writer.add_batch(at, encode(message), message.seq, count)",
         "writer.add_batch(at, encode(structs.replace(message, removed=[])), message.seq, count)",
     ),
+    "Sentinels are asked once": Planted(
+        "quotecast.redis.sentinel",
+        "answers = await self._answers()",
+        "self.known = answers = getattr(self, 'known', ()) or await self._answers()",
+    ),
+    "the connections to a demoted master stay": Planted(
+        "quotecast.redis.commands", "if problem in ELSEWHERE and not", "if False and not"
+    ),
     "an origin answers relays with an old state": Planted(
         "quotecast.stream.relays",
         "async with self._turn:\n            self._next = None",

@@ -48,7 +48,7 @@ HEARTBEAT_MS: Final = 2000
 SECRET: Final = "known-to-every-process-of-a-world"
 
 
-def settings_of(feeds: Sequence[Feed], delay_seconds: int, history: str = "") -> Settings:
+def settings_of(feeds: Sequence[Feed], redis_url: str, delay_seconds: int = 0, history: str = "") -> Settings:
     """Returns the settings of every process; the other feeds have no provider.
 
     With a folder for it, ingests record what they publish.
@@ -56,7 +56,7 @@ def settings_of(feeds: Sequence[Feed], delay_seconds: int, history: str = "") ->
     others: Any = {str(feed): "none" for feed in Feed if feed not in feeds}
     others |= {f"limit_{feed.spec.name}": LIMIT for feed in Feed}
     return Settings(
-        redis_url="redis://redis:6379",
+        redis_url=redis_url,
         redis_prefix="world",
         database_url=DATABASE,
         metrics_port=0,

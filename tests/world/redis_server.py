@@ -9,7 +9,7 @@ import copy
 import hashlib
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, Protocol
 
 import hiredis
 from lupa.lua51 import LuaRuntime
@@ -23,6 +23,13 @@ REFUSALS: Final = {
     "misconf": "MISCONF Redis is configured to save RDB snapshots, but it's unable to persist to disk.",
 }
 Refusal = Literal["readonly", "oom", "misconf"]
+#: The kind of a message by the command that subscribes to its channel, or publishes it.
+_KINDS: Final = {
+    b"SUBSCRIBE": b"message",
+    b"PUBLISH": b"message",
+    b"SSUBSCRIBE": b"smessage",
+    b"SPUBLISH": b"smessage",
+}
 
 _SCRIPT_HEAD: Final = b"return function(KEYS, ARGV) "
 
@@ -38,12 +45,18 @@ class RedisServer:
         self.loses_answers = False
         #: Addresses whose subscriptions miss every message: delivery is at most once.
         self.unheard: set[str] = set()
-        #: Called with each channel and message before the subscribers get it.
-        self.observers: list[Callable[[bytes, bytes], None]] = []
+        #: Called with this server and each channel and message before the subscribers get it.
+        self.observers: list[Callable[[RedisServer, bytes, bytes], None]] = []
+        #: The replica that follows; its subscribers get what this server publishes.
+        self.replica: RedisServer | None = None
+        self.is_replica = False
+        #: Grows when data are lost: what two servers publish may differ where these numbers do.
+        self.history = 0
         #: Functions by digest, with the flags of their first lines; None without such a line.
         self._scripts: dict[bytes, tuple[Any, bytes | None]] = {}
-        self._subscribers: dict[bytes, dict[RedisConnection, None]] = {}
-        self._runs_script = self._may_exceed_memory = False
+        #: By kind and channel.
+        self._subscribers: dict[tuple[bytes, bytes], dict[RedisConnection, None]] = {}
+        self._may_exceed_memory = False
         self._lua = LuaRuntime(encoding=None, unpack_returned_tuples=True)
         self._lua.execute(b"redis = {}")
         functions = self._lua.globals()[b"redis"]
@@ -74,14 +87,30 @@ class RedisServer:
             case b"SCRIPT":
                 return self._load(words[2])
             case b"PUBLISH" | b"SPUBLISH":
-                return self._publish(words[1], words[2])
+                return self._publish(_KINDS[name], words[1], words[2])
             case b"SELECT" | b"CLIENT" | b"PING":
                 return Status("PONG" if name == b"PING" else "OK")
         return self._run_on_data(name, words[1:])
 
-    def subscribe(self, channel: bytes, connection: "RedisConnection") -> None:
-        """Sends the channel's messages to the connection."""
-        self._subscribers.setdefault(channel, {})[connection] = None
+    def follow(self, master: "RedisServer") -> None:
+        """Becomes a replica: it has the master's data, and refuses writes; its connections stay."""
+        self.is_replica, self.refusal = True, "readonly"
+        self.data = master.data
+        self.replica, master.replica = None, self
+
+    def lead(self, data: Data) -> None:
+        """Becomes a master with what it had as a replica."""
+        self.is_replica, self.refusal = False, None
+        self.data, self.replica = data, None
+
+    def refuse(self, refusal: Refusal | None) -> None:
+        """Refuses writes, or takes them again, unless it is a replica."""
+        if not self.is_replica:
+            self.refusal = refusal
+
+    def subscribe(self, verb: bytes, channel: bytes, connection: "RedisConnection") -> None:
+        """Sends the channel's messages to the connection. Raises RedisError."""
+        self._subscribers.setdefault((_KINDS[verb], channel), {})[connection] = None
 
     def leave(self, connection: "RedisConnection") -> None:
         """Ends the subscriptions of a closed connection."""
@@ -98,13 +127,19 @@ class RedisServer:
                 raise RedisError(REFUSALS[self.refusal])
         return command(self.data, *words)
 
-    def _publish(self, channel: bytes, message: bytes) -> int:
+    def _publish(self, kind: bytes, channel: bytes, message: bytes) -> int:
         for observe in self.observers:
-            observe(channel, message)
-        found = [*self._subscribers.get(channel, ())]
+            observe(self, channel, message)
+        if self.replica is not None:
+            self.replica.deliver(kind, channel, message)
+        return self.deliver(kind, channel, message)
+
+    def deliver(self, kind: bytes, channel: bytes, message: bytes) -> int:
+        """Sends a message to the subscribers; returns their number."""
+        found = [*self._subscribers.get((kind, channel), ())]
         for connection in found:
             if connection.address not in self.unheard:
-                connection.send([b"message", channel, message])
+                connection.send([kind, channel, message])
         return len(found)
 
     def _load(self, source: bytes) -> bytes:
@@ -177,10 +212,25 @@ def _from_lua(value: Any) -> Any:
     return found
 
 
+class Answering(Protocol):
+    """What answers the commands of connections."""
+
+    loses_answers: bool
+
+    def run(self, words: Sequence[bytes]) -> Any:
+        """Returns the answer to a command. Raises RedisError."""
+
+    def subscribe(self, verb: bytes, channel: bytes, connection: "RedisConnection") -> None:
+        """Sends the channel's messages to the connection. Raises RedisError."""
+
+    def leave(self, connection: "RedisConnection") -> None:
+        """Ends the subscriptions of a closed connection."""
+
+
 class RedisConnection(asyncio.Protocol):
     """One connection, with its subscriptions."""
 
-    def __init__(self, server: RedisServer) -> None:
+    def __init__(self, server: Answering) -> None:
         self._server = server
         self._reader = hiredis.Reader()
 
@@ -206,12 +256,12 @@ class RedisConnection(asyncio.Protocol):
 
     def _answer(self, words: list[bytes]) -> None:
         name = words[0].upper()
-        if name in {b"SUBSCRIBE", b"SSUBSCRIBE"}:
-            for channel in words[1:]:
-                self._server.subscribe(channel, self)
-                self.send([name.lower(), channel, 1])
-            return
         try:
+            if name in {b"SUBSCRIBE", b"SSUBSCRIBE"}:
+                for channel in words[1:]:
+                    self._server.subscribe(name, channel, self)
+                    self.send([name.lower(), channel, 1])
+                return
             answer = self._server.run(words)
         except RedisError as error:
             answer = error

@@ -131,7 +131,7 @@ def _may_deliveries_wait(found: Sequence[Fault]) -> bool:
 def _are_both_gone(found: Sequence[Fault]) -> bool:
     """Returns whether a worker may have ended without PostgreSQL or Redis for its counts."""
     ends = [each for each in found if each.kind in _ENDS and "worker" in each.target]
-    away = [each for each in found if {each.target, each.other} & {"redis", "postgres"}]
+    away = [each for each in found if "postgres" in {each.target, each.other} or _is_of_redis(each)]
     return any(
         store.at < end.at + end.seconds and end.at < store.at + store.seconds + _STORED_SECONDS
         for end in ends
@@ -147,9 +147,14 @@ def _lone_workers(found: Sequence[Fault], size: Size) -> int:
 
 def _parts_from_redis(fault: Fault) -> bool:
     """Returns whether a fault may keep a worker from Redis, or take its counts from either."""
-    if "redis" in {fault.target, fault.other}:
+    if _is_of_redis(fault):
         return "ingest" not in fault.target + fault.other
     return "worker" in fault.target and fault.kind in {*_ENDS, "freeze"}
+
+
+def _is_of_redis(fault: Fault) -> bool:
+    """Returns whether a fault is of Redis, of its Sentinels, or of a line to them."""
+    return any(host.startswith(("redis", "sentinel")) for host in (fault.target, fault.other))
 
 
 def prepare() -> None:

@@ -49,7 +49,7 @@ def drawn(outcome: Outcome) -> str:
 
 def _lanes(outcome: Outcome) -> dict[str, int]:
     """Returns the number of each process's lane, from above."""
-    order = ("ingest", "redis", "worker", "edge", "page", "reader")
+    order = ("ingest", "redis", "sentinel", "worker", "edge", "page", "reader")
     named = {line.who for line in outcome.trace} | {fault.target for fault in outcome.faults}
     named |= {fault.other for fault in outcome.faults if fault.other}
     shown = [name for name in named if name.startswith(order)]

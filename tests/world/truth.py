@@ -12,7 +12,7 @@ from quotecast.bus.base import Batch, Beat
 from quotecast.market.feeds import Feed
 from world.bar_truth import BarTruth, Break
 from world.clock import wall_time
-from world.redis_data import Stream
+from world.redis_data import Data, Stream
 from world.redis_server import RedisServer
 from world.upstream import Venue
 
@@ -23,11 +23,10 @@ _STATES_REMEMBERED: Final = 20_000
 class FeedTruth:
     """One feed on one bus."""
 
-    def __init__(self, feed: Feed, prefix: str, server: RedisServer, broken: Break, venue: Venue) -> None:
+    def __init__(self, feed: Feed, prefix: str, broken: Break, venue: Venue) -> None:
         self.feed = feed
         self.names = venue.names
         self._prefix = prefix
-        self._server = server
         self._broken = broken
         self._issued = venue.issued
         self._prices = venue.prices
@@ -45,13 +44,14 @@ class FeedTruth:
         #: The last published position.
         self.epoch, self.seq = "", 0
 
-    def observe(self, payload: bytes) -> None:
-        """Takes a message."""
+    def observe(self, server: RedisServer, payload: bytes) -> None:
+        """Takes a message that a server publishes."""
+        self.bars.history = server.history
         message = wire.decode_message(payload)
         if isinstance(message, Batch):
             self._add(message, payload)
         elif isinstance(message, Beat) and (message.epoch, message.seq) not in self._batches:
-            self._begin(message, payload)
+            self._begin(message, payload, server.data)
 
     def state(self, epoch: str, seq: int) -> dict[str, Item] | None:
         """Returns the quotes at a position that clients name."""
@@ -74,15 +74,15 @@ class FeedTruth:
         """Notes that Redis lost data."""
         self.bars.losses += 1
 
-    def _begin(self, beat: Beat, payload: bytes) -> None:
-        stored = self._server.data.find(f"{self._prefix}:{{{self.feed}}}:quotes".encode(), dict) or {}
+    def _begin(self, beat: Beat, payload: bytes, data: Data) -> None:
+        stored = data.find(f"{self._prefix}:{{{self.feed}}}:quotes".encode(), dict) or {}
         state = {}
         for key, value in stored.items():
             quote = wire.decode_stored(value).quote
             if quote is not None:
                 state[key.decode()] = self._item(quote)
         name = f"{self._prefix}:{{{self.feed}}}:closings".encode()
-        for _, fields in self._server.data.find(name, Stream) or ():
+        for _, fields in data.find(name, Stream) or ():
             self.bars.close(wire.decode_closing(fields[5]))
         self._remember(beat.epoch, beat.seq, state, payload)
 

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from quotecast.market.feeds import Feed
 from quotecast.settings.plans import delayed_prefix
-from world import clock, population, programs
+from world import clock, installations, population, programs
 from world.alerts import USERS, Alerts
 from world.client import Frontend
 from world.clock import PROCESS
@@ -22,7 +22,6 @@ from world.network import Network
 from world.postgres_server import PostgresServer
 from world.reader import Reader
 from world.recordings import is_recorded
-from world.redis_data import Data
 from world.redis_server import RedisServer
 from world.replayer import Replayer
 from world.truth import FeedTruth
@@ -114,10 +113,10 @@ class World:
         }
         programs.prepare(self.venues, self.note)
         self.is_recorded = is_recorded(seed)
+        self.redis = installations.make(self, seed)
         self.settings = programs.settings_of(
-            size.feeds, size.delay_seconds, folder if self.is_recorded else ""
+            size.feeds, self.redis.url, size.delay_seconds, folder if self.is_recorded else ""
         )
-        self.redis = RedisServer()
         self.postgres = PostgresServer()
         self.alerts = Alerts(self.venues.values(), random.Random(chance.random()), self.break_promise)
         self.alerts.store(self.postgres.tables)
@@ -125,21 +124,20 @@ class World:
         self.truths: dict[tuple[str, Feed], FeedTruth] = {}
         for prefix in (self.settings.redis_prefix, delayed_prefix(self.settings)):
             for feed in size.feeds:
-                self.truths[prefix, feed] = FeedTruth(
-                    feed, prefix, self.redis, self.break_promise, self.venues[feed]
-                )
+                self.truths[prefix, feed] = FeedTruth(feed, prefix, self.break_promise, self.venues[feed])
         for feed in size.feeds:
             late = self.truths[delayed_prefix(self.settings), feed]
             late.follow(self.truths[self.settings.redis_prefix, feed], size.delay_seconds)
-        self.redis.observers.append(self._observe)
+        for server in self.redis.servers.values():
+            server.observers.append(self._observe)
         self.receivers: list[Receiver] = []
         self.frontends: list[Frontend] = []
         self.replayers: list[Replayer] = []
         self.readers: list[Reader] = []
         #: The workers that were killed.
         self.deaths: list[Death] = []
-        #: What a replica of Redis had at the last copy.
-        self.replica: Data | None = None
+        #: How often Redis has lost data.
+        self._losses = 0
 
     def note(self, what: str) -> None:
         """Adds a line to the trace."""
@@ -153,7 +151,7 @@ class World:
 
     def build(self) -> None:
         """Starts every process."""
-        self.add("redis", self._run_redis)
+        self.redis.start()
         self.add("postgres", self._run_postgres)
         for number, user in enumerate(USERS[:_RECEIVERS]):
             self._add_receiver(f"receiver-{number + 1}", user)
@@ -162,7 +160,7 @@ class World:
         workers = [f"worker-{number + 1}" for number in range(self.size.workers)]
         for name in workers:
             self.add(name, partial(programs.run_worker, self.settings))
-        edge_settings = programs.settings_of(self.size.feeds, 0)
+        edge_settings = programs.settings_of(self.size.feeds, self.redis.url)
         edges = [f"edge-{number + 1}" for number in range(self.size.edges)]
         for edge, origin in zip(edges, [workers[0], "edge-1"], strict=False):
             self.add(edge, partial(programs.run_edge, edge_settings, origin))
@@ -170,6 +168,13 @@ class World:
             self.loop.nobody.run(venue.show_life())
         self._venues_run = [self.loop.nobody.run(venue.run()) for venue in self.venues.values()]
         population.add(self, workers, edges)
+
+    def note_loss(self, server: RedisServer) -> None:
+        """Notes that a server has lost data."""
+        self._losses += 1
+        server.history = self._losses
+        for truth in self.truths.values():
+            truth.lose_data()
 
     def distrust_clocks(self) -> None:
         """Ends the checks that need right clocks."""
@@ -282,10 +287,6 @@ class World:
         """Asks a process to stop, as a signal does."""
         self._tasks[name].cancel()
 
-    async def _run_redis(self) -> None:
-        await self.loop.create_server(self.redis.connection, "redis", 6379)
-        await asyncio.Event().wait()
-
     async def _run_postgres(self) -> None:
         port = programs.DATABASE_PORT
         server = await self.loop.create_server(self.postgres.connection, "postgres", port)
@@ -294,12 +295,12 @@ class World:
         finally:
             server.close()
 
-    def _observe(self, channel: bytes, payload: bytes) -> None:
+    def _observe(self, server: RedisServer, channel: bytes, payload: bytes) -> None:
         prefix, _, rest = channel.decode().partition(":{")
         feed = rest.partition("}")[0]
         truth = self.truths.get((prefix, Feed(feed))) if rest.endswith(":batches") else None
         if truth is not None:
-            truth.observe(payload)
+            truth.observe(server, payload)
 
     def _note_end(self, name: str, task: "asyncio.Task[None]") -> None:
         if task.cancelled():
