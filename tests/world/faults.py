@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from world.redis_server import RedisServer, Refusal
     from world.world import World
 
-Kind = Literal[
+_EverywhereKind = Literal[
     "kill",
     "power loss",
     "stop",
@@ -39,7 +39,9 @@ Kind = Literal[
     "lost answers",
     "refusing receiver",
 ]
-KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+#: Those of some installations of Redis only; see `installations`.
+Kind = Literal[_EverywhereKind, "moved slot"]
+KINDS: Final[tuple[Kind, ...]] = get_args(_EverywhereKind)
 
 
 #: How often a worker's line is the one to Redis.
@@ -290,6 +292,10 @@ def _fail_over(world: "World", fault: Fault) -> Callable[[], object]:
     return world.redis.fail_over(fault)
 
 
+def _move_slot(world: "World", fault: Fault) -> Callable[[], object]:
+    return world.redis.move_slot(fault)
+
+
 def _refuse(world: "World", fault: Fault) -> Callable[[], object]:
     server: RedisServer = world.redis.servers[fault.target]
     server.refuse(cast("Refusal", fault.detail))
@@ -341,6 +347,7 @@ _STARTS: Final[dict[Kind, _Start]] = {
     "clock drift": _drift,
     "empty redis": _empty,
     "failover": _fail_over,
+    "moved slot": _move_slot,
     "refused writes": _refuse,
     "silent venue": _silence,
     "broken venue": _break,

@@ -1,4 +1,4 @@
-"""How Redis is installed in a world: one server, or a master that Sentinels name; and its faults.
+"""How Redis is installed in a world: one server, a master that Sentinels name, or a cluster; and its faults.
 
 Faults name `redis`; the installation says which host that is when a fault begins.
 """
@@ -10,8 +10,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
 
 from msgspec import structs
+from redis.crc import key_slot
 
 from world.faults import Fault
+from world.redis_cluster import Address, Cluster, Node
 from world.redis_data import Data
 from world.redis_pair import Pair
 from world.redis_server import Answering, RedisConnection, RedisServer
@@ -23,8 +25,10 @@ if TYPE_CHECKING:
 
 PORT: Final = 6379
 _SENTINELS: Final = tuple(f"sentinel-{number}" for number in (1, 2, 3))
-#: How many worlds have Sentinels.
+_SHARDS: Final = 3
+#: How many worlds have Sentinels, and how many a cluster.
 _SENTINEL_SHARE: Final = 1 / 8
+_CLUSTER_SHARE: Final = 1 / 8
 #: How many faults of such a world are of its installation, in its worlds by halves.
 _OWN: Final = (0.0, 0.5)
 #: How a master is lost; see `Pair.fail_over`.
@@ -61,13 +65,16 @@ class Installation(Protocol):
     def fail_over(self, fault: Fault) -> Callable[[], object]:
         """Makes a replica the master; returns what ends the failover."""
 
+    def move_slot(self, fault: Fault) -> Callable[[], object]:
+        """Moves a slot to another shard; returns what moves it back."""
+
 
 def make(world: "World", seed: int) -> Installation:
     """Draws an installation."""
     drawn = random.Random(f"redis of {seed}").random()
     if drawn < _SENTINEL_SHARE:
         return WatchedPair(world, seed)
-    return OneServer(world)
+    return ClusterOfPairs(world, seed) if drawn < _SENTINEL_SHARE + _CLUSTER_SHARE else OneServer(world)
 
 
 async def _serve(world: "World", server: Answering, host: str, port: int) -> None:
@@ -110,6 +117,10 @@ class OneServer:
     def fail_over(self, _: Fault) -> Callable[[], object]:
         """See Installation."""
         return self._restart(self._copied)
+
+    def move_slot(self, fault: Fault) -> Callable[[], object]:
+        """See Installation."""
+        raise NotImplementedError(f"one server has no slots: {fault}")
 
     def _restart(self, data: Data | None) -> Callable[[], object]:
         if self._world.processes["redis"].is_alive:
@@ -215,6 +226,10 @@ class WatchedPair(_Pairs):
 
         return finish
 
+    def move_slot(self, fault: Fault) -> Callable[[], object]:
+        """See Installation."""
+        raise NotImplementedError(f"no slots without a cluster: {fault}")
+
     def _promote(self) -> None:
         address = self._world.hosts[self.pairs[0].master].address
         self._view = MasterView(self._view.config_epoch + 1, address, PORT)
@@ -236,3 +251,53 @@ class WatchedPair(_Pairs):
             case "cut off":
                 return [Fault("partition", at, seconds, client, sentinel)]
         return [_draw_failover(chance, at, seconds, (*_WAYS, "split"))]
+
+
+class ClusterOfPairs(_Pairs):
+    """A cluster of three shards, each a master with its replica."""
+
+    url = f"redis+cluster://redis-1:{PORT},redis-2:{PORT},redis-3:{PORT}"
+
+    def __init__(self, world: "World", seed: int) -> None:
+        super().__init__(world, seed)
+        self._cluster = Cluster(_SHARDS)
+        for number in range(2 * _SHARDS):
+            host = f"redis-{number + 1}"
+            address = Address(self._add_host(host), PORT)
+            self.servers[host] = Node(self._cluster, number % _SHARDS, address)
+        hosts = [*self.servers]
+        for shard in range(_SHARDS):
+            self.pairs.append(
+                Pair(
+                    world,
+                    self.servers,
+                    hosts[shard],
+                    hosts[shard + _SHARDS],
+                    on_promotion=partial(self._cluster.promote, shard),
+                    on_loss=partial(self._cluster.lost.add, shard),
+                )
+            )
+
+    def move_slot(self, fault: Fault) -> Callable[[], object]:
+        """See Installation."""
+        slot = key_slot(fault.detail.encode())
+        here = self._cluster.shard_of(slot)
+        there = random.Random(f"{self._seed} {fault.at}").choice(
+            [shard for shard in range(_SHARDS) if shard != here]
+        )
+        self._move(slot, there)
+        return partial(self._move, slot, here)
+
+    def _move(self, slot: int, shard: int) -> None:
+        # A slot moves from a master to another one.
+        for pair in self.pairs:
+            pair.settle()
+        if self._cluster.shard_of(slot) != shard:
+            self._cluster.move(slot, shard)
+
+    def _draw(self, chance: random.Random, at: float, seconds: float, clients: list[str]) -> list[Fault]:
+        del clients
+        if chance.random() < 1 / 3:
+            names = [*map(str, self._world.venues), f"{self._world.settings.redis_prefix}:alerts"]
+            return [Fault("moved slot", at, seconds, "redis", detail=chance.choice(names))]
+        return [_draw_failover(chance, at, seconds, _WAYS)]

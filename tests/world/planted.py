@@ -169,6 +169,11 @@ PLANTED: Final[dict[str, Planted]] = {
     "the connections to a demoted master stay": Planted(
         "quotecast.redis.commands", "if problem in ELSEWHERE and not", "if False and not"
     ),
+    "a script of the delayed feed has keys of two slots": Planted(
+        "quotecast.bus.kept",
+        'return f"{self._prefix}:{{{feed}}}:{name}"',
+        "return f\"{self._prefix}:{{{feed}{'' if name == 'lease' else '-kept'}}}:{name}\"",
+    ),
     "an origin answers relays with an old state": Planted(
         "quotecast.stream.relays",
         "async with self._turn:\n            self._next = None",

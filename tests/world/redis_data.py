@@ -90,6 +90,14 @@ class Data:
         self._ends[key] = end
         return True
 
+    def give(self, other: "Data", moves: Callable[[bytes], bool]) -> None:
+        """Moves some keys to another server, in place of what that one had of them."""
+        for key in [each for each in other._values if moves(each)]:
+            other.remove(key)
+        for key in [each for each in self._values if moves(each)]:
+            other.put(key, self._values[key], self._ends.get(key))
+            self.remove(key)
+
     def end_of(self, key: bytes) -> int | None:
         """Returns when a key expires."""
         return self._ends.get(key)

@@ -1,18 +1,36 @@
-"""The Sentinels of simulated worlds, and their masters in a failover, answer as real ones do."""
+"""The Sentinels and the cluster of simulated worlds answer as real ones do."""
 
+import random
 import socket
 from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
 import hiredis
 import pytest
+import redis
+from redis.crc import key_slot
 
+from support.servers.cluster import NODES, follows, running_cluster
+from support.servers.cluster import until as until_cluster
 from support.servers.sentinel_set import SentinelSet, running_sentinels, until
-from world.redis_data import RedisError
+from world.redis_cluster import Address, Cluster, Node
+from world.redis_data import COMMANDS, RedisError
 from world.redis_server import RedisConnection, RedisServer
 from world.sentinels import SERVICE, MasterView, Sentinel
 
 pytestmark = pytest.mark.slow
+
+#: Keys of all three nodes, two of which share a slot.
+KEYS = (b"a", b"b", b"c", b"{a}x", b"d")
+SCRIPTS = (
+    b"return redis.call('GET', KEYS[1])",
+    b"return redis.call('GET', 'a')",
+    b"return redis.call('GET', KEYS[1]) or redis.call('GET', 'd')",
+    b"return redis.call('SPUBLISH', 'a', 'x')",
+    b"#!lua flags=allow-oom\nreturn redis.call('SET', KEYS[1], 'x')",
+    b"#!lua flags=allow-oom\nreturn redis.call('GET', 'a') or redis.call('GET', 'd')",
+    b"#!lua flags=allow-oom\nreturn redis.call('SET', 'b', 'x')",
+)
 
 
 def _packed(words: Sequence[bytes]) -> bytes:
@@ -75,6 +93,137 @@ class SimulatedLine:
         """Returns the next answer or message."""
         answer = self._reader.gets()
         return str(answer) if isinstance(answer, hiredis.ReplyError) else answer
+
+
+class Both:
+    """A real cluster and a simulated one at the same addresses; the last node follows the first."""
+
+    def __init__(self, ports: Sequence[int]) -> None:
+        self.lines = [Line(port) for port in ports]
+        self.cluster = Cluster(NODES)
+        shards = [*range(NODES), 0]
+        self.nodes = [
+            Node(self.cluster, shard, Address("127.0.0.1", port))
+            for shard, port in zip(shards, ports, strict=True)
+        ]
+        self.nodes[-1].follow(self.nodes[0])
+        self.simulated = [SimulatedLine(node) for node in self.nodes]
+
+    def compare(self, number: int, *words: bytes) -> Any:
+        """Asks a node of each cluster; returns what both answer."""
+        real, simulated = self.lines[number].ask(*words), self.simulated[number].ask(*words)
+        assert simulated == real, (number, words)
+        return real
+
+    def slots(self, number: int) -> tuple[list[Any], list[Any]]:
+        """Returns the ranges by a real and by a simulated node, each with its addresses."""
+        answers = [each[number].ask(b"CLUSTER", b"SLOTS") for each in (self.lines, self.simulated)]
+        real, simulated = [
+            sorted([first, last, *(node[:2] for node in nodes)] for first, last, *nodes in answer)
+            for answer in answers
+        ]
+        return real, simulated
+
+
+@pytest.fixture
+def both() -> Iterator[Both]:
+    """Yields both clusters, with a replica of the first master."""
+    with running_cluster(spare=1) as nodes:
+        ports = [*nodes]
+        with redis.Redis(port=ports[0]) as first, redis.Redis(port=ports[-1]) as last:
+            name: Any = first.execute_command("CLUSTER MYID")
+            until_cluster(lambda: follows(last, name), "the replica does not follow")
+        pair = Both(ports)
+        until_cluster(
+            lambda: all(real == simulated for real, simulated in map(pair.slots, range(len(ports)))),
+            "the nodes do not agree",
+        )
+        yield pair
+        for line in pair.lines:
+            line.close()
+
+
+def _drawn(chance: random.Random) -> list[bytes]:
+    key, other = chance.choice(KEYS), chance.choice(KEYS)
+    return chance.choice(
+        [
+            [b"GET", key],
+            [b"SET", key, b"x"],
+            [b"DEL", key, other],
+            [b"EXISTS", key, other],
+            [b"RPUSH", key + b"l", b"x"],
+            [b"SPUBLISH", key, b"x"],
+            [b"EVAL", chance.choice(SCRIPTS), b"2", key, other],
+            [b"EVAL", chance.choice(SCRIPTS), b"1", key],
+        ]
+    )
+
+
+def test_nodes_of_a_cluster_answer_as_real_ones(both: Both) -> None:
+    """For their own keys, for those of others, and for several at once, in commands and in scripts."""
+    chance = random.Random(1)
+    answers = [str(both.compare(chance.randrange(NODES + 1), *_drawn(chance))) for _ in range(1500)]
+    for word in ("MOVED", "CROSSSLOT", "non local key", "do not hash to the same slot", "None", "OK"):
+        assert any(word in answer for answer in answers), word
+
+
+def test_commands_have_their_keys_where_they_are(both: Both) -> None:
+    """Clients of a cluster read from `COMMAND` which words are keys."""
+    known = {each[0]: each for each in both.simulated[0].ask(b"COMMAND")}
+    assert {*known} == {name.lower() for name in COMMANDS} | {b"spublish"}
+    for name, simulated in known.items():
+        (real,) = both.lines[0].ask(b"COMMAND", b"INFO", name)
+        assert simulated[3:6] == real[3:6], name
+        wanted = {b"pubsub", b"movablekeys"}
+        assert wanted.intersection(simulated[2]) == wanted.intersection(real[2]), name
+
+
+def test_a_failover_ends_the_subscriptions_of_its_shard(both: Both) -> None:
+    """At the former master and at its replica; then the former master sends clients to the new one."""
+    for number in (0, NODES):
+        assert both.compare(number, b"SSUBSCRIBE", b"b") == [b"ssubscribe", b"b", 1]
+    assert both.compare(1, b"SSUBSCRIBE", b"b") == both.compare(2, b"GET", b"b")
+    with Line(both.nodes[-1].address.port) as line:
+        assert line.ask(b"CLUSTER", b"FAILOVER") == b"OK"
+    both.nodes[-1].lead(both.nodes[0].data)
+    both.nodes[0].follow(both.nodes[-1])
+    both.cluster.promote(0)
+    for number in (0, NODES):
+        assert both.simulated[number].read() == both.lines[number].read() == [b"sunsubscribe", b"b", 0]
+    until_cluster(lambda: both.slots(1)[0] == both.slots(1)[1], "no replica is promoted")
+    assert "MOVED" in both.compare(0, b"SET", b"b", b"y")
+    assert both.compare(NODES, b"SET", b"b", b"y") == b"OK"
+    assert "MOVED" in both.compare(1, b"GET", b"b")
+
+
+def test_a_moved_slot_ends_its_subscriptions(both: Both) -> None:
+    """Its former node sends clients on."""
+    slot = key_slot(b"b")
+    assert both.compare(0, b"SSUBSCRIBE", b"b") == [b"ssubscribe", b"b", 1]
+    with Line(both.nodes[1].address.port) as target, Line(both.nodes[0].address.port) as source:
+        name = target.ask(b"CLUSTER", b"MYID")
+        for line in (target, source):
+            assert line.ask(b"CLUSTER", b"SETSLOT", b"%d" % slot, b"NODE", name) == b"OK"
+    both.cluster.move(slot, 1)
+    assert both.simulated[0].read() == both.lines[0].read() == [b"sunsubscribe", b"b", 0]
+    until_cluster(lambda: both.slots(2)[0] == both.slots(2)[1], "the slot has not moved")
+    assert "MOVED" in both.compare(0, b"GET", b"b")
+    assert "MOVED" in both.compare(2, b"GET", b"b")
+    assert both.compare(1, b"SET", b"b", b"y") == b"OK"
+
+
+def test_a_cluster_without_a_master_is_down(both: Both) -> None:
+    """All nodes refuse commands with keys; messages of channels pass."""
+    for line in both.lines:
+        line.ask(b"CONFIG", b"SET", b"cluster-node-timeout", b"500")
+    with redis.Redis(port=both.nodes[1].address.port) as gone:
+        gone.shutdown(nosave=True)
+    both.cluster.lost.add(1)
+    until_cluster(lambda: "DOWN" in str(both.lines[0].ask(b"GET", b"b")), "the cluster is not down")
+    for words in ([b"GET", b"b"], [b"SET", b"a", b"x"], [b"EVAL", SCRIPTS[0], b"1", b"b"]):
+        assert "CLUSTERDOWN" in both.compare(0, *words)
+    assert both.compare(0, b"SPUBLISH", b"b", b"x") == 0
+    assert "CROSSSLOT" in both.compare(0, b"DEL", b"a", b"b")
 
 
 @pytest.fixture

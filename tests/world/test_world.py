@@ -22,7 +22,7 @@ def run_world(*arguments: str, hash_seed: str = "random") -> subprocess.Complete
     return subprocess.CompletedProcess(command, process.returncode, out, err)
 
 
-@pytest.mark.parametrize("world", ["3", "2"], ids=["one server", "Sentinels"])
+@pytest.mark.parametrize("world", ["3", "2", "4"], ids=["one server", "Sentinels", "a cluster"])
 def test_a_seed_plays_the_same_world_each_time(world: str) -> None:
     """Byte for byte, whatever the order of Python's hashes and the installation of Redis."""
     first, other = (run_world("--seed", world, hash_seed=seed).stdout for seed in ("1", "2"))
