@@ -1,5 +1,6 @@
 """A master of Redis and its replica in a world, and what a failover does to both."""
 
+import asyncio
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
@@ -69,15 +70,19 @@ class Pair:
             self._kill(former, silently=fault.detail == "power loss")
         elif fault.detail == "freeze":
             self._world.processes[former].freeze()
+        votes: list[asyncio.TimerHandle] = []
         if has_died or fault.detail == "freeze":
-            self._world.loop.call_later(fault.seconds * _GONE, self._lose, former)
-            self._world.loop.call_later(fault.seconds * _PROMOTED, self._promote, former)
+            for part, outcome in ((_GONE, self._lose), (_PROMOTED, self._promote)):
+                votes.append(self._world.loop.call_later(fault.seconds * part, outcome, former))
         else:
             self._promote(former)
         if fault.detail == "planned":
             self._demote(former)
 
         def end() -> None:
+            # By its end another failover may have made the former master one again.
+            for vote in votes:
+                vote.cancel()
             self._promote(former)
             if has_died:
                 self._server(former).restart(None)
