@@ -53,6 +53,9 @@ class FeedRecorder:
         self._info: FeedInfo | None = None
         #: Set by the thread when it cannot write: all that follows up to the next keyframe is lost.
         self.failed = False
+        #: The thread's count of lost batches since the last block; no keyframe on the disk says so yet.
+        self.unmarked = 0
+        self.outage = OutageLog()
 
     @property
     def lost(self) -> int:
@@ -92,6 +95,7 @@ class FeedRecorder:
     def note_unwritten(self, batches: int) -> None:
         """Counts batches that could not be written; called in the thread."""
         self._unwritten += batches
+        self.unmarked += batches
 
     def _now(self) -> float:
         """Returns Unix time that never goes back, as names and times of segments need."""
@@ -99,7 +103,8 @@ class FeedRecorder:
         return self._newest
 
     def _keyframe(self, snapshot: Snapshot) -> None:
-        now, lost = self._now(), self._lost_in_a_row or int(self.failed)
+        # What the thread could not write, it adds to the batches that found no place.
+        now, lost = self._now(), self._lost_in_a_row
         self.failed = False
         if not self._recorder.put((self, now, snapshot, lost), len(snapshot.entries)):
             self._lost_in_a_row = max(1, self._lost_in_a_row)
@@ -113,7 +118,6 @@ class FeedRecorder:
     def _recover(self, state: Callable[[], Snapshot]) -> None:
         if self._now() >= self._retry_at:
             self._retry_at = self._now() + RETRY_SECONDS
-            self._lost_in_a_row = max(1, self._lost_in_a_row)
             self._keyframe(state())
 
 
@@ -151,7 +155,6 @@ class SegmentRecorder:
         self._writers: dict[FeedRecorder, SegmentWriter] = {}
         self._wake = threading.Event()
         self._stopping = False
-        self._outage = OutageLog()
         self._thread = threading.Thread(target=self._run, name="recorder", daemon=True)
         self.feeds = {feed: FeedRecorder(self, feed, clock) for feed in Feed}
         #: Finished segments and written bytes by feed.
@@ -205,24 +208,27 @@ class SegmentRecorder:
         try:
             step(*arguments)
         except Exception as error:  # noqa: BLE001 - whatever fails, the thread records on in a new segment
-            self._outage.log_failure("history is not recorded", feed=feed.feed, error=str(error))
+            feed.outage.log_failure("history is not recorded", feed=feed.feed, error=str(error))
             feed.failed = True
             if writer := self._writers.pop(feed, None):
+                feed.unmarked += writer.lost_waiting
                 feed.note_unwritten(writer.waiting)
                 writer.abandon()
-        else:
-            self._outage.log_end("history is recorded again", feed=feed.feed)
+            # A keyframe alone may have failed: the state since then is unknown, too.
+            feed.unmarked = max(1, feed.unmarked)
 
     def _write(self, feed: FeedRecorder, at: float, message: Batch | Beat | Snapshot, lost: int) -> None:
         writer = self._writers.get(feed)
         match message:
             case Snapshot():
+                feed.unmarked += lost
                 if writer is None or (writer.slot, writer.epoch) != (slot_of(at), message.epoch):
                     self._finish(feed)
                     folder = self._folder / feed.feed
                     writer = SegmentWriter(folder, feed.feed, at, message.epoch, self._token)
                     self._writers[feed] = writer
-                writer.add_keyframe(at, encode(message), message.seq, lost=lost)
+                writer.add_keyframe(at, encode(message), message.seq, lost=feed.unmarked)
+                feed.unmarked = 0
             case Batch() if writer:
                 count = len(message.changes) + len(message.removed)
                 writer.add_batch(at, encode(message), message.seq, count)
@@ -235,6 +241,8 @@ class SegmentRecorder:
         writer = self._writers[feed]
         before = writer.size
         writer.flush()
+        if writer.size > before:
+            feed.outage.log_end("history is recorded again", feed=feed.feed)
         self.bytes[feed.feed] += writer.size - before
         self.written_to[feed.feed] = writer.last
 

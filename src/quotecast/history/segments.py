@@ -129,6 +129,8 @@ class SegmentWriter:
         self.size = 0
         #: Batches that wait for a block.
         self.waiting = 0
+        #: Lost batches of which a keyframe says so that waits for a block.
+        self.lost_waiting = 0
         self._feed = feed
         self._path = folder / f"{self.name}{SUFFIX}"
         self._file = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o644)
@@ -148,6 +150,7 @@ class SegmentWriter:
         self._kind = Kind.KEYFRAME_AFTER_LOSS if lost else Kind.KEYFRAME
         self._keyframes += 1
         self._lost += lost
+        self.lost_waiting = lost
         self._seqs = self._seqs[0] or seq, seq
         self._add(at, message, 0)
 
@@ -175,7 +178,7 @@ class SegmentWriter:
             raise
         self.size += len(data)
         self._kind = Kind.CHANGES
-        self.waiting = 0
+        self.waiting = self.lost_waiting = 0
         if time.monotonic() - self._synced_at >= SYNC_SECONDS:
             os.fsync(self._file)
             self._synced_at = time.monotonic()
@@ -183,8 +186,10 @@ class SegmentWriter:
     def finish(self) -> Manifest:
         """Writes what waits and the manifest, and closes the file."""
         self.flush()
-        os.fsync(self._file)
-        os.close(self._file)
+        try:
+            os.fsync(self._file)
+        finally:
+            os.close(self._file)
         manifest = Manifest(
             feed=self._feed,
             segment=self.name,
@@ -205,7 +210,8 @@ class SegmentWriter:
         """Closes the file without what waits; removes it if it has no block."""
         with contextlib.suppress(OSError):
             os.close(self._file)
-            if not self.size:
+        if not self.size:
+            with contextlib.suppress(OSError):
                 self._path.unlink()
 
     def _add(self, at: float, message: bytes, updates: int) -> None:
