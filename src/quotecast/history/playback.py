@@ -17,7 +17,7 @@ from quotecast.bus.base import Batch, Beat, Snapshot
 from quotecast.bus.wire import decode_message
 from quotecast.errors import InvalidValue, UnreadableState
 from quotecast.history.blocks import Block, Damaged, GroupDecoder, Kind, Record, blocks_of
-from quotecast.history.segments import Store, begin_of
+from quotecast.history.segments import HistoryError, Store, begin_of
 from quotecast.market.codec import iso_utc
 from quotecast.market.feeds import Feed
 
@@ -89,7 +89,10 @@ class Playback:
 
     def _peek(self) -> tuple[float, Played] | None:
         if self._next is None:
-            self._next = next(self._messages, None)
+            try:
+                self._next = next(self._messages, None)
+            except OSError as error:
+                raise _unreadable(error) from error
         return self._next
 
     def _play(self, name: str, offset: int) -> Generator[tuple[float, Played] | None, None, None]:
@@ -132,9 +135,16 @@ def span_of(store: Store, feed: Feed) -> tuple[float, float] | None:
 
 
 def blocks_in(store: Store, feed: Feed, name: str) -> list[Block]:
-    """Returns the headers of a segment's blocks."""
-    with closing(store.open(feed, name)) as file:
-        return list(blocks_of(file, 0))
+    """Returns the headers of a segment's blocks. Raises HistoryError."""
+    try:
+        with closing(store.open(feed, name)) as file:
+            return list(blocks_of(file, 0))
+    except OSError as error:
+        raise _unreadable(error) from error
+
+
+def _unreadable(error: OSError) -> HistoryError:
+    return HistoryError(f"an open segment cannot be read: {error.strerror}")
 
 
 def _place_of(store: Store, feed: Feed, at: float, now: float) -> tuple[str, int]:
@@ -143,7 +153,9 @@ def _place_of(store: Store, feed: Feed, at: float, now: float) -> tuple[str, int
         raise NotRecorded("This moment is in the future", feed, _span_until(store, feed, now))
     names = store.names(feed)
     begun = sum(begin_of(name) <= at for name in names)
-    following = next(iter(blocks_in(store, feed, names[begun])), None) if begun < len(names) else None
+    # An ingest that died, or whose disk failed, may have left a segment without a block.
+    later = (blocks_in(store, feed, name) for name in names[begun:])
+    following = next((blocks[0] for blocks in later if blocks), None)
     for name in reversed(names[:begun]):
         blocks = blocks_in(store, feed, name)
         before = [block for block in blocks if block.first <= at]

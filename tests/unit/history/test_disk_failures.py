@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 from quotecast.history import recorder as recorders
 from quotecast.history.folder import Folder
 from quotecast.history.playback import NotRecorded, Playback
-from quotecast.history.segments import SegmentWriter
+from quotecast.history.segments import SUFFIX, HistoryError, SegmentWriter
 from quotecast.market.feeds import Feed
 from support.made.history import BEGIN, RecordedLeader
 from support.made.market import stock
@@ -104,6 +104,26 @@ def test_an_epoch_after_one_that_was_not_recorded_marks_the_gap(
     Playback(Folder(tmp_path), Feed.STOCKS, BEGIN + 4, clock=leader.clock).close()
 
 
+def test_an_empty_segment_hides_no_gap(tmp_path: Path, disk: Callable[..., None]) -> None:
+    """A disk that failed for good took no block of it, and did not delete it."""
+    leader = RecordedLeader(tmp_path)
+    leader.begin("e0", [stock("AAPL", 1.0)])
+    leader.write()
+    disk("write", "unlink")
+    publish(leader, 2.0)
+    leader.write()
+    publish(leader, 3.0)
+    leader.write()
+    disk()
+    leader.clock.now += recorders.RETRY_SECONDS
+    publish(leader, 4.0)
+    leader.write()
+    sizes = [path.stat().st_size > 0 for path in sorted(tmp_path.glob(f"stocks/*{SUFFIX}"))]
+    assert sizes == [True, False, True]
+    with pytest.raises(NotRecorded):
+        Playback(Folder(tmp_path), Feed.STOCKS, BEGIN + 1.5, clock=leader.clock)
+
+
 def test_a_segment_that_is_not_synced_is_closed(
     tmp_path: Path, disk: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -121,3 +141,36 @@ def test_a_segment_that_is_not_synced_is_closed(
     with pytest.raises(OSError, match="No space"):
         writer.finish()
     assert len(closed) == 1
+
+
+class Unreadable:
+    """An open file on a disk that fails; `good` reads of it succeed first."""
+
+    def __init__(self, file: Any, good: int) -> None:
+        self._file = file
+        self._good = good
+
+    def read(self, *size: int) -> bytes:
+        self._good -= 1
+        if self._good < 0:
+            raise OSError(errno.EIO, "Input/output error")
+        data: bytes = self._file.read(*size)
+        return data
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
+
+
+@pytest.mark.parametrize("good", [0, 1, 2, 3])
+def test_a_disk_that_does_not_read_is_an_error_of_the_history(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, good: int
+) -> None:
+    """Whoever replays gets a reason, at the beginning or in the middle."""
+    leader = RecordedLeader(tmp_path)
+    leader.begin("e0", [stock("AAPL", 1.0)])
+    publish(leader, 2.0)
+    leader.write()
+    opened = Folder.open
+    monkeypatch.setattr(Folder, "open", lambda *names: Unreadable(opened(*names), good))
+    with pytest.raises(HistoryError, match="Input/output error"):
+        Playback(Folder(tmp_path), Feed.STOCKS, BEGIN, clock=leader.clock).read(BEGIN + 10)
