@@ -10,8 +10,10 @@ from prometheus_client import Metric
 from quotecast.history.bucket import Bucket, Uploader, delete_expired
 from quotecast.history.folder import Folder
 from quotecast.history.recorder import SegmentRecorder
+from quotecast.history.segments import HistoryError
 from quotecast.market.feeds import Feed
 from quotecast.observe.metrics import counter, gauge
+from quotecast.observe.outages import OutageLog
 from quotecast.settings.model import Settings, history_bucket, history_folder, history_seconds
 
 
@@ -23,8 +25,16 @@ async def recording(settings: Settings) -> AsyncIterator[SegmentRecorder | None]
         yield None
         return
 
+    outage = OutageLog()
+
     def expire(_: object = None) -> None:
-        delete_expired(Folder(path), time.time() - seconds)
+        # Quotes do not need the disk, and a recorder that cannot delete still records.
+        try:
+            delete_expired(Folder(path), time.time() - seconds)
+        except HistoryError as error:
+            outage.log_failure("expired segments are not deleted", error=str(error))
+        else:
+            outage.log_end("expired segments are deleted again")
 
     await asyncio.to_thread(expire)
     recorder = SegmentRecorder(path, finished=expire)

@@ -13,7 +13,9 @@ from quotecast.history import recorder as recorders
 from quotecast.history.folder import Folder
 from quotecast.history.playback import NotRecorded, Playback
 from quotecast.history.segments import SUFFIX, HistoryError, SegmentWriter
+from quotecast.ingest import recording
 from quotecast.market.feeds import Feed
+from quotecast.settings.model import Settings
 from support.made.history import BEGIN, RecordedLeader
 from support.made.market import stock
 
@@ -174,3 +176,17 @@ def test_a_disk_that_does_not_read_is_an_error_of_the_history(
     monkeypatch.setattr(Folder, "open", lambda *names: Unreadable(opened(*names), good))
     with pytest.raises(HistoryError, match="Input/output error"):
         Playback(Folder(tmp_path), Feed.STOCKS, BEGIN, clock=leader.clock).read(BEGIN + 10)
+
+
+async def test_an_ingest_starts_without_its_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It cannot list what is past its retention; quotes do not need that."""
+
+    def fail(*_: object) -> None:
+        raise HistoryError("the folder of segments cannot be read: Input/output error")
+
+    monkeypatch.setattr(recording, "delete_expired", fail)
+    settings = Settings(history="1h", history_store=str(tmp_path))
+    with capture_logs() as logs:
+        async with recording.recording(settings) as recorder:
+            assert recorder is not None
+    assert shown(logs) == ["expired segments are not deleted"]
