@@ -39,8 +39,10 @@ _EverywhereKind = Literal[
     "lost answers",
     "refusing receiver",
 ]
-#: Those of some installations of Redis only; see `installations`.
-Kind = Literal[_EverywhereKind, "moved slot"]
+_DiskKind = Literal["full disk", "broken disk"]
+#: The others have generators of their own; see `installations` and `recordings`.
+Kind = Literal[_EverywhereKind, _DiskKind, "moved slot"]
+DISK_KINDS: Final[tuple[Kind, ...]] = get_args(_DiskKind)
 KINDS: Final[tuple[Kind, ...]] = get_args(_EverywhereKind)
 
 
@@ -288,6 +290,18 @@ def _empty(world: "World", fault: Fault) -> Callable[[], object]:
     return world.redis.lose_data(fault)
 
 
+def _fill_disk(world: "World", fault: Fault) -> Callable[[], object]:
+    disk = world.disks.of(fault.target)
+    disk.room = int(fault.detail.split()[0])
+    return lambda: setattr(disk, "room", None)
+
+
+def _break_disk(world: "World", fault: Fault) -> Callable[[], object]:
+    disk = world.disks.of(fault.target)
+    disk.broken_share = 1.0 if fault.detail == "each call" else 0.5
+    return lambda: setattr(disk, "broken_share", 0.0)
+
+
 def _fail_over(world: "World", fault: Fault) -> Callable[[], object]:
     return world.redis.fail_over(fault)
 
@@ -356,4 +370,6 @@ _STARTS: Final[dict[Kind, _Start]] = {
     "refused rows": _refuse_rows,
     "lost answers": _lose_answers,
     "refusing receiver": _answer_otherwise,
+    "full disk": _fill_disk,
+    "broken disk": _break_disk,
 }

@@ -174,6 +174,33 @@ PLANTED: Final[dict[str, Planted]] = {
         'return f"{self._prefix}:{{{feed}}}:{name}"',
         "return f\"{self._prefix}:{{{feed}{'' if name == 'lease' else '-kept'}}}:{name}\"",
     ),
+    "a gap in a recording is not marked": Planted(
+        "quotecast.history.segments", "Kind.KEYFRAME_AFTER_LOSS if lost else Kind.KEYFRAME", "Kind.KEYFRAME"
+    ),
+    "half a block stays on a full disk": Planted(
+        "quotecast.history.segments", "os.ftruncate(self._file, self.size)", "pass"
+    ),
+    "a recording ends with the first full disk": Planted(
+        "quotecast.history.recorder",
+        "self._retry_at = self._now() + RETRY_SECONDS",
+        "self._retry_at = self._now() + 3600",
+    ),
+    "batches that a disk did not take are not counted": Planted(
+        "quotecast.history.recorder", "feed.note_unwritten(writer.waiting)", "pass"
+    ),
+    "an empty segment hides a gap": Planted(
+        "quotecast.history.playback",
+        "next((blocks[0] for blocks in later if blocks), None)",
+        "next((blocks[0] if blocks else None for blocks in later), None)",
+    ),
+    "a replay hangs when its segment cannot be read": Planted(
+        "quotecast.history.playback",
+        "raise _unreadable(error) from error\n        return self._next",
+        "raise\n        return self._next",
+    ),
+    "an ingest starts only with its disk": Planted(
+        "quotecast.ingest.recording", "except HistoryError as error", "except KeyError as error"
+    ),
     "an origin answers relays with an old state": Planted(
         "quotecast.stream.relays",
         "async with self._turn:\n            self._next = None",

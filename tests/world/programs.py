@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import os
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import partial
@@ -35,7 +34,6 @@ from support.made.factories import app_of, services
 from world import webhooks
 from world.clock import PROCESS
 from world.reader import LIMIT
-from world.recordings import TurnRecorder
 from world.upstream import Upstream, Venue
 
 PORT: Final = 8000
@@ -76,11 +74,10 @@ def settings_of(feeds: Sequence[Feed], redis_url: str, delay_seconds: int = 0, h
     )
 
 
-def prepare(venues: Mapping[Feed, Venue], announce: Any) -> None:
+def prepare(venues: Mapping[Feed, Venue], announce: Any, make_recorder: Any) -> None:
     """Replaces what reaches outside of the world: vendors, the terminal, threads and sockets.
 
-    Nobody logs in; the routes are made once. Claims and pauses of deliveries are short, as a world is. Files
-    need not outlast the machine.
+    Nobody logs in; the routes are made once. Claims and pauses of deliveries are short, as a world is.
     """
     for module, name, other in (
         (sources, "quote_providers", lambda *_: [Upstream(venue) for venue in venues.values()]),
@@ -88,8 +85,7 @@ def prepare(venues: Mapping[Feed, Venue], announce: Any) -> None:
         (composition, "history_providers", lambda *_: {}),
         (api_main, "build_app", _app_of),
         (account_services, "Passwords", contextlib.nullcontext),
-        (recording, "SegmentRecorder", TurnRecorder),
-        (os, "fsync", lambda _: None),
+        (recording, "SegmentRecorder", make_recorder),
         (rollup, "ROLL_UP_SECONDS", ROLL_UP_SECONDS),
         (ingest_alerts, "make_outbound", webhooks.make_outbound),
         (delivery, "LEASE_SECONDS", webhooks.CLAIM_SECONDS),

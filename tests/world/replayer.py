@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from typing import Any, Final, NamedTuple
@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 from websockets.exceptions import InvalidHandshake
 
+from quotecast.market.feeds import Feed
 from support.clients.merging_client import READERS
 from world.bar_truth import Break
 from world.client import SILENCE_SECONDS, FeedCopy, Socket
@@ -26,6 +27,8 @@ _PAUSE: Final = (0.5, 3.0)
 _COVERED_SECONDS: Final = 17.0
 #: Seconds between two steps of a replay, and the sending of what they bring.
 _STEP_SECONDS: Final = 0.5
+#: Heartbeats with one moment.
+_MAX_REPEATS: Final = 2
 
 
 class Refusal(NamedTuple):
@@ -33,6 +36,15 @@ class Refusal(NamedTuple):
 
     moment: float
     at: float
+
+
+class Late(NamedTuple):
+    """A shown position, and the Unix time up to which a later one would have to be shown."""
+
+    epoch: str
+    seq: int
+    until: float
+    what: str
 
 
 class Replayer:
@@ -55,6 +67,9 @@ class Replayer:
         #: Unix time of the last frame that was no error.
         self.heard_at = 0.0
         self._refusals: list[Refusal] = []
+        self._late: list[Late] = []
+        #: The moment of the last heartbeat, and how many before it had the same.
+        self._beat, self._repeats = "", 0
         #: Whether a worker did not know its key.
         self._is_denied = False
         self._truth = truth
@@ -83,6 +98,7 @@ class Replayer:
         copy = FeedCopy(self._truth, {"symbols": "all", "bars": "1m"}, self.name, self._broken)
         copy.copy.connect()
         self._reached, self._moment = 0.0, moment
+        self._beat, self._repeats = "", 0
         path = f"/api/ws/{self._truth.feed.spec.name}?symbols=all&bars=1m&interval=100&at={moment}"
         self._speed = self._chance.choice(_SPEEDS)
         path += f"&speed={self._speed}"
@@ -114,6 +130,8 @@ class Replayer:
         copy.take(frame, copy.state)
         if "at" in frame:
             self._moment = datetime.fromisoformat(frame["at"]).timestamp()
+        if frame["type"] == "heartbeat":
+            self._check_progress(frame["at"])
         if frame["type"] in {"welcome", "snapshot", "update", "heartbeat"}:
             self._check(frame)
         return True
@@ -131,11 +149,30 @@ class Replayer:
             self._broken("a replay shows its moment", what)
         if "at" in frame:
             following = self._truth.times.get((position[0], position[1] + 1), self._moment)
-            if following < self._moment - _COVERED_SECONDS - self._speed * _STEP_SECONDS:
-                self._broken("a replay shows its moment", f"{what}, after the next one of {following:.3f}")
+            until = self._moment - _COVERED_SECONDS - self._speed * _STEP_SECONDS
+            if following < until:
+                self._late.append(Late(*position, until, what))
         if published < self._reached:
             self._broken("a replay goes forward", f"{what}, after one of {self._reached:.3f}")
         self._reached = published
+
+    def _check_progress(self, at: str) -> None:
+        """Checks the moment of a heartbeat. A worker that thaws repeats one before it plays on."""
+        self._repeats = self._repeats + 1 if at == self._beat else 0
+        self._beat = at
+        if self._repeats > _MAX_REPEATS:
+            self._broken("a replay goes forward", f"{self.name} stays at {at}")
+
+    def check_moments(self, positions: Mapping[Feed, set[tuple[str, int]]]) -> None:
+        """Checks that a replay which seemed late showed the newest one of the recorded positions."""
+        recorded, times = positions[self._truth.feed], self._truth.times
+        for late in self._late:
+            number = late.seq + 1
+            while times.get((late.epoch, number), late.until) < late.until:
+                if (late.epoch, number) in recorded:
+                    self._broken("a replay shows its moment", f"{late.what}, after the recorded {number}")
+                    return
+                number += 1
 
     def check_refusals(self, healed: float, *, is_revoked: bool) -> None:
         """Checks that moments after a Unix time are recorded, and that only a revoked key is denied."""

@@ -13,6 +13,7 @@ from support.made.factories import app_of, empty_mirrors, services
 from world import faults, webhooks
 from world.clock import WALL
 from world.faults import Fault
+from world.recordings import draw_faults
 from world.world import Broken, Line, Size, World
 
 #: Seconds before the first fault, and for the faults.
@@ -59,6 +60,7 @@ def play(seed: int, chosen: Sequence[Fault] | None = None, *, count: int, folder
     async def main() -> None:
         world.build()
         drawn = faults.draw(world, chance, count, START_SECONDS, START_SECONDS + FAULTS_SECONDS)
+        drawn += draw_faults(seed, world.size.workers, START_SECONDS, START_SECONDS + FAULTS_SECONDS)
         found.extend(drawn if chosen is None else chosen)
         faults.schedule(world, found)
         if any(each.kind in _WRONG_CLOCKS for each in found):
@@ -79,16 +81,20 @@ def play(seed: int, chosen: Sequence[Fault] | None = None, *, count: int, folder
         if world.settings.delay_seconds:
             await asyncio.sleep(world.settings.delay_seconds + LATE_SECONDS + _seconds_ahead(found))
         world.check_late()
-        is_state_kept = not _are_states_lost(found)
+        # No feed, and no event, needs a disk.
+        felt = [each for each in found if each.kind not in faults.DISK_KINDS]
+        is_state_kept = not _are_states_lost(felt)
         world.check_stored_bars(is_state_kept=is_state_kept)
         tables = world.postgres.tables
         is_calm = not any(each.kind in _MOVES_BACK for each in found)
         world.alerts.check(tables, is_calm=is_calm, is_state_kept=is_state_kept)
         are_all_due = not _may_deliveries_wait(found)
-        webhooks.check(world.receivers, tables, world.break_promise, found, are_all_due=are_all_due)
+        webhooks.check(world.receivers, tables, world.break_promise, felt, are_all_due=are_all_due)
         counted, healed = not _are_both_gone(found), end + RECOVERY_SECONDS
         world.keys.check(tables, world.deaths, healed=healed, are_counts_kept=counted)
+        world.recordings.check(found)
         for each in world.replayers:
+            each.check_moments(world.recordings.positions)
             each.check_refusals(WALL + healed, is_revoked=world.keys.is_refused(each))
         world.check_limits(_lone_workers(found, world.size))
 

@@ -16,11 +16,13 @@ from world import clock, installations, population, programs
 from world.alerts import USERS, Alerts
 from world.client import Frontend
 from world.clock import PROCESS
+from world.disks import Disks
 from world.keys import Death, Keys
 from world.loop import Host, Process, WorldLoop
 from world.network import Network
 from world.postgres_server import PostgresServer
 from world.reader import Reader
+from world.recording_checks import Recordings
 from world.recordings import is_recorded
 from world.redis_server import RedisServer
 from world.replayer import Replayer
@@ -111,8 +113,10 @@ class World:
             feed: Venue(feed, self.loop, random.Random(chance.random()), size.symbols, size.pause)
             for feed in size.feeds
         }
-        programs.prepare(self.venues, self.note)
         self.is_recorded = is_recorded(seed)
+        self.disks = Disks(folder, seed)
+        if self.is_recorded:
+            self.disks.install()
         self.redis = installations.make(self, seed)
         self.settings = programs.settings_of(
             size.feeds, self.redis.url, size.delay_seconds, folder if self.is_recorded else ""
@@ -130,6 +134,9 @@ class World:
             late.follow(self.truths[self.settings.redis_prefix, feed], size.delay_seconds)
         for server in self.redis.servers.values():
             server.observers.append(self._observe)
+        live = {feed: self.truths[self.settings.redis_prefix, feed] for feed in size.feeds}
+        self.recordings = Recordings(folder, live, self.break_promise)
+        programs.prepare(self.venues, self.note, self.recordings.make)
         self.receivers: list[Receiver] = []
         self.frontends: list[Frontend] = []
         self.replayers: list[Replayer] = []
