@@ -201,6 +201,22 @@ PLANTED: Final[dict[str, Planted]] = {
     "an ingest starts only with its disk": Planted(
         "quotecast.ingest.recording", "except HistoryError as error", "except KeyError as error"
     ),
+    "an event comes again": Planted(
+        "quotecast.alerts.events", "Table.id > event_id,", "Table.id > event_id - 1,"
+    ),
+    "an event between two requests is missed": Planted(
+        "quotecast.api.routes.alerts.alert_events",
+        "found[-1].id if found else before",
+        "found[-1].id + 1 if found else before",
+    ),
+    "nothing wakes a request that waits": Planted(
+        "quotecast.api.accounts.alert_waits", "                wait.wake()", "                pass"
+    ),
+    "a token is taken for another user's": Planted(
+        "quotecast.users.tokens",
+        "claims = self._claims.get(token)",
+        "claims = next(iter(self._claims.values()), None)",
+    ),
     "an origin answers relays with an old state": Planted(
         "quotecast.stream.relays",
         "async with self._turn:\n            self._next = None",

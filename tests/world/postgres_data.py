@@ -50,6 +50,8 @@ class Event(Struct, frozen=True):
     value: float
     price: float
     happened_at: datetime
+    #: When it was written, by PostgreSQL's clock.
+    made_at: datetime
 
 
 class Webhook(Struct, frozen=True, kw_only=True):
@@ -100,6 +102,8 @@ class Tables:
         self.alert_crossings_written: dict[str, str] = {}
         self.alert_events: dict[int, Event] = {}
         self.alert_deliveries: dict[int, Delivery] = {}
+        #: The users of sessions.
+        self.sessions: dict[str, str] = {}
         self.webhooks: dict[str, Webhook] = {}
         self.api_keys: dict[str, KeyRow] = {}
         self.key_changes: dict[bool, int] = {True: 0}

@@ -1,9 +1,9 @@
 """A PostgreSQL for worlds: one server with the statements that the service sends, on any event loop.
 
-It speaks protocol 3 with the service's own driver. A statement is a function of `postgres_statements`,
-`postgres_bars` or `postgres_deliveries`, found by its text; `test_postgres_server.py` holds them to
-PostgreSQL. Transactions that write take turns. One that has not committed is seen by nobody, and ends with
-its connection. What is committed outlasts every process.
+It speaks protocol 3 with the service's own driver. A statement is a function of `postgres_accounts`,
+`postgres_bars`, `postgres_deliveries` or `postgres_statements`, found by its text; `test_postgres_server.py`
+holds them to PostgreSQL. Transactions that write take turns. One that has not committed is seen by nobody,
+and ends with its connection. What is committed outlasts every process.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 # They declare their statements.
-from world import postgres_bars, postgres_deliveries, postgres_statements  # noqa: F401
+from world import postgres_accounts, postgres_bars, postgres_deliveries, postgres_statements  # noqa: F401
 from world.postgres_data import SHAPES, STATEMENTS, PostgresError, Statement, Tables
 from world.postgres_types import length_and_data, read_value
 

@@ -122,6 +122,7 @@ def _make_events(tables: Tables, kind: str, *columns_and_bounds: Any) -> list[An
             crossing.value,
             crossing.price,
             datetime.fromtimestamp(crossing.at, UTC),
+            tables.now,
         )
     stopped = sum(
         tables.alerts[each].active != alert.active for each, alert in before.items() if alert.active

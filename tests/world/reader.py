@@ -5,6 +5,7 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from world.asking import ask, travel
 from world.bar_truth import Break
 from world.loop import Process
 from world.network import Network
@@ -76,7 +77,7 @@ class Reader:
 
     async def _poll(self, server: str) -> None:
         began = self._network.loop.now
-        await self._travel(self.host.name, server)
+        await travel(self._network, self.host.name, server)
         process = self._find(server)
         if process is None or process.http is None:
             raise ConnectionRefusedError(server)
@@ -86,7 +87,7 @@ class Reader:
         self.asked += 1
         process.run(self._ask(process, answered))
         status, headers, body, before, after = await answered
-        await self._travel(server, self.host.name)
+        await travel(self._network, server, self.host.name)
         self.answers.append(Answer(self._network.loop.now, server, status))
         if status == 429 or (status == 401 and self._key):
             return
@@ -106,42 +107,13 @@ class Reader:
 
     async def _ask(self, process: Process, answered: "asyncio.Future[Any]") -> None:
         """Runs the application in the worker's process."""
-        status, headers, body = 0, {}, b""
         mirror = process.parts.hubs[self._hub].mirror
         before = Mark.of(mirror)
-
-        async def send(message: Any) -> None:
-            nonlocal status, headers, body
-            if message["type"] == "http.response.start":
-                status, headers = message["status"], dict(message["headers"])
-            else:
-                body += message.get("body", b"")
-
-        async def receive() -> Any:
-            return {"type": "http.request", "body": b"", "more_body": False}
-
-        path = self._question.path
         tag = [(b"if-none-match", self._tag)] if self._tag else []
-        scope = {
-            "type": "http",
-            "method": "GET",
-            "path": path,
-            "raw_path": path.encode(),
-            "root_path": "",
-            "scheme": "http",
-            "query_string": self._question.query,
-            "headers": [(b"host", b"world"), *tag, *self._key],
-            "client": (self.host.address, 1),
-            "server": ("world", 8000),
-        }
-        await process.http(scope, receive, send)
+        question = self._question
+        answer = await ask(process.http, self.host, question.path, question.query, [*tag, *self._key])
         if not answered.done():
-            answered.set_result((status, headers, body, before, Mark.of(mirror)))
-
-    async def _travel(self, source: str, target: str) -> None:
-        while self._network.is_cut(source, target):  # noqa: ASYNC110 - as TCP, which tries again
-            await asyncio.sleep(0.2)
-        await asyncio.sleep(self._network.latency(source, target))
+            answered.set_result((*answer, before, Mark.of(mirror)))
 
     def check_limit(self, workers: int) -> None:
         """Checks that no minute has more requests than its limit, times the workers that decided alone."""

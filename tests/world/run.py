@@ -10,10 +10,9 @@ from msgspec import Struct
 
 from quotecast.authorities import trusted_authorities
 from support.made.factories import app_of, empty_mirrors, services
-from world import faults, webhooks
+from world import faults, recordings, watchers, webhooks
 from world.clock import WALL
 from world.faults import Fault
-from world.recordings import draw_faults
 from world.world import Broken, Line, Size, World
 
 #: Seconds before the first fault, and for the faults.
@@ -60,7 +59,10 @@ def play(seed: int, chosen: Sequence[Fault] | None = None, *, count: int, folder
     async def main() -> None:
         world.build()
         drawn = faults.draw(world, chance, count, START_SECONDS, START_SECONDS + FAULTS_SECONDS)
-        drawn += draw_faults(seed, world.size.workers, START_SECONDS, START_SECONDS + FAULTS_SECONDS)
+        for module in (recordings, watchers):
+            drawn += module.draw_faults(
+                seed, world.size.workers, START_SECONDS, START_SECONDS + FAULTS_SECONDS
+            )
         found.extend(drawn if chosen is None else chosen)
         faults.schedule(world, found)
         if any(each.kind in _WRONG_CLOCKS for each in found):
@@ -90,6 +92,9 @@ def play(seed: int, chosen: Sequence[Fault] | None = None, *, count: int, folder
         world.alerts.check(tables, is_calm=is_calm, is_state_kept=is_state_kept)
         are_all_due = not _may_deliveries_wait(found)
         webhooks.check(world.receivers, tables, world.break_promise, felt, are_all_due=are_all_due)
+        clocks_are_right = not any(each.kind in _WRONG_CLOCKS for each in found)
+        for watcher in world.watchers:
+            watcher.check(felt, clocks_are_right=clocks_are_right)
         counted, healed = not _are_both_gone(found), end + RECOVERY_SECONDS
         world.keys.check(tables, world.deaths, healed=healed, are_counts_kept=counted)
         world.recordings.check(found)

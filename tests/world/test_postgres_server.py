@@ -18,10 +18,12 @@ from quotecast.access import usage_storage
 from quotecast.access.usage import Taken
 from quotecast.access.usage_storage import UsageBatch, Used
 from quotecast.alerts import delivery_storage as deliveries
+from quotecast.alerts import events as alert_events
 from quotecast.alerts import storage as alert_storage
 from quotecast.alerts.delivery_storage import Claim
-from quotecast.alerts.messages import message_of
-from quotecast.database.database import Database
+from quotecast.alerts.messages import message_of, shown_event
+from quotecast.database.database import Database, Run
+from quotecast.errors import InvalidToken
 from quotecast.history import storage as bar_storage
 from quotecast.history.reader import StoredBars
 from quotecast.history.recall import recall
@@ -29,6 +31,9 @@ from quotecast.market.calendars import AroundTheClock
 from quotecast.market.crossings import NO_CROSSING, Crossing, CrossingId
 from quotecast.market.feeds import Feed
 from quotecast.market.own_bars import Closing, OwnBar
+from quotecast.users.account import open_account
+from quotecast.users.tokens import Claims
+from world.postgres_accounts import LIMIT
 from world.postgres_data import Alert, KeyRow, Tables, Webhook, reads
 from world.postgres_server import PostgresServer
 from world.postgres_types import DATE, FLOAT8, INT4, INT8, TEXT, TIME
@@ -36,6 +41,7 @@ from world.postgres_types import DATE, FLOAT8, INT4, INT8, TEXT, TIME
 NOW = datetime.now(UTC).replace(microsecond=0)
 SECONDS = int(NOW.timestamp())
 USER, OTHER = "a" * 24, "f" * 24
+SESSIONS = {USER: "1" * 24, OTHER: "2" * 24}
 TABLES = {Alert: "alerts", KeyRow: "api_keys", Webhook: "webhooks"}
 DAY = date(2026, 11, 26)
 
@@ -122,6 +128,12 @@ async def real(accounts_url: str) -> AsyncIterator[Database]:
             "INSERT INTO users (id, name, email, password_hash, created_at) VALUES ($1, 'a', $1, '', now())",
             user,
         )
+        await connection.execute(
+            "INSERT INTO sessions (id, user_id, device, address, created_at, expires_at)"
+            " VALUES ($1, $2, '', '', now(), now())",
+            SESSIONS[user],
+            user,
+        )
     for row in [*ALERTS, KEY, *WEBHOOKS.values()]:
         table = TABLES[type(row)]
         names = row.__struct_fields__
@@ -151,6 +163,7 @@ async def simulated() -> AsyncIterator[Database]:
     server.tables.alerts = {each.id: each for each in ALERTS}
     server.tables.api_keys = {KEY.id: KEY}
     server.tables.webhooks = dict(WEBHOOKS)
+    server.tables.sessions = {session: user for user, session in SESSIONS.items()}
     async with served(server) as database:
         yield database
 
@@ -309,7 +322,45 @@ async def story_of_transactions(database: Database) -> list[Any]:
     return [*found, await rows(database, EVENTS)]
 
 
-STORIES = [story_of_alerts, story_of_deliveries, story_of_usage, story_of_bars, story_of_transactions]
+async def story_of_users(database: Database) -> list[Any]:
+    """Two users read their events after an id, one of them with the session of the other."""
+    up, again = crossing(1, 99.5, 101.0), crossing(3, 99.0, 102.0)
+    work = partial(alert_storage.write, feed=Feed.CRYPTO, after=NO_CROSSING)
+    await database.session(partial(work, crossings=[up, crossing(2, 101.0, 98.0), again]))
+    first, _ = await database.session(partial(alert_events.users_after, event_id=None))
+    found: list[Any] = []
+
+    async def read(user: str, session: str, after: int) -> None:
+        claims = Claims(user, 0, 0, "token", 0, session)
+
+        async def events(run: Run) -> list[Any]:
+            account = await open_account(run, claims, writing=False)
+            return await alert_events.after(account, after, LIMIT)
+
+        try:
+            shown = [shown_event(each) for each in await database.transaction(events)]
+            found.append([replace(each, id=each.id - first) for each in shown])
+        except InvalidToken:
+            found.append("no account")
+
+    for after in (0, first - 1, first):
+        await read(USER, SESSIONS[USER], after)
+    await read(OTHER, SESSIONS[OTHER], 0)
+    await read(OTHER, SESSIONS[USER], 0)
+    for after in (0, first - 1, first):
+        newest, users = await database.session(partial(alert_events.users_after, event_id=after))
+        found.append((newest - first, sorted(users)))
+    return found
+
+
+STORIES = [
+    story_of_alerts,
+    story_of_deliveries,
+    story_of_usage,
+    story_of_bars,
+    story_of_transactions,
+    story_of_users,
+]
 
 
 @pytest.mark.parametrize("story", STORIES)

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from quotecast.market.feeds import Feed
 from quotecast.settings.plans import delayed_prefix
-from world import clock, installations, population, programs
+from world import clock, installations, population, programs, watchers
 from world.alerts import USERS, Alerts
 from world.client import Frontend
 from world.clock import PROCESS
@@ -28,6 +28,7 @@ from world.redis_server import RedisServer
 from world.replayer import Replayer
 from world.truth import FeedTruth
 from world.upstream import Venue
+from world.watchers import Watcher
 from world.webhooks import Receiver
 
 #: How many users have a server that takes events.
@@ -141,6 +142,7 @@ class World:
         self.frontends: list[Frontend] = []
         self.replayers: list[Replayer] = []
         self.readers: list[Reader] = []
+        self.watchers: list[Watcher] = []
         #: The workers that were killed.
         self.deaths: list[Death] = []
         #: How often Redis has lost data.
@@ -175,6 +177,7 @@ class World:
             self.loop.nobody.run(venue.show_life())
         self._venues_run = [self.loop.nobody.run(venue.run()) for venue in self.venues.values()]
         population.add(self, workers, edges)
+        watchers.add(self, workers)
 
     def note_loss(self, server: RedisServer) -> None:
         """Notes that a server has lost data."""
