@@ -1,7 +1,7 @@
 """Offers: the providers that an upstream has, and its settings."""
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Generic, Literal, TypeVar
 
 from msgspec import Meta, Struct
 
@@ -37,6 +37,9 @@ Budgets = Callable[[str, int], Admission]
 ExchangeNow = Callable[[], Exchange]
 
 
+#: A provider's own settings.
+S = TypeVar("S", bound=Struct)
+
 #: `agreement`: not without one, or not for commercial purposes.
 Allowed = Literal["yes", "no", "agreement", "unknown"]
 
@@ -57,11 +60,7 @@ class Terms(Struct, frozen=True, kw_only=True, rename="camel"):
     summary: str
 
 
-class NoSettings(Struct, frozen=True):
-    """The settings of a provider without settings."""
-
-
-class Offer(Struct, frozen=True, kw_only=True):
+class Offer(Struct, Generic[S], frozen=True, kw_only=True):
     """What one upstream offers.
 
     Each function makes a provider when a process starts, from the upstream's own settings and the budgets of
@@ -69,11 +68,11 @@ class Offer(Struct, frozen=True, kw_only=True):
     """
 
     #: The settings' struct: its fields are the variables `QUOTECAST_<PROVIDER>_<FIELD>`.
-    settings: type[Struct] = NoSettings
+    settings: type[S]
     #: Fields of the settings that hold secrets; without them the upstream answers nothing.
     keys: tuple[str, ...] = ()
     #: Yields the problems of settings that their types do not catch: `FIELD: problem`.
-    problems: Callable[[Any], Iterator[str]] = lambda _settings: iter(())
+    problems: Callable[[S], Iterator[str]] = lambda _settings: iter(())
     #: Whether `quotecast up --live` chooses it.
     live: bool = False
     #: Whether its quotes are not the present ones of the market; then it is no fallback of a real provider.
@@ -83,15 +82,15 @@ class Offer(Struct, frozen=True, kw_only=True):
     #: What the terms allow, by the `provider` that quotes name.
     terms: Mapping[str, Terms] = {}
 
-    quotes: Mapping[Feed, Callable[[Any, Budgets], QuoteProvider]] = {}
-    history: Mapping[Feed, Callable[[Any, Budgets, ExchangeNow], HistoryProvider]] = {}
-    news: Callable[[Any, Budgets], NewsProvider] | None = None
-    assets: Callable[[Any, Budgets], AssetsProvider] | None = None
-    renames: Callable[[Any, Budgets], RenamesProvider] | None = None
-    financials: Callable[[Any, Budgets], FinancialsProvider] | None = None
-    actions: Callable[[Any, Budgets], ActionsProvider] | None = None
+    quotes: Mapping[Feed, Callable[[S, Budgets], QuoteProvider]] = {}
+    history: Mapping[Feed, Callable[[S, Budgets, ExchangeNow], HistoryProvider]] = {}
+    news: Callable[[S, Budgets], NewsProvider] | None = None
+    assets: Callable[[S, Budgets], AssetsProvider] | None = None
+    renames: Callable[[S, Budgets], RenamesProvider] | None = None
+    financials: Callable[[S, Budgets], FinancialsProvider] | None = None
+    actions: Callable[[S, Budgets], ActionsProvider] | None = None
     #: Returns the admission of calls about a company that no list names.
-    unlisted: Callable[[Any, Budgets], Admission] | None = None
+    unlisted: Callable[[S, Budgets], Admission] | None = None
 
     def serves(self, group: str) -> bool:
         """Returns whether the upstream can be chosen for `financials` or for a feed."""

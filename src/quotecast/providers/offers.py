@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 
 from quotecast.providers import plugins
 from quotecast.providers.alpaca import offer as alpaca
@@ -19,7 +19,7 @@ from quotecast.providers.simulator import offer as simulator
 from quotecast.providers.tcmb import offer as tcmb
 from quotecast.providers.truncgil import offer as truncgil
 
-BUILT_IN: Final[Mapping[str, Offer]] = {
+BUILT_IN: Final[Mapping[str, Offer[Any]]] = {
     "simulator": simulator.OFFER,
     "alpaca": alpaca.OFFER,
     "binance": binance.OFFER,
@@ -42,7 +42,7 @@ TERMS: Final[Mapping[str, Terms]] = {
 NONE: Final = "none"
 
 
-def offer_of(name: str) -> Offer:
+def offer_of(name: str) -> Offer[Any]:
     """Returns what a provider offers. Raises PluginBroken for a package that cannot be loaded."""
     return BUILT_IN[name] if name in BUILT_IN else plugins.load(name)
 

@@ -2,7 +2,7 @@
 
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-from typing import Final
+from typing import Any, Final
 
 from quotecast.errors import QuotecastError
 from quotecast.providers.offer import Offer
@@ -22,7 +22,7 @@ def names() -> list[str]:
     return sorted(_entries())
 
 
-def load(name: str) -> Offer:
+def load(name: str) -> Offer[Any]:
     """Returns the offer of a package. Raises PluginBroken."""
     try:
         offer = _entries()[name].load()

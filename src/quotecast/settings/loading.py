@@ -58,7 +58,7 @@ def _read(
     return values
 
 
-def _offers(settings: Settings, problems: list[str]) -> dict[str, Offer]:
+def _offers(settings: Settings, problems: list[str]) -> dict[str, Offer[Any]]:
     """Returns the built-in offers, and those of the plug-ins that the settings choose."""
     names = {name for group in GROUPS for name in settings.providers_of(group)}
     offers = dict(BUILT_IN)

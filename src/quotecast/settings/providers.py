@@ -27,7 +27,7 @@ class Variable(Struct, frozen=True):
     secret: bool = False
 
 
-def variables_of(provider: str, offer: Offer) -> Iterator[Variable]:
+def variables_of(provider: str, offer: Offer[Any]) -> Iterator[Variable]:
     """Yields the variables of a provider's own settings."""
     for field in fields(offer.settings):
         kind = inspect.type_info(field.type)

@@ -14,7 +14,7 @@ from quotecast.providers.alpaca.news import AlpacaNews
 from quotecast.providers.alpaca.rest import AlpacaRest
 from quotecast.providers.alpaca.rest_wire import MarketClock
 from quotecast.providers.alpaca.universe import AlpacaAssets, load_stocks
-from quotecast.providers.offer import VARIABLE, Budgets, ExchangeNow, HttpUrl, Offer, Terms, WebSocketUrl
+from quotecast.providers.offer import VARIABLE, Budgets, HttpUrl, Offer, Terms, WebSocketUrl
 
 #: Seconds for which a response of the clock is reused.
 CACHE_SECONDS: Final = 60.0
@@ -65,20 +65,8 @@ def _quotes(settings: AlpacaSettings, budgets: Budgets) -> AlpacaProvider:
     )
 
 
-def _history(settings: AlpacaSettings, budgets: Budgets, exchange: ExchangeNow) -> AlpacaHistory:
-    return AlpacaHistory(_market_data(settings, budgets), plan_feed=settings.plan, calendar=exchange)
-
-
-def _news(settings: AlpacaSettings, budgets: Budgets) -> AlpacaNews:
-    return AlpacaNews(_market_data(settings, budgets))
-
-
 def _actions(settings: AlpacaSettings, budgets: Budgets) -> AlpacaActions:
     return AlpacaActions(_market_data(settings, budgets))
-
-
-def _assets(settings: AlpacaSettings, budgets: Budgets) -> AlpacaAssets:
-    return AlpacaAssets(_trading(settings, budgets), _stocks(settings))
 
 
 def _market_data(settings: AlpacaSettings, budgets: Budgets) -> AlpacaRest:
@@ -95,7 +83,7 @@ def _stocks(settings: AlpacaSettings) -> list[reference.Stock]:
     return load_stocks(reference.stocks(), Path(settings.stocks_file) if settings.stocks_file else None)
 
 
-OFFER: Final = Offer(
+OFFER: Final = Offer[AlpacaSettings](
     settings=AlpacaSettings,
     keys=("key", "secret"),
     live=True,
@@ -109,9 +97,13 @@ OFFER: Final = Offer(
         ),
     },
     quotes={Feed.STOCKS: _quotes},
-    history={Feed.STOCKS: _history},
-    news=_news,
-    assets=_assets,
+    history={
+        Feed.STOCKS: lambda settings, budgets, exchange: AlpacaHistory(
+            _market_data(settings, budgets), plan_feed=settings.plan, calendar=exchange
+        )
+    },
+    news=lambda settings, budgets: AlpacaNews(_market_data(settings, budgets)),
+    assets=lambda settings, budgets: AlpacaAssets(_trading(settings, budgets), _stocks(settings)),
     renames=_actions,
     actions=_actions,
 )

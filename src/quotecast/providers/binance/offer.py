@@ -9,7 +9,7 @@ from quotecast.market.feeds import Feed
 from quotecast.providers.binance.client import BinanceProvider
 from quotecast.providers.binance.history import BinanceHistory
 from quotecast.providers.binance.wire import venue_of
-from quotecast.providers.offer import Budgets, ExchangeNow, HttpUrl, Offer, Terms, WebSocketUrl
+from quotecast.providers.offer import HttpUrl, Offer, Terms, WebSocketUrl
 
 
 class BinanceSettings(Struct, frozen=True, kw_only=True):
@@ -24,20 +24,12 @@ class BinanceSettings(Struct, frozen=True, kw_only=True):
     ] = ()
 
 
-def _quotes(settings: BinanceSettings, _budgets: Budgets) -> BinanceProvider:
-    return BinanceProvider(settings.url, settings.websocket_url, settings.pairs)
-
-
-def _history(settings: BinanceSettings, _budgets: Budgets, _exchange: ExchangeNow) -> BinanceHistory:
-    return BinanceHistory(settings.url)
-
-
 def _problems(settings: BinanceSettings) -> Iterator[str]:
     if venue_of(settings.url) is not venue_of(settings.websocket_url):
         yield "WEBSOCKET_URL: name hosts of one venue, as in QUOTECAST_BINANCE_URL"
 
 
-OFFER: Final = Offer(
+OFFER: Final = Offer[BinanceSettings](
     settings=BinanceSettings,
     problems=_problems,
     live=True,
@@ -51,6 +43,10 @@ OFFER: Final = Offer(
             summary="CC BY-NC-SA 4.0: commercial use needs an agreement; not served to every country",
         ),
     },
-    quotes={Feed.CRYPTO: _quotes},
-    history={Feed.CRYPTO: _history},
+    quotes={
+        Feed.CRYPTO: lambda settings, _budgets: BinanceProvider(
+            settings.url, settings.websocket_url, settings.pairs
+        )
+    },
+    history={Feed.CRYPTO: lambda settings, _budgets, _exchange: BinanceHistory(settings.url)},
 )

@@ -7,7 +7,7 @@ from msgspec import Meta, Struct
 from quotecast.market.feeds import Feed
 from quotecast.providers.coinbase.client import CoinbaseProvider
 from quotecast.providers.coinbase.history import CoinbaseHistory
-from quotecast.providers.offer import Budgets, ExchangeNow, HttpUrl, Offer, Terms, WebSocketUrl
+from quotecast.providers.offer import HttpUrl, Offer, Terms, WebSocketUrl
 
 
 class CoinbaseSettings(Struct, frozen=True, kw_only=True):
@@ -23,15 +23,7 @@ class CoinbaseSettings(Struct, frozen=True, kw_only=True):
     ] = ()
 
 
-def _quotes(settings: CoinbaseSettings, _budgets: Budgets) -> CoinbaseProvider:
-    return CoinbaseProvider(settings.url, settings.websocket_url, settings.products)
-
-
-def _history(settings: CoinbaseSettings, _budgets: Budgets, _exchange: ExchangeNow) -> CoinbaseHistory:
-    return CoinbaseHistory(settings.url)
-
-
-OFFER: Final = Offer(
+OFFER: Final = Offer[CoinbaseSettings](
     settings=CoinbaseSettings,
     live=True,
     terms={
@@ -43,6 +35,10 @@ OFFER: Final = Offer(
             summary="for personal use and research; showing it to others needs written consent",
         ),
     },
-    quotes={Feed.CRYPTO: _quotes},
-    history={Feed.CRYPTO: _history},
+    quotes={
+        Feed.CRYPTO: lambda settings, _budgets: CoinbaseProvider(
+            settings.url, settings.websocket_url, settings.products
+        )
+    },
+    history={Feed.CRYPTO: lambda settings, _budgets, _exchange: CoinbaseHistory(settings.url)},
 )

@@ -24,14 +24,6 @@ class FinnhubSettings(Struct, frozen=True, kw_only=True):
     ] = 55
 
 
-def _financials(settings: FinnhubSettings, budgets: Budgets) -> FinnhubFinancials:
-    return FinnhubFinancials(_rest(settings, budgets))
-
-
-def _actions(settings: FinnhubSettings, budgets: Budgets) -> FinnhubActions:
-    return FinnhubActions(_rest(settings, budgets))
-
-
 def _rest(settings: FinnhubSettings, budgets: Budgets) -> FinnhubRest:
     return FinnhubRest(settings.url, settings.key, admitted=budgets("finnhub", settings.calls))
 
@@ -41,7 +33,7 @@ def _unlisted(settings: FinnhubSettings, budgets: Budgets) -> Admission:
     return budgets("finnhub unlisted", max(1, settings.calls // UNLISTED_SHARE))
 
 
-OFFER: Final = Offer(
+OFFER: Final = Offer[FinnhubSettings](
     settings=FinnhubSettings,
     keys=("key",),
     live=True,
@@ -54,7 +46,7 @@ OFFER: Final = Offer(
             summary="for personal use while you subscribe; sharing it, or results from it, needs approval",
         ),
     },
-    financials=_financials,
+    financials=lambda settings, budgets: FinnhubFinancials(_rest(settings, budgets)),
     unlisted=_unlisted,
-    actions=_actions,
+    actions=lambda settings, budgets: FinnhubActions(_rest(settings, budgets)),
 )

@@ -40,7 +40,7 @@ def _quotes(feed: Feed, settings: HistorySettings, _budgets: Budgets) -> Recorde
     return RecordedProvider(settings.folder, feed, at=at, speed=settings.speed, loop=settings.loop == "on")
 
 
-OFFER: Final = Offer(
+OFFER: Final = Offer[HistorySettings](
     settings=HistorySettings,
     problems=_problems,
     simulated=True,

@@ -7,7 +7,7 @@ from msgspec import Meta, Struct
 from quotecast.market.feeds import Feed
 from quotecast.providers.kraken.client import KrakenProvider
 from quotecast.providers.kraken.history import KrakenHistory
-from quotecast.providers.offer import Budgets, ExchangeNow, HttpUrl, Offer, Terms, WebSocketUrl
+from quotecast.providers.offer import HttpUrl, Offer, Terms, WebSocketUrl
 
 
 class KrakenSettings(Struct, frozen=True, kw_only=True):
@@ -20,15 +20,7 @@ class KrakenSettings(Struct, frozen=True, kw_only=True):
     ] = ()
 
 
-def _quotes(settings: KrakenSettings, _budgets: Budgets) -> KrakenProvider:
-    return KrakenProvider(settings.websocket_url, settings.pairs)
-
-
-def _history(settings: KrakenSettings, _budgets: Budgets, _exchange: ExchangeNow) -> KrakenHistory:
-    return KrakenHistory(settings.url)
-
-
-OFFER: Final = Offer(
+OFFER: Final = Offer[KrakenSettings](
     settings=KrakenSettings,
     live=True,
     terms={
@@ -40,6 +32,6 @@ OFFER: Final = Offer(
             summary="for your own benefit; passing it on, and commercial use, need permission",
         ),
     },
-    quotes={Feed.CRYPTO: _quotes},
-    history={Feed.CRYPTO: _history},
+    quotes={Feed.CRYPTO: lambda settings, _budgets: KrakenProvider(settings.websocket_url, settings.pairs)},
+    history={Feed.CRYPTO: lambda settings, _budgets, _exchange: KrakenHistory(settings.url)},
 )

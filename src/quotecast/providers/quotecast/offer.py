@@ -42,15 +42,11 @@ def _history(
     return OriginHistory(OriginRest(settings.origin), feed)
 
 
-def _financials(settings: OriginSettings, _budgets: Budgets) -> OriginFinancials:
-    return OriginFinancials(OriginRest(settings.origin))
-
-
-OFFER: Final = Offer(
+OFFER: Final = Offer[OriginSettings](
     settings=OriginSettings,
     keys=("origin_secret",),
     follows=True,
     terms={"quotecast": Terms(summary="those of its vendors")},
     history={feed: partial(_history, feed) for feed in Feed},
-    financials=_financials,
+    financials=lambda settings, _budgets: OriginFinancials(OriginRest(settings.origin)),
 )

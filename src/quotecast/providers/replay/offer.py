@@ -7,7 +7,7 @@ from typing import Annotated, Final, Literal
 from msgspec import Meta, Struct
 
 from quotecast.market.feeds import Feed
-from quotecast.providers.offer import Budgets, Offer, Terms
+from quotecast.providers.offer import Offer, Terms
 from quotecast.providers.replay.client import ReplayProvider
 
 
@@ -24,14 +24,14 @@ def _problems(settings: ReplaySettings) -> Iterator[str]:
         yield f"FILE: {str(settings.file)!r} is not a file"
 
 
-def _quotes(settings: ReplaySettings, _budgets: Budgets) -> ReplayProvider:
-    return ReplayProvider(settings.file, speed=settings.speed, loop=settings.loop == "on")
-
-
-OFFER: Final = Offer(
+OFFER: Final = Offer[ReplaySettings](
     settings=ReplaySettings,
     problems=_problems,
     simulated=True,
     terms={"replay": Terms(summary="those of what it recorded")},
-    quotes={Feed.CRYPTO: _quotes},
+    quotes={
+        Feed.CRYPTO: lambda settings, _budgets: ReplayProvider(
+            settings.file, speed=settings.speed, loop=settings.loop == "on"
+        )
+    },
 )

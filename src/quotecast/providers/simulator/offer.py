@@ -108,18 +108,6 @@ def _history(
     )
 
 
-def _news(settings: SimulatorSettings, _budgets: Budgets) -> SimulatorNews:
-    return SimulatorNews(settings.seed, time.time, _schedule(settings))
-
-
-def _assets(settings: SimulatorSettings, _budgets: Budgets) -> SimulatorAssets:
-    return SimulatorAssets(_schedule(settings), _market_clock(settings.speed), stocks=settings.stocks)
-
-
-def _actions(settings: SimulatorSettings, _budgets: Budgets) -> SimulatorActions:
-    return SimulatorActions(settings.seed, _schedule(settings), _market_clock(settings.speed))
-
-
 def _financials(settings: SimulatorSettings, _budgets: Budgets) -> SimulatorFinancials:
     schedule = _schedule(settings)
     return SimulatorFinancials(
@@ -127,15 +115,19 @@ def _financials(settings: SimulatorSettings, _budgets: Budgets) -> SimulatorFina
     )
 
 
-OFFER: Final = Offer(
+OFFER: Final = Offer[SimulatorSettings](
     settings=SimulatorSettings,
     problems=_problems,
     simulated=True,
     terms={"simulator": Terms(show="yes", store="yes", redistribute="yes", summary="made up")},
     quotes={feed: partial(_quotes, feed) for feed in Feed},
     history={feed: partial(_history, feed) for feed in Feed},
-    news=_news,
-    assets=_assets,
+    news=lambda settings, _budgets: SimulatorNews(settings.seed, time.time, _schedule(settings)),
+    assets=lambda settings, _budgets: SimulatorAssets(
+        _schedule(settings), _market_clock(settings.speed), stocks=settings.stocks
+    ),
     financials=_financials,
-    actions=_actions,
+    actions=lambda settings, _budgets: SimulatorActions(
+        settings.seed, _schedule(settings), _market_clock(settings.speed)
+    ),
 )

@@ -5,8 +5,7 @@ from typing import Annotated, Final
 from msgspec import Meta, Struct
 
 from quotecast.market.feeds import Feed
-from quotecast.providers.base import QuoteProvider
-from quotecast.providers.offer import Budgets, HttpUrl, Offer, Terms
+from quotecast.providers.offer import HttpUrl, Offer, Terms
 from quotecast.providers.tcmb.client import Tcmb
 from quotecast.providers.turkey.client import TurkeyProvider
 
@@ -17,11 +16,7 @@ class TcmbSettings(Struct, frozen=True, kw_only=True):
     url: Annotated[HttpUrl, Meta(description="Central Bank of Türkiye")] = "https://www.tcmb.gov.tr"
 
 
-def _quotes(settings: TcmbSettings, _budgets: Budgets) -> QuoteProvider:
-    return TurkeyProvider([], Tcmb(settings.url))
-
-
-OFFER: Final = Offer(
+OFFER: Final = Offer[TcmbSettings](
     settings=TcmbSettings,
     terms={
         "tcmb": Terms(
@@ -33,5 +28,5 @@ OFFER: Final = Offer(
             summary="may be quoted with the source; commercial use needs written permission",
         ),
     },
-    quotes={Feed.DOVIZ: _quotes},
+    quotes={Feed.DOVIZ: lambda settings, _budgets: TurkeyProvider([], Tcmb(settings.url))},
 )

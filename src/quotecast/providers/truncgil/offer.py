@@ -5,9 +5,8 @@ from typing import Annotated, Final
 from msgspec import Meta, Struct
 
 from quotecast.market.feeds import Feed
-from quotecast.providers.base import QuoteProvider
 from quotecast.providers.genelpara.client import GenelPara
-from quotecast.providers.offer import VARIABLE, Budgets, HttpUrl, Offer, Terms
+from quotecast.providers.offer import VARIABLE, HttpUrl, Offer, Terms
 from quotecast.providers.tcmb.client import Tcmb
 from quotecast.providers.truncgil.client import Truncgil
 from quotecast.providers.turkey.client import TurkeyProvider
@@ -26,13 +25,7 @@ class TruncgilSettings(Struct, frozen=True, kw_only=True):
     )
 
 
-def _quotes(settings: TruncgilSettings, _budgets: Budgets) -> QuoteProvider:
-    return TurkeyProvider(
-        [Truncgil(settings.url, settings.v5_url), GenelPara(settings.genelpara_url)], Tcmb(settings.tcmb_url)
-    )
-
-
-OFFER: Final = Offer(
+OFFER: Final = Offer[TruncgilSettings](
     settings=TruncgilSettings,
     live=True,
     terms={
@@ -47,5 +40,10 @@ OFFER: Final = Offer(
             summary="free for 1,000 requests a day; we know of no terms",
         ),
     },
-    quotes={Feed.DOVIZ: _quotes},
+    quotes={
+        Feed.DOVIZ: lambda settings, _budgets: TurkeyProvider(
+            [Truncgil(settings.url, settings.v5_url), GenelPara(settings.genelpara_url)],
+            Tcmb(settings.tcmb_url),
+        )
+    },
 )
