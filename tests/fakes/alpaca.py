@@ -9,7 +9,7 @@ from fakes import alpaca_rows as made
 from fakes.alpaca_rows import Split, Trade
 from fakes.http import Answer, FakeHttp, HttpRequest, Row
 from quotecast.market.calendars import VenueDay
-from quotecast.market.sessions import NEW_YORK, TradingDay, trading_days_between
+from quotecast.market.sessions import NEW_YORK, TradingDay
 from quotecast.simulation.vendors.alpaca.errors import TOO_MANY
 from quotecast.simulation.vendors.alpaca.market_source import MarketSource
 from quotecast.simulation.vendors.alpaca.query import Span
@@ -17,6 +17,7 @@ from quotecast.simulation.vendors.alpaca.rest import AlpacaRest
 from quotecast.simulation.vendors.alpaca.timeframes import Timeframe
 from quotecast.simulation.vendors.clock import MarketClock
 from quotecast.simulation.vendors.market import Market
+from support.made.alpaca import trading_days_between
 
 __all__ = ["BAD_GATEWAY", "TOO_MANY", "FakeAlpaca", "Split"]
 

@@ -7,7 +7,7 @@ import platform
 import re
 import subprocess
 from argparse import Namespace
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from itertools import product
@@ -16,7 +16,6 @@ from typing import Final, Literal
 
 from quotecast.access.plans import ANONYMOUS, UNLIMITED, Plan, PlanFileError, read_plans
 from quotecast.alerts.push import Vapid
-from quotecast.bus.base import Snapshot
 from quotecast.bus.remote import RemoteBus
 from quotecast.commands.json_lines import json_lines
 from quotecast.database.database import Database, Run
@@ -78,7 +77,10 @@ def examine(settings: Settings, *, as_json: bool = False) -> int:
     configure_logs(level="error", as_json=False)
     about = f"quotecast {version('quotecast')}, Python {platform.python_version()}, {settings.mode}"
     tell("about", "", about)
-    for line in [*_set_variables(os.environ), *live.describe_groups(settings)]:
+    present = [name for name in variable_names() if name in os.environ]
+    shown = [f"{name}={mask_secrets(name, os.environ[name])}" for name in present]
+    shown = shown or ["No setting is set: every one has its default."]
+    for line in [*shown, *live.describe_groups(settings)]:
         tell("set", "", line)
     others = untested_packages()
     tell("note" if others else "ok", "packages", others or "all as tested")
@@ -95,8 +97,11 @@ def examine(settings: Settings, *, as_json: bool = False) -> int:
         checks.append(_check(tell, "origin", lambda: _origin(settings)))
     for line in breaches(settings):
         tell("note", "terms", line)
-    for line in _production_problems(os.environ):
-        tell("note", "", f"production would refuse {line}")
+    try:
+        load({**os.environ, "QUOTECAST_MODE": "production"})
+    except SettingsError as problems:
+        for line in str(problems).splitlines():
+            tell("note", "", f"production would refuse {line}")
     return 0 if all(checks) else 1
 
 
@@ -117,14 +122,6 @@ def untested_packages() -> str:
             if (installed := version(name)) not in versions:
                 others.append(f"{name} {installed} (tested with {' or '.join(versions)})")
     return ", ".join(others)
-
-
-def _set_variables(environment: Mapping[str, str]) -> Iterator[str]:
-    present = [name for name in variable_names() if name in environment]
-    for name in present:
-        yield f"{name}={mask_secrets(name, environment[name])}"
-    if not present:
-        yield "No setting is set: every one has its default."
 
 
 def _check(tell: Tell, name: str, finding: Callable[[], str]) -> bool:
@@ -173,16 +170,16 @@ def _origin(settings: Settings) -> str:
 
     async def ask() -> list[str]:
         origin = RemoteBus(settings.origin, settings.origin_secret)
+        found = []
         async with origin.listen(feeds):
-            return [_describe(feed, await origin.load(feed)) for feed in feeds]
+            for feed in feeds:
+                if (state := await origin.load(feed)) is None:
+                    found.append(f"no {feed}")
+                else:
+                    found.append(f"{feed} of {state.info.provider} with {len(state.entries)} symbols")
+        return found
 
     return f"{settings.origin} answers: {', '.join(asyncio.run(ask()))}"
-
-
-def _describe(feed: Feed, snapshot: Snapshot | None) -> str:
-    if snapshot is None:
-        return f"no {feed}"
-    return f"{feed} of {snapshot.info.provider} with {len(snapshot.entries)} symbols"
 
 
 def _push(settings: Settings) -> str:
@@ -239,14 +236,6 @@ def _version(command: list[str]) -> str:
         raise QuotecastError(f"the embedded server does not run here: {error}") from error
     match = re.search(r"\d+(\.\d+)+", done.stdout)
     return match[0] if match else done.stdout.strip()
-
-
-def _production_problems(environment: Mapping[str, str]) -> list[str]:
-    try:
-        load({**environment, "QUOTECAST_MODE": "production"})
-    except SettingsError as problems:
-        return str(problems).splitlines()
-    return []
 
 
 async def transactions(url: str, statement_cache: int) -> None:

@@ -213,21 +213,19 @@ async def _print_usage(url: str, key_id: str | None, days: list[date], form: For
         sys.stdout.write(_HEADS[form])
         for day in days:
             rows = await database.transaction(partial(usage_rows, first=day, last=day, key_id=key_id))
-            sys.stdout.write(_usage_text(rows, form))
+            if form == "csv":
+                # The header is in `_HEADS`: it is written once, not for each day.
+                _, _, text = write_csv(_COLUMNS, map(astuple, rows)).decode().partition("\r\n")
+            else:
+                lines = json_lines(rows) if form == "json" else map(_usage_line, rows)
+                text = "".join(f"{line}\n" for line in lines)
+            sys.stdout.write(text)
         sys.stdout.flush()
 
 
 async def _require_key(run: Run, key_id: str) -> None:
     if not await run(ApiKey.select(ApiKey.id).where(ApiKey.id == key_id)):
         raise NotFound(KEY)
-
-
-def _usage_text(rows: list[UsageRow], form: Form) -> str:
-    """Returns the rows as text, CSV without its header, or JSON."""
-    if form == "csv":
-        return write_csv(_COLUMNS, map(astuple, rows)).decode().partition("\r\n")[2]
-    lines = json_lines(rows) if form == "json" else map(_usage_line, rows)
-    return "".join(f"{line}\n" for line in lines)
 
 
 def _usage_line(row: UsageRow) -> str:

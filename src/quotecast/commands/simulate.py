@@ -6,7 +6,7 @@ import math
 import os
 import secrets
 from argparse import Namespace
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Final
@@ -72,8 +72,16 @@ def server_of(vendor: str) -> type[VendorServer]:
 def _server(arguments: Namespace) -> VendorServer:
     """Returns the server that the arguments describe. Raises SettingsError."""
     _check(arguments)
-    clock = MarketClock(speed=arguments.speed, start=_start(arguments.start))
-    schedule = _schedule(arguments.scenario, clock.start)
+    try:
+        start = None if arguments.start is None else start_of(arguments.start, None)
+    except ScenarioError:
+        reason = "is not a time such as 2026-11-20T14:25:00Z, from 1990 to 2099"
+        raise SettingsError(f"--start: {arguments.start[:40]!r} {reason}") from None
+    clock = MarketClock(speed=arguments.speed, start=start)
+    try:
+        schedule = Schedule(plan_of(arguments.scenario, clock.start))
+    except ScenarioError as error:
+        raise SettingsError(f"--scenario: {error}") from None
     market = Market(arguments.seed, schedule, always_open=arguments.hours == "always")
     return server_of(arguments.vendor)(
         market,
@@ -102,23 +110,6 @@ def _check(arguments: Namespace) -> None:
         raise SettingsError("--secret: needs --key too")
     if arguments.free_plan and arguments.vendor not in _FREE_PLANS:
         raise SettingsError(f"--free-plan: only {' and '.join(_FREE_PLANS)} have one")
-
-
-def _start(text: str | None) -> int | None:
-    if text is None:
-        return None
-    try:
-        return start_of(text, None)
-    except ScenarioError:
-        reason = "is not a time such as 2026-11-20T14:25:00Z, from 1990 to 2099"
-        raise SettingsError(f"--start: {text[:40]!r} {reason}") from None
-
-
-def _schedule(texts: Sequence[str], start: int) -> Schedule:
-    try:
-        return Schedule(plan_of(texts, start))
-    except ScenarioError as error:
-        raise SettingsError(f"--scenario: {error}") from None
 
 
 def _token(file: str | None) -> str:

@@ -4,7 +4,6 @@ The client sends `{"params": {"symbol": "AAPL,MSFT"}}`, or a list in place of th
 replaces the rows. The format is that of docs.openbb.co/workspace/developers/widget-types/live-grid.
 """
 
-from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
@@ -31,10 +30,6 @@ class _Message(Struct):
 _decode: Final = msgspec.json.Decoder(_Message).decode
 
 
-def _join(items: Sequence[bytes]) -> Raw:
-    return Raw(_BETWEEN.join(items))
-
-
 def _write(frame: Struct) -> Frame:
     """Returns the rows of a snapshot or an update; a heartbeat is a ping. A grid has no other messages."""
     if frame.__struct_config__.tag == "heartbeat":
@@ -44,7 +39,14 @@ def _write(frame: Struct) -> Frame:
 
 
 #: No client names it: the address of a grid selects it.
-GRID: Final = Encoding("", "json", rows=False, write=_write, write_beat=_write, join=_join)
+GRID: Final = Encoding(
+    "",
+    "json",
+    rows=False,
+    write=_write,
+    write_beat=_write,
+    join=lambda items: Raw(_BETWEEN.join(items)),
+)
 
 
 class GridSession(ClientSession):

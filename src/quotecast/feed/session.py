@@ -169,8 +169,11 @@ class FeedSession:
         quotes: list[Frame] = []
         if reforms:
             quotes = [subscription.snapshot("resync")]
-        elif grows:
-            quotes = [self._added(held)] if command.snapshot else self._columns()
+        elif grows and command.snapshot:
+            quotes = [self._added(held)]
+        elif grows and form.encoding.rows:
+            # A client without a snapshot needs the columns of its rows.
+            quotes = [subscription.snapshot("subscribe", ())]
         return [*opening, self._acknowledgement(command.id, named), *bars, *quotes]
 
     def _bars_past(self, moment: int | None, seq: int | None, place: Place) -> list[Frame]:
@@ -191,11 +194,6 @@ class FeedSession:
         everything = subscription.wanted is None
         entries = self.mirror.live() if everything else self.mirror.entries(subscription.keys)
         return subscription.snapshot("subscribe", (entry for entry in entries if entry.key not in held))
-
-    def _columns(self) -> list[Frame]:
-        """Returns what a client without a snapshot needs: in row notations, the columns."""
-        subscription = self.subscription
-        return [subscription.snapshot("subscribe", ())] if subscription.form.encoding.rows else []
 
     def _resume(self, since: str, bars_since: int | None, *, known: bool) -> list[Frame]:
         """Returns bars and changes after the client's cursor; a resync if this mirror lacks that point."""

@@ -86,9 +86,12 @@ def _event(frame: Struct) -> SseEvent:
     return SseEvent(b"".join([*lines, b"data: ", _json.encode(frame), b"\n\n"]))
 
 
-def _comment(frame: Struct) -> SseEvent:
-    return SseEvent(b": %b\n" % _json.encode(frame))
-
-
 #: The encoding of event streams; it is no subprotocol of WebSockets.
-EVENTS: Final = Encoding("", "json", rows=False, write=_event, write_beat=_comment, join=JSON.join)
+EVENTS: Final = Encoding(
+    "",
+    "json",
+    rows=False,
+    write=_event,
+    write_beat=lambda frame: SseEvent(b": %b\n" % _json.encode(frame)),
+    join=JSON.join,
+)

@@ -55,7 +55,7 @@ class Bucket:
     It downloads a segment at its first use. Every method may raise HistoryError.
     """
 
-    def __init__(self, url: str, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, url: str) -> None:
         try:
             from obstore.store import S3Store  # noqa: PLC0415 - an extra
         except ImportError:
@@ -67,7 +67,6 @@ class Bucket:
                 client_options={"timeout": timedelta(seconds=REQUEST_SECONDS), "allow_http": True},
                 retry_config={"max_retries": 3, "retry_timeout": timedelta(seconds=RETRY_SECONDS)},
             )
-        self._clock = clock
         self._names: dict[Feed, tuple[float, list[str]]] = {}
         self._cache = Path(tempfile.mkdtemp(prefix="quotecast-segments-"))
         weakref.finalize(self, shutil.rmtree, self._cache, ignore_errors=True)
@@ -76,11 +75,11 @@ class Bucket:
     def names(self, feed: Feed) -> list[str]:
         """Returns the names of a feed's segments, in the order of time; at most ten seconds old."""
         listed_at, names = self._names.get(feed, (float("-inf"), []))
-        if self._clock() - listed_at > NAMES_SECONDS:
+        if time.monotonic() - listed_at > NAMES_SECONDS:
             with _explained("cannot be listed"):
                 keys = [Path(each["path"]).name for page in self._store.list(f"{feed}/") for each in page]
             names = names_among(keys)
-            self._names[feed] = self._clock(), names
+            self._names[feed] = time.monotonic(), names
         return names
 
     def open(self, feed: Feed, name: str) -> BinaryIO:

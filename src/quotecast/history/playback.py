@@ -16,7 +16,7 @@ import msgspec
 from quotecast.bus.base import Batch, Beat, Snapshot
 from quotecast.bus.wire import decode_message
 from quotecast.errors import InvalidValue, UnreadableState
-from quotecast.history.blocks import Block, Damaged, GroupDecoder, Kind, Record, blocks_of
+from quotecast.history.blocks import Block, Damaged, GroupDecoder, Kind, blocks_of
 from quotecast.history.segments import HistoryError, Store, begin_of
 from quotecast.market.codec import iso_utc
 from quotecast.market.feeds import Feed
@@ -182,21 +182,19 @@ def _is_covered(block: Block, following: Block | None, at: float) -> bool:
 
 def _messages_of(file: BinaryIO, block: Block, decoder: GroupDecoder) -> list[tuple[float, Played]] | None:
     """Returns the messages of a block; None if it is damaged, and with it the rest of its group."""
+    messages: list[tuple[float, Played]] = []
     try:
         records = decoder.records(file, block)
-        first = [_snapshot(records.pop(0))] if block.begins_group else []
-        return first + [message for record in records if (message := _message(record))]
+        if block.begins_group:
+            keyframe = records.pop(0)
+            messages.append((keyframe.time, _snapshots.decode(keyframe.message)))
+        for record in records:
+            message = decode_message(record.message)
+            if isinstance(message, Batch | Beat):
+                messages.append((record.time, message))
     except (Damaged, UnreadableState, ValueError, RecursionError, IndexError):
         return None
-
-
-def _snapshot(record: Record) -> tuple[float, Played]:
-    return record.time, _snapshots.decode(record.message)
-
-
-def _message(record: Record) -> tuple[float, Played] | None:
-    message = decode_message(record.message)
-    return (record.time, message) if isinstance(message, Batch | Beat) else None
+    return messages
 
 
 T = TypeVar("T")

@@ -7,7 +7,7 @@ Holidays, half days and special closures come from the `holidays` package. Since
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, time, timedelta
 from functools import lru_cache
-from itertools import dropwhile, takewhile
+from itertools import dropwhile
 from typing import Final, Literal
 from zoneinfo import ZoneInfo
 
@@ -71,11 +71,6 @@ def trading_days_until(day: date) -> Iterator[TradingDay]:
     """Yields every trading day on or before the date, newest first."""
     for year in range(day.year, date.min.year, -1):
         yield from dropwhile(lambda each: each.date > day, reversed(_trading_days_of(year).values()))
-
-
-def trading_days_between(first: date, last: date) -> Iterator[TradingDay]:
-    """Yields every trading day from the first date to the last, both included, ascending."""
-    return takewhile(lambda each: each.date <= last, trading_days_from(first))
 
 
 def session_at(moment: datetime) -> Session:

@@ -86,11 +86,13 @@ async def serve_metrics(
         yield ""
         return
     lag = Histogram()
-    collect = partial(
-        _collect, [ProcessCollector(registry=None).collect, partial(_process_metrics, lag), *sources]
-    )
+    all_sources: list[Source] = [
+        ProcessCollector(registry=None).collect,
+        partial(_process_metrics, lag),
+        *sources,
+    ]
     pages: dict[bytes, Page] = {
-        b"/metrics": partial(_metrics, collect),
+        b"/metrics": partial(_metrics, all_sources),
         b"/health": _health,
         b"/ready": partial(_ready, readiness),
     }
@@ -140,10 +142,6 @@ async def _measure_lag(lag: Histogram) -> None:
         lag.observe(max(0.0, time.perf_counter() - due))
 
 
-def _collect(sources: Iterable[Source]) -> list[Metric]:
-    return [family for source in sources for family in source()]
-
-
 class _CollectedFamilies(CollectorRegistry):
     """A registry of metrics that were already collected."""
 
@@ -179,9 +177,10 @@ async def _response(pages: Mapping[bytes, Page], head: bytes) -> bytes:
     return await page()
 
 
-async def _metrics(collect: Callable[[], list[Metric]]) -> bytes:
+async def _metrics(sources: Iterable[Source]) -> bytes:
     # Collects on the event loop, where no count changes meanwhile; formats in a thread, to not delay clients.
-    body = await asyncio.to_thread(generate_latest, _CollectedFamilies(collect()))
+    families = [family for source in sources for family in source()]
+    body = await asyncio.to_thread(generate_latest, _CollectedFamilies(families))
     return _response_bytes(http.HTTPStatus.OK, body, CONTENT_TYPE_PLAIN_0_0_4)
 
 

@@ -1,15 +1,16 @@
 """Factories of Alpaca's snapshots and messages, and of boards that have read them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from itertools import takewhile
 from typing import Any
 
 import msgspec
 
 from quotecast.market.quotes import StockQuote
 from quotecast.market.reference import Stock
-from quotecast.market.sessions import Unscheduled, trading_days_between
+from quotecast.market.sessions import TradingDay, Unscheduled, trading_days_from
 from quotecast.providers.alpaca import wire
 from quotecast.providers.alpaca.board import Board
 from quotecast.providers.alpaca.day_bar import DailyHistory, DayBar
@@ -21,6 +22,11 @@ BRK = Stock("BRK.B", "Berkshire", "NYSE", "", "", 1_000_000, 480.0)
 #: Thursday the 19th is a trading day like those around it; the 26th is Thanksgiving, the 27th a half day.
 DAY = "2026-11-19T05:00:00Z"
 DAY_BEFORE = "2026-11-18T05:00:00Z"
+
+
+def trading_days_between(first: date, last: date) -> Iterator[TradingDay]:
+    """Yields the exchange's trading days from the first date to the last, both included."""
+    return takewhile(lambda each: each.date <= last, trading_days_from(first))
 
 
 def at(text: str) -> float:

@@ -12,12 +12,13 @@ from fakes.alpaca import FakeAlpaca
 from fakes.alpaca_rows import Trade, asset
 from quotecast.errors import UpstreamError
 from quotecast.market.reference import Stock
-from quotecast.market.sessions import NEW_YORK, trading_days_between
+from quotecast.market.sessions import NEW_YORK
 from quotecast.providers.alpaca.history import AlpacaHistory
 from quotecast.providers.alpaca.news import AlpacaNews
 from quotecast.providers.alpaca.offer import AlpacaClock
 from quotecast.providers.alpaca.rest import AlpacaRest
 from quotecast.providers.alpaca.universe import AlpacaAssets
+from support.made.alpaca import trading_days_between
 
 APPLE: Final = Stock("AAPL", "Apple", "NASDAQ", "Information Technology", "Hardware", 1, 1.0)
 

@@ -14,14 +14,14 @@ from fakes.alpaca_stream import FakeAlpacaStream
 from fakes.http import Answer, HttpRequest, Row
 from quotecast.errors import UpstreamError
 from quotecast.market.reference import Stock
-from quotecast.market.sessions import NEW_YORK, trading_days_between
+from quotecast.market.sessions import NEW_YORK
 from quotecast.providers.alpaca.client import AlpacaProvider
 from quotecast.providers.alpaca.rest import AlpacaRest
 from quotecast.providers.base import Update, unlimited
 from quotecast.simulation.vendors.alpaca.query import Span
 from quotecast.simulation.vendors.alpaca.rest import PAID_CALLS
 from quotecast.simulation.vendors.alpaca.timeframes import Timeframe
-from support.made.alpaca import AAPL, CLOSES, NOON, SNAPSHOT, snapshot
+from support.made.alpaca import AAPL, CLOSES, NOON, SNAPSHOT, snapshot, trading_days_between
 from support.runs.deadlines import scaled
 
 PATH: Final = "/v2/stocks/snapshots"
