@@ -17,13 +17,13 @@ from typing import Final, Literal
 from quotecast.access.plans import ANONYMOUS, UNLIMITED, Plan, PlanFileError, read_plans
 from quotecast.alerts.push import Vapid
 from quotecast.bus.remote import RemoteBus
-from quotecast.commands.json_lines import json_lines
 from quotecast.database.database import Database, Run
 from quotecast.database.errors import PREPARED, error_kind
 from quotecast.database.tables import User
 from quotecast.errors import DatabaseAway, QuotecastError, SettingsError
 from quotecast.ingest import sources
 from quotecast.local import console, folder, live, ports, postgres, probes, valkey
+from quotecast.local.console import json_lines
 from quotecast.market.feeds import Feed
 from quotecast.observe.logs import configure_logs
 from quotecast.providers.offer import FINANCIALS, GROUPS, Terms

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from quotecast.commands.json_lines import json_lines
 from quotecast.errors import InvalidValue, SettingsError
 from quotecast.history.bucket import open_store
 from quotecast.history.export import CHUNK_ROWS, open_writer, rows_of
@@ -16,6 +15,7 @@ from quotecast.history.moments import parse_moment
 from quotecast.history.playback import COVERED_SECONDS, NotRecorded, Playback, blocks_in, span_of
 from quotecast.history.segments import HistoryError, Store
 from quotecast.local import console
+from quotecast.local.console import json_lines
 from quotecast.market.codec import iso_utc
 from quotecast.market.feeds import Feed
 from quotecast.settings.model import Settings, history_folder

@@ -27,7 +27,6 @@ from quotecast.commands.account_database import (
     plain,
     print_pages,
 )
-from quotecast.commands.json_lines import json_lines
 from quotecast.commands.shell_log import recorded
 from quotecast.complaints import complaint
 from quotecast.database.database import Run
@@ -35,6 +34,7 @@ from quotecast.database.ids import ID_PATTERN, new_id
 from quotecast.database.tables import ApiKey
 from quotecast.errors import InvalidValue, NotFound, QuotecastError
 from quotecast.local import console
+from quotecast.local.console import json_lines
 from quotecast.market.feeds import feed_named
 from quotecast.settings.model import Settings
 from quotecast.settings.plans import plans_of

@@ -19,11 +19,11 @@ from quotecast.commands.account_database import (
     open_database,
     plain,
 )
-from quotecast.commands.json_lines import json_lines
 from quotecast.commands.shell_log import shell_actor
 from quotecast.database.database import Run
 from quotecast.errors import NotFound, QuotecastError, SettingsError
 from quotecast.local import console, signing
+from quotecast.local.console import json_lines
 from quotecast.operators import actions, storage, totp
 from quotecast.operators.actions import Action, record
 from quotecast.operators.seal import seal

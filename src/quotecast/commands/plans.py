@@ -15,11 +15,11 @@ from msgspec import Struct
 from quotecast.access import storage
 from quotecast.access.plans import RESERVED, Plan, check_name, parse_plan, read_plans
 from quotecast.commands.account_database import answering_url, failures_in_a_line, in_transaction
-from quotecast.commands.json_lines import json_lines
 from quotecast.commands.shell_log import recorded
 from quotecast.database.database import Run
 from quotecast.errors import NotFound, QuotecastError
 from quotecast.local import console
+from quotecast.local.console import json_lines
 from quotecast.settings.model import Settings
 from quotecast.settings.plans import plans_of
 

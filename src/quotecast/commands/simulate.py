@@ -14,9 +14,9 @@ from typing import Final
 import uvloop
 
 from quotecast import parent
-from quotecast.commands.json_lines import json_lines
 from quotecast.errors import SettingsError
 from quotecast.local import console
+from quotecast.local.console import json_lines
 from quotecast.observe.logs import configure_logs
 from quotecast.settings.model import Settings
 from quotecast.simulation.market.scenarios.catalogue import ScenarioError, describe, listing

@@ -18,11 +18,11 @@ from quotecast.commands.account_database import (
     plain,
     print_pages,
 )
-from quotecast.commands.json_lines import json_lines
 from quotecast.commands.shell_log import shell_actor
 from quotecast.database.database import Run
 from quotecast.errors import NotFound, QuotecastError, SettingsError
 from quotecast.local import console
+from quotecast.local.console import json_lines
 from quotecast.operators.actions import record
 from quotecast.settings.model import Settings
 from quotecast.users import rules, users

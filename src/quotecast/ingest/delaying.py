@@ -1,4 +1,4 @@
-"""The delayed feeds of an ingest, and their metrics: what was kept, published again when it is old enough.
+"""The delayed feeds of an ingest, and their metrics: what feeds publish is kept, and published again later.
 
 A delayed feed is a followed feed whose origin is the past, on a bus of its own. It has the epochs, numbers,
 bars and documents of the live one, and a lease of its own.
@@ -7,6 +7,7 @@ bars and documents of the live one, and a lease of its own.
 import asyncio
 import contextlib
 import time
+from collections import deque
 from collections.abc import (
     AsyncGenerator,
     AsyncIterator,
@@ -21,17 +22,28 @@ from typing import Any, Final
 from msgspec import Struct, structs
 from prometheus_client import Metric
 
-from quotecast.bus.base import Beat, BusWriter, Document, DocumentChanged, FeedInfo, Message, Snapshot
-from quotecast.bus.kept import KeptBlock, KeptReader, RedisKept, Released
+from quotecast.bus.base import (
+    DOCUMENTS,
+    Batch,
+    Beat,
+    BusReader,
+    BusWriter,
+    Document,
+    DocumentChanged,
+    FeedInfo,
+    Message,
+    Snapshot,
+)
+from quotecast.bus.kept import KeptBlock, KeptReader, KeptWriter, RedisKept, Released
 from quotecast.bus.redis import RedisBus
 from quotecast.errors import BusError, UnreadableState
 from quotecast.ingest import lease
 from quotecast.ingest.follow import Follower
 from quotecast.ingest.followed import Followed
-from quotecast.ingest.keep import FeedKeeper
 from quotecast.ingest.publish import IngestStatistics
 from quotecast.market.feeds import Feed
 from quotecast.observe.metrics import counter, gauge
+from quotecast.observe.outages import OutageLog
 from quotecast.settings.model import Settings
 from quotecast.settings.plans import delayed_prefix
 
@@ -39,6 +51,136 @@ from quotecast.settings.plans import delayed_prefix
 PROVIDER: Final = "delayed"
 #: Seconds between two looks for blocks that are due.
 LOOK_SECONDS: Final = 1.0
+#: Seconds between two trims of the delayed feeds' final bars: those of the live feeds are in PostgreSQL.
+TRIM_SECONDS: Final = 60.0
+#: Seconds between two blocks: a leader that is killed loses at most as much.
+BLOCK_SECONDS: Final = 1.0
+#: Seconds between two states: a delayed feed that lost a block goes on with the next one.
+STATE_SECONDS: Final = 60.0
+#: Seconds from a lost block to the next state.
+RETRY_SECONDS: Final = 5.0
+#: Changes that wait for Redis: some 20 MB.
+MAX_WAITING: Final = 50_000
+
+
+class FeedKeeper:
+    """Keeps one feed's messages, as a Sink: a block each second, and each minute the feed's state.
+
+    `owner` must hold the feed's lease. Quotes never wait for the keeper. A block that Redis does not take is
+    lost; the next one then ends with a state.
+    """
+
+    def __init__(
+        self,
+        feed: Feed,
+        bus: BusReader,
+        kept: KeptWriter,
+        owner: str,
+        delay_seconds: int,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._feed = feed
+        self._bus = bus
+        self._kept = kept
+        self._owner = owner
+        self._delay_seconds = delay_seconds
+        self._clock = clock
+        #: Messages of the block in the making, and blocks that end with a state.
+        self._messages: list[Batch | Beat] = []
+        self._ended: deque[KeptBlock] = deque()
+        self._waiting = 0
+        self._state_at = float("-inf")
+        #: Id of the last block that Redis took.
+        self._last_id = ""
+        #: Whether a block of this step is lost, so that readers need a state.
+        self._has_lost = False
+        self._outage = OutageLog(clock)
+        #: Kept blocks, their bytes, and batches that were published and not kept.
+        self.blocks = self.bytes = self.lost = 0
+
+    def begin(self, snapshot: Snapshot) -> None:
+        """See Sink."""
+        self._end_block(snapshot)
+
+    def add(self, batch: Batch, state: Callable[[], Snapshot]) -> None:
+        """See Sink."""
+        self._messages.append(batch)
+        self._waiting += len(batch.changes) + len(batch.removed)
+        if self._waiting > MAX_WAITING:
+            self._lose(self._messages)
+            for block in self._ended:
+                self._lose(block.messages)
+            self._ended.clear()
+            self._messages = []
+            self._waiting = 0
+            self._state_at = float("-inf")
+        self._end_block_if_due(state)
+
+    def beat(self, beat: Beat, state: Callable[[], Snapshot]) -> None:
+        """See Sink."""
+        self._messages.append(beat)
+        self._end_block_if_due(state)
+
+    async def run(self) -> None:
+        """Keeps a block each second, without end."""
+        while True:
+            await asyncio.sleep(BLOCK_SECONDS)
+            await self.step()
+
+    async def step(self) -> None:
+        """Keeps what waits. Never raises."""
+        blocks = [*self._ended, KeptBlock(messages=self._messages)]
+        self._ended.clear()
+        self._messages = []
+        self._waiting = 0
+        for block in blocks:
+            if block.messages or block.state is not None:
+                await self._keep(block)
+        if self._has_lost:
+            # Once for all blocks, and not at once: a state is a copy of the whole feed.
+            self._has_lost = False
+            self._state_at = min(self._state_at, self._clock() + RETRY_SECONDS)
+
+    def _end_block_if_due(self, state: Callable[[], Snapshot]) -> None:
+        if self._clock() >= self._state_at:
+            self._end_block(state())
+
+    def _end_block(self, snapshot: Snapshot) -> None:
+        self._state_at = self._clock() + STATE_SECONDS
+        # Readers keep the closings of the batches; half an hour of them in each state would double its size.
+        state = structs.replace(snapshot, closings=snapshot.closings[-1:])
+        self._ended.append(KeptBlock(messages=self._messages, state=state))
+        self._messages = []
+
+    async def _keep(self, block: KeptBlock) -> None:
+        try:
+            if block.state is not None:
+                found = []
+                for name in DOCUMENTS:
+                    with contextlib.suppress(UnreadableState):
+                        found.append(await self._bus.document(self._feed, name))
+                block = structs.replace(block, documents=[each for each in found if each is not None])
+            kept = await self._kept.keep(
+                self._feed, self._owner, block, self._delay_seconds, after=self._last_id
+            )
+        except BusError as error:
+            self._outage.log_failure("not kept for the delayed feed", feed=self._feed, error=str(error))
+            kept = None
+        if kept is None:
+            self._lose(block.messages)
+            self._has_lost = True
+            return
+        self._outage.log_end("kept again for the delayed feed", feed=self._feed)
+        self.blocks += 1
+        self.bytes += kept.length
+        self._last_id = kept.id
+        if not kept.follows and block.state is None:
+            # Redis lost a block that it had taken, as after a failover, and readers need a state.
+            self._state_at = float("-inf")
+
+    def _lose(self, messages: Sequence[Batch | Beat]) -> None:
+        self.lost += sum(isinstance(each, Batch) for each in messages)
 
 
 class DelayedFeed:
@@ -179,10 +321,6 @@ async def _nothing() -> AsyncIterator[Sequence[str] | None]:
     while True:
         await asyncio.sleep(LOOK_SECONDS)
         yield None
-
-
-#: Seconds between two trims of the delayed feeds' final bars: those of the live feeds are in PostgreSQL.
-TRIM_SECONDS: Final = 60.0
 
 
 class Delaying(Struct, frozen=True):

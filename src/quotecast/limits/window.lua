@@ -15,7 +15,7 @@
 -- the lease admits. Its entry is `time:name`: the name marks a time that may be ahead of the clock, and lets
 -- the worker give back the slots that it did not use.
 
--- Microseconds of a lease; `leases.py` has the same number.
+-- Microseconds of a lease; `window.py` has the same number.
 local LEASE = 100000
 -- A lease takes at most this part of the free slots, and none where fewer than so many are free.
 local PART = 16

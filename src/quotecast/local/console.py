@@ -1,7 +1,11 @@
 """Output of the commands: results on standard output; notes, and the logs of children, on standard error."""
 
+import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
 
 
 def say(line: str) -> None:
@@ -24,3 +28,10 @@ def note(line: str) -> None:
 def pass_on(part: str, line: str) -> None:
     """Writes one line of a child's output to standard error, after the child's name."""
     note(f"{part:<9} | {line}")
+
+
+def json_lines(rows: Iterable[Any]) -> Iterator[str]:
+    """Yields a JSON object for each row, in ASCII without characters that a terminal interprets."""
+    for row in rows:
+        # json.dumps escapes everything beyond ASCII, but not DEL.
+        yield json.dumps(msgspec.to_builtins(row)).replace("\x7f", "\\u007f")

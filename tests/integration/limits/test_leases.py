@@ -9,10 +9,9 @@ import redis
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from quotecast.limits import leases
 from quotecast.limits.decision import Decision
 from quotecast.limits.fallback import SECOND
-from quotecast.limits.window import Window
+from quotecast.limits.window import FEWEST_SLOTS, LEASE, LEAST_LIMIT, MARGIN, Window
 from support.made.windows import admitted
 
 LIMIT = 8
@@ -150,8 +149,8 @@ def test_no_window_of_four_workers_with_leases_exceeds_the_limit(
     """Whatever the calls' times are, whoever crashes, and though Redis's clock steps back."""
     with redis.Redis.from_url(redis_url) as client, pytest.MonkeyPatch.context() as patch:
         client.flushall()
-        patch.setattr(leases, "LEAST_LIMIT", 2)
-        patch.setattr(leases, "FEWEST_SLOTS", 2)
+        patch.setattr("quotecast.limits.window.LEAST_LIMIT", 2)
+        patch.setattr("quotecast.limits.window.FEWEST_SLOTS", 2)
         asyncio.run(_play(Model(redis_url, client), played))
 
 
@@ -165,7 +164,7 @@ async def _play(model: Model, played: list[tuple[int, list[Step]]]) -> None:
     # Lost leases block no key for longer than a window and a lease, after the log has followed the clock.
     count = len(model.admitted)
     for _ in range(2):
-        model.now += WINDOW + leases.LEASE
+        model.now += WINDOW + LEASE
         await model.ask(0, 1)
     assert len(model.admitted) > count
     await model.close()
@@ -173,7 +172,7 @@ async def _play(model: Model, played: list[tuple[int, list[Step]]]) -> None:
 
 async def asked_until_hot(window: Window, limit: int) -> list[Decision]:
     """Returns the decisions on requests one after the other, the last of which got a lease."""
-    decisions = [await window.check("key", limit) for _ in range(leases.FEWEST_SLOTS)]
+    decisions = [await window.check("key", limit) for _ in range(FEWEST_SLOTS)]
     return [*decisions, await window.check("key", limit)]
 
 
@@ -194,7 +193,7 @@ async def test_a_lone_client_of_a_hot_key_sees_exact_numbers(redis_url: str) -> 
     assert statistics.fallbacks == 0
 
 
-@pytest.mark.parametrize("limit", [10, 120, leases.LEAST_LIMIT - 1])
+@pytest.mark.parametrize("limit", [10, 120, LEAST_LIMIT - 1])
 async def test_small_limits_are_never_leased(redis_url: str, limit: int) -> None:
     """Each request is a check of Redis: no worker holds slots that another one lacks."""
     async with Window(redis_url, prefix="t", budget=10, leasing=True) as window:
@@ -204,7 +203,7 @@ async def test_small_limits_are_never_leased(redis_url: str, limit: int) -> None
 
 async def test_few_free_slots_are_not_leased(redis_url: str) -> None:
     """Near its limit a hot key is checked request by request, and the limit is used in full."""
-    limit = leases.LEAST_LIMIT + 100
+    limit = LEAST_LIMIT + 100
     async with (
         Window(redis_url, prefix="t", budget=10, leasing=True) as one,
         Window(redis_url, prefix="t", budget=10, leasing=True) as other,
@@ -235,8 +234,8 @@ async def test_unused_slots_are_given_back(redis_url: str) -> None:
 async def test_a_lease_is_counted_from_before_its_call(redis_url: str) -> None:
     """It ends before its time in Redis, however long the answer took."""
     with redis.Redis.from_url(redis_url) as client, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(leases, "LEAST_LIMIT", 2)
-        patch.setattr(leases, "FEWEST_SLOTS", 2)
+        patch.setattr("quotecast.limits.window.LEAST_LIMIT", 2)
+        patch.setattr("quotecast.limits.window.FEWEST_SLOTS", 2)
         model = Model(redis_url, client)
         window = model.windows[0]
         model.before = model.after = 40 * MILLISECOND
@@ -245,7 +244,7 @@ async def test_a_lease_is_counted_from_before_its_call(redis_url: str) -> None:
         assert isinstance(window.decide("key", LIMIT), Decision)
         [lease] = window._leases
         lease.left = 1
-        model.now = sent_at + leases.LEASE - leases.MARGIN
+        model.now = sent_at + LEASE - MARGIN
         assert not isinstance(window.decide("key", LIMIT), Decision)
         await model.close()
 

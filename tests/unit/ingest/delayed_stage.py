@@ -12,8 +12,7 @@ from typing import Any
 from quotecast.feed.bus_listener import BusListener
 from quotecast.feed.mirror import Mirror
 from quotecast.ingest import lease
-from quotecast.ingest.delaying import publish_delayed
-from quotecast.ingest.keep import FeedKeeper
+from quotecast.ingest.delaying import FeedKeeper, publish_delayed
 from quotecast.ingest.publish import FeedPublisher, IngestStatistics
 from quotecast.market.feeds import Feed
 from support.made.kept import MemoryKept

@@ -9,8 +9,7 @@ from quotecast.bus.base import NEWS, Batch, Snapshot
 from quotecast.bus.kept import Kept, KeptBlock, Released
 from quotecast.bus.wire import encode_document
 from quotecast.errors import BusError
-from quotecast.ingest.delaying import DelayedFeed
-from quotecast.ingest.keep import FeedKeeper
+from quotecast.ingest.delaying import DelayedFeed, FeedKeeper
 from quotecast.market.feeds import Feed
 from quotecast.settings.model import Settings
 from quotecast.settings.plans import delayed_prefix

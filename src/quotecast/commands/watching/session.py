@@ -12,10 +12,10 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from quotecast.commands.json_lines import json_lines
 from quotecast.commands.watching.board import BoardRow, PriceBoard
 from quotecast.commands.watching.names import complaint, look_up
 from quotecast.commands.watching.table import FLASH_SECONDS, UNKNOWN, View, number, percent, table
+from quotecast.local.console import json_lines
 from quotecast_client import Client, ConnectionFailed, Feed, QuotecastError, State, Stream
 
 _STATUS_SECONDS: Final = 15.0
