@@ -20,7 +20,7 @@ from quotecast.bus import wire
 from quotecast.bus.answers import snapshot_of
 from quotecast.bus.base import Document, Message, Snapshot
 from quotecast.bus.remote_wire import Question, RemoteAnswer
-from quotecast.bus.subscription import SILENCE_SECONDS
+from quotecast.bus.subscription import SILENCE_SECONDS, silence
 from quotecast.errors import BusError, UnreadableState
 from quotecast.market.feeds import Feed
 
@@ -215,7 +215,7 @@ class RemoteBus:
     @contextlib.asynccontextmanager
     async def announcements(self) -> AsyncIterator[AsyncIterator[Sequence[str] | None]]:
         """See BusReader; users have their events at the origin, so nothing comes."""
-        yield _nothing()
+        yield silence()
 
     async def close(self) -> None:
         """Does nothing: each `listen` closes its own connection."""
@@ -250,12 +250,6 @@ class RemoteBus:
         if self._line is None:
             raise BusError("the origin is not connected")
         return await self._line.ask(question)
-
-
-async def _nothing() -> AsyncGenerator[Sequence[str] | None, None]:
-    while True:
-        await asyncio.sleep(SILENCE_SECONDS)
-        yield None
 
 
 def _text(error: Exception) -> str:

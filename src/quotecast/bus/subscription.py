@@ -5,6 +5,7 @@ missed messages would go unnoticed. In a cluster channels are sharded: each node
 node with a channel has a connection of its own, so that a silent node delays no other.
 """
 
+import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from typing import Any, Final
@@ -23,6 +24,13 @@ SHARDED_PUBLISH: Final = "SPUBLISH"
 
 #: Messages' bytes, with None after each second without a message.
 Payloads = AsyncGenerator[bytes | None, None]
+
+
+async def silence() -> AsyncGenerator[None, None]:
+    """Yields what a subscription without messages does: None after each second."""
+    while True:
+        await asyncio.sleep(SILENCE_SECONDS)
+        yield None
 
 
 @contextlib.asynccontextmanager

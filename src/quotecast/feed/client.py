@@ -71,11 +71,12 @@ class ClientSession:
         self._limits = limits
         #: Whether commands and frames name their feed.
         self._among_feeds = among_feeds
-        counts = resumptions or [Counter() for _ in mirrors]
-        self.feeds = {
-            mirror.feed.spec.name: FeedSession(mirror, limits, self._form(mirror.feed), counted)
-            for mirror, counted in zip(mirrors, counts, strict=True)
-        }
+        self.feeds: dict[str, FeedSession] = {}
+        for mirror, counted in zip(mirrors, resumptions or [Counter() for _ in mirrors], strict=True):
+            name = mirror.feed.spec.name
+            whole = projection_of(mirror.feed, encoding.notation, rows=encoding.rows)
+            form = Form(encoding, whole, name if among_feeds else UNSET)
+            self.feeds[name] = FeedSession(mirror, limits, form, counted)
         self._refusals = refusals
         self._faults = 0
         self._pace = CommandPace(COMMANDS_PER_SECOND)
@@ -139,11 +140,6 @@ class ClientSession:
     def pause(self, now: float) -> float:
         """Counts one command; returns the seconds to wait before the next one (`now` is monotonic)."""
         return self._pace.spend(1, now)
-
-    def _form(self, feed: Feed) -> Form:
-        encoding = self.encoding
-        whole = projection_of(feed, encoding.notation, rows=encoding.rows)
-        return Form(encoding, whole, feed.spec.name if self._among_feeds else UNSET)
 
     def _welcome(self) -> Frame:
         mirrors = {name: session.mirror for name, session in self.feeds.items()}

@@ -36,6 +36,7 @@ from quotecast.bus.base import (
 )
 from quotecast.bus.kept import KeptBlock, KeptReader, KeptWriter, RedisKept, Released
 from quotecast.bus.redis import RedisBus
+from quotecast.bus.subscription import silence
 from quotecast.errors import BusError, UnreadableState
 from quotecast.ingest import lease
 from quotecast.ingest.follow import Follower
@@ -235,7 +236,7 @@ class DelayedFeed:
     @contextlib.asynccontextmanager
     async def announcements(self) -> AsyncIterator[AsyncIterator[Sequence[str] | None]]:
         """See BusReader; a delayed feed has no alerts, so nothing comes."""
-        yield _nothing()
+        yield silence()
 
     async def _messages(self) -> AsyncGenerator[Message | None, None]:
         while True:
@@ -315,12 +316,6 @@ async def publish_delayed(
         await follower.run()
 
     await lease.lead(bus, feed, owner, term, statistics.set_standing)
-
-
-async def _nothing() -> AsyncIterator[Sequence[str] | None]:
-    while True:
-        await asyncio.sleep(LOOK_SECONDS)
-        yield None
 
 
 class Delaying(Struct, frozen=True):

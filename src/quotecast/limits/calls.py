@@ -63,19 +63,13 @@ class ScriptAnswer(NamedTuple):
     microseconds: int
 
 
-class Outcomes(NamedTuple):
-    """What becomes of a batch: Redis's answers and the time of the call, or the error of the call."""
-
-    decide: Callable[[Sequence[Check], Sequence[ScriptAnswer], int], None]
-    #: Takes the checks behind the batch, too: they have waited for one call already.
-    decide_alone: Callable[[Sequence[Check], Exception], None]
-
-
 class Calls:
     """Sends checks to Redis: one call for those of a turn of the event loop, or for those during a call.
 
     A call may take `budget` seconds: connecting, writing and reading together. `ask` returns the text for the
-    script of each check in a batch. Where one connection leads to all keys, a call is a write from the loop,
+    script of each check in a batch. `decide` takes a batch, Redis's answers and the time of the call.
+    `decide_alone` takes the checks of a call that failed, with those behind its batch, which have waited for
+    one call already, and the error. Where one connection leads to all keys, a call is a write from the loop,
     and its answer a callback; connecting, loading the script, clusters and traces need a task.
     """
 
@@ -91,7 +85,8 @@ class Calls:
         clustered: bool,
         traced: bool,
         ask: Callable[[Sequence[Check], int], Sequence[str]],
-        outcomes: Outcomes,
+        decide: Callable[[Sequence[Check], Sequence[ScriptAnswer], int], None],
+        decide_alone: Callable[[Sequence[Check], Exception], None],
     ) -> None:
         self._client = client
         # Traces show only calls through the client itself.
@@ -102,7 +97,8 @@ class Calls:
         self._clock = clock
         self._clustered = clustered
         self._ask_for = ask
-        self._outcomes = outcomes
+        self._decide = decide
+        self._decide_alone = decide_alone
         self._waiting: list[Check] = []
         self._is_busy = False
         self._idle = asyncio.Event()
@@ -172,9 +168,9 @@ class Calls:
         else:
             observe("limits", self._began)
             try:
-                self._outcomes.decide(self._batch, _answers(self._batch, answer), self._sent_at)
+                self._decide(self._batch, _answers(self._batch, answer), self._sent_at)
             except Exception as error:  # noqa: BLE001 - no answer of our script
-                self._outcomes.decide_alone(self._rest(), error)
+                self._decide_alone(self._rest(), error)
             self._send()
 
     def _run(self, work: Coroutine[Any, Any, None]) -> None:
@@ -185,7 +181,7 @@ class Calls:
         with contextlib.suppress(Exception):
             async with MeasuredCommand(self._client, "limits", began=self._began):
                 raise error
-        self._outcomes.decide_alone(self._rest(), error)
+        self._decide_alone(self._rest(), error)
         self._send()
 
     async def _serve(self) -> None:
@@ -193,9 +189,9 @@ class Calls:
         try:
             async with MeasuredCommand(self._client, "limits", began=self._began):
                 answers = await self._ask_in_time(self._batch)
-            self._outcomes.decide(self._batch, answers, self._sent_at)
+            self._decide(self._batch, answers, self._sent_at)
         except Exception as failed:  # noqa: BLE001 - a broken connection raises more than RedisError
-            self._outcomes.decide_alone(self._rest(), failed)
+            self._decide_alone(self._rest(), failed)
         self._send()
 
     def _rest(self) -> Sequence[Check]:

@@ -18,7 +18,7 @@ from typing import Final, Self
 
 from msgspec import structs
 
-from quotecast.limits.calls import Calls, Check, KeyNames, Outcomes, ScriptAnswer
+from quotecast.limits.calls import Calls, Check, KeyNames, ScriptAnswer
 from quotecast.limits.decision import Decision
 from quotecast.limits.fallback import SECOND, LocalWindow, whole_seconds
 from quotecast.redis.breaker import CircuitBreaker
@@ -182,7 +182,8 @@ class Window:
             clustered=is_cluster(url),
             traced=traced,
             ask=self._ask,
-            outcomes=Outcomes(self._decide, self._decide_alone),
+            decide=self._decide,
+            decide_alone=self._decide_alone,
         )
 
     async def __aenter__(self) -> Self:

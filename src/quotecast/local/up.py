@@ -57,18 +57,18 @@ def live(settings: Settings, arguments: Namespace) -> int:
 async def _until_stopped(settings: Settings, script: Path | None) -> None:
     serving = asyncio.create_task(_serve(settings, script))
     loop = asyncio.get_running_loop()
+
+    def stop() -> None:
+        # A second signal must not interrupt the orderly stop, which ends soon anyway.
+        if not serving.cancelling():
+            console.say("Stopping.")
+            serving.cancel()
+
     for number in parent.stop_signals():
-        loop.add_signal_handler(number, _stop, serving)
+        loop.add_signal_handler(number, stop)
     with contextlib.suppress(asyncio.CancelledError):
         await serving
     console.say("Stopped.")
-
-
-def _stop(serving: asyncio.Task[None]) -> None:
-    # A second signal must not interrupt the orderly stop, which ends soon anyway.
-    if not serving.cancelling():
-        console.say("Stopping.")
-        serving.cancel()
 
 
 async def _serve(settings: Settings, script: Path | None) -> None:

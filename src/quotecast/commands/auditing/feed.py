@@ -3,6 +3,19 @@
 from typing import Any, Final
 
 from quotecast.commands.auditing.figures import Agreement, Moment, QuoteFigures, Seen, Silence
+from quotecast.commands.auditing.report import (
+    QUIETEST,
+    BackwardsReport,
+    DayReport,
+    FeedAuditReport,
+    GapReport,
+    SilenceReport,
+    StateChange,
+    age_report,
+    rate,
+    rest_report,
+    rounded,
+)
 from quotecast_client import Copy, Feed
 
 #: Share of its interval after which a heartbeat is late.
@@ -65,6 +78,32 @@ class FeedAudit:
             time = self.quotes.take(symbol, timestamp, now, counts=kind == "update")
             if time is not None and price is not None:
                 self.agreement.take_quote(symbol, Seen(time, price))
+
+    def report(self, now: Moment, day: DayReport | None) -> FeedAuditReport:
+        """Returns the figures up to now; `day` are those of the service."""
+        seconds, quotes = now.steady - self._start.steady, self.quotes
+        quotes.ages.settle()
+        self.agreement.finish()
+        return FeedAuditReport(
+            messages=self.messages,
+            quotes=quotes.count,
+            messages_per_second=rate(self.messages, seconds),
+            quotes_per_second=rate(quotes.count, seconds),
+            symbols=len(self.copy.quotes),
+            ages=age_report(quotes.ages),
+            silences=SilenceReport(
+                round(self.frames.longest(now.steady), 3),
+                round(self.heartbeats.longest(now.steady), 3),
+                self.late,
+                rounded(quotes.quietest(QUIETEST, now.steady)),
+            ),
+            backwards=BackwardsReport(quotes.backwards, self.backwards),
+            gaps=GapReport(self.missed, self.epochs, self.resyncs),
+            rest=rest_report(self.agreement),
+            states=[StateChange(round(at, 3), state) for at, state in self.states],
+            rejected=self.rejected,
+            day=day,
+        )
 
     def _compare_cursors(self, before: str | None, frame: dict[str, Any]) -> None:
         """Counts what a new position says about frames that did not come."""

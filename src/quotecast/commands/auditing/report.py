@@ -1,15 +1,19 @@
-"""The report of an audit, as a table and as JSON."""
+"""The report of an audit, as a table and as JSON, and a line on its progress."""
 
+import asyncio
+import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from msgspec import Struct
 
 from quotecast.commands.auditing.figures import Ages, Agreement
+from quotecast.local import console
 from quotecast.market.codec import iso_utc
 
 #: Symbols whose silences the report shows.
 QUIETEST: Final = 5
+_PROGRESS_SECONDS: Final = 5.0
 
 
 class AuditLimits(Struct, frozen=True):
@@ -236,6 +240,14 @@ _ROWS: tuple[tuple[str, Callable[[FeedAuditReport], float | None]], ...] = (
     ("service's day: stale (s)", lambda feed: feed.day.stale_seconds if feed.day else None),
     ("service's day: refused", lambda feed: sum(feed.day.refused.values()) if feed.day else None),
 )
+
+
+async def note_progress(seconds: float, count: Callable[[], str]) -> None:
+    """Writes what `count` returns to standard error every five seconds of an audit, without end."""
+    began = time.monotonic()
+    while True:
+        await asyncio.sleep(_PROGRESS_SECONDS)
+        console.note(f"{time.monotonic() - began:.0f} s of {seconds:.0f}: {count()}")
 
 
 def lines_of(report: AuditReport) -> Iterator[str]:

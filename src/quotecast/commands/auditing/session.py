@@ -16,23 +16,8 @@ from websockets.typing import Subprotocol
 from quotecast.background import run_beside
 from quotecast.commands.auditing.feed import FeedAudit
 from quotecast.commands.auditing.figures import ClockOffset, Moment, Seen, milliseconds
-from quotecast.commands.auditing.report import (
-    QUIETEST,
-    AuditReport,
-    BackwardsReport,
-    ClockReport,
-    DayReport,
-    FeedAuditReport,
-    GapReport,
-    SilenceReport,
-    StateChange,
-    age_report,
-    rate,
-    rest_report,
-    rounded,
-)
+from quotecast.commands.auditing.report import AuditReport, ClockReport, DayReport, note_progress
 from quotecast.errors import QuotecastError, SettingsError
-from quotecast.local import console
 from quotecast_client import AsyncClient, Copy, Feed
 from quotecast_client import QuotecastError as RestFailed
 from quotecast_client.backoff import Backoff
@@ -143,49 +128,26 @@ class ServiceAudit:
         if not self.feeds:
             raise AuditRefused(f"{self.address.base} refuses: {frame['detail']} ({code})")
 
+    def count(self) -> str:
+        """Returns a text with the numbers of messages and quotes so far."""
+        messages = sum(feed.messages for feed in self.feeds.values())
+        quotes = sum(feed.quotes.count for feed in self.feeds.values())
+        return f"{messages} messages, {quotes} quotes"
+
     def report(self, now: Moment) -> AuditReport:
         """Returns the report up to now."""
-        seconds = now.steady - self._start.steady
         clock = None
         if self.clock.offset is not None and self.clock.round_trip is not None:
             clock = ClockReport(round(self.clock.offset, 1), round(self.clock.round_trip, 1))
         return AuditReport(
             source=self.address.resume({}),
-            seconds=round(seconds, 3),
+            seconds=round(now.steady - self._start.steady, 3),
             clock=clock,
             reconnects=self.reconnects,
             unreadable=self.unreadable,
             rest_failures=self.rest_failures,
-            feeds={
-                name: _of_feed(feed, seconds, now, self.days.get(name)) for name, feed in self.feeds.items()
-            },
+            feeds={name: feed.report(now, self.days.get(name)) for name, feed in self.feeds.items()},
         )
-
-
-def _of_feed(feed: FeedAudit, seconds: float, now: Moment, day: DayReport | None) -> FeedAuditReport:
-    quotes = feed.quotes
-    quotes.ages.settle()
-    feed.agreement.finish()
-    return FeedAuditReport(
-        messages=feed.messages,
-        quotes=quotes.count,
-        messages_per_second=rate(feed.messages, seconds),
-        quotes_per_second=rate(quotes.count, seconds),
-        symbols=len(feed.copy.quotes),
-        ages=age_report(quotes.ages),
-        silences=SilenceReport(
-            round(feed.frames.longest(now.steady), 3),
-            round(feed.heartbeats.longest(now.steady), 3),
-            feed.late,
-            rounded(quotes.quietest(QUIETEST, now.steady)),
-        ),
-        backwards=BackwardsReport(quotes.backwards, feed.backwards),
-        gaps=GapReport(feed.missed, feed.epochs, feed.resyncs),
-        rest=rest_report(feed.agreement),
-        states=[StateChange(round(at, 3), state) for at, state in feed.states],
-        rejected=feed.rejected,
-        day=day,
-    )
 
 
 def read_address(url: str, rest: str | None) -> FeedAddress:
@@ -221,7 +183,6 @@ _OPEN_SECONDS: Final = 10.0
 _PING_SECONDS: Final = 5.0
 #: Seconds in which the feed may reach the answers of the last check.
 _SETTLE_SECONDS: Final = 2.0
-_PROGRESS_SECONDS: Final = 5.0
 
 
 def audit(address: FeedAddress, seconds: float, check_every: float) -> AuditReport:
@@ -235,7 +196,7 @@ def audit(address: FeedAddress, seconds: float, check_every: float) -> AuditRepo
 async def _watch(service: ServiceAudit, seconds: float, check_every: float) -> None:
     following = asyncio.create_task(_follow(service))
     checking = asyncio.create_task(_check(service, seconds, check_every))
-    progress = asyncio.create_task(_progress(service, seconds))
+    progress = asyncio.create_task(note_progress(seconds, service.count))
     tasks = {following, checking, progress}
     try:
         done, _ = await asyncio.wait({following, checking}, return_when=asyncio.FIRST_COMPLETED)
@@ -318,13 +279,3 @@ async def _compare(service: ServiceAudit, client: AsyncClient, feed: Feed, audit
         quote = answers.get(f"{feed}:{symbol}")
         if quote and quote.get("timestamp"):
             audited.agreement.take_answer(symbol, Seen(milliseconds(quote["timestamp"]), quote["price"]))
-
-
-async def _progress(service: ServiceAudit, seconds: float) -> None:
-    began = time.monotonic()
-    while True:
-        await asyncio.sleep(_PROGRESS_SECONDS)
-        messages = sum(feed.messages for feed in service.feeds.values())
-        quotes = sum(feed.quotes.count for feed in service.feeds.values())
-        passed = time.monotonic() - began
-        console.note(f"{passed:.0f} s of {seconds:.0f}: {messages} messages, {quotes} quotes")

@@ -2,9 +2,7 @@
 
 import asyncio
 import contextlib
-import time
 from collections.abc import Mapping
-from typing import Final
 
 from quotecast.commands.auditing.figures import Moment, QuoteFigures, Silence
 from quotecast.commands.auditing.report import (
@@ -14,6 +12,7 @@ from quotecast.commands.auditing.report import (
     FeedAuditReport,
     SilenceReport,
     age_report,
+    note_progress,
     rate,
     rounded,
 )
@@ -21,14 +20,11 @@ from quotecast.environment import PREFIX
 from quotecast.errors import SettingsError
 from quotecast.ingest import sources
 from quotecast.ingest.supervise import pump
-from quotecast.local import console
 from quotecast.providers import refusals
 from quotecast.providers.base import QuoteProvider, Update, unlimited
 from quotecast.providers.offers import offer_of
 from quotecast.settings.model import Settings
 from quotecast.settings.providers import key_variables
-
-_PROGRESS_SECONDS: Final = 5.0
 
 
 class UpstreamAudit:
@@ -109,11 +105,16 @@ def audit_vendor(name: str, providers: list[QuoteProvider], seconds: float) -> A
 
 
 async def _watch(providers: list[QuoteProvider], audits: Mapping[str, UpstreamAudit], seconds: float) -> None:
+    def count() -> str:
+        updates = sum(audit.messages for audit in audits.values())
+        quotes = sum(audit.quotes.count for audit in audits.values())
+        return f"{updates} updates, {quotes} quotes"
+
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(seconds), asyncio.TaskGroup() as tasks:
             for provider in providers:
                 tasks.create_task(_pump(provider, audits[provider.feed.spec.name]))
-            tasks.create_task(_progress(audits, seconds))
+            tasks.create_task(note_progress(seconds, count))
 
 
 async def _pump(provider: QuoteProvider, audit: UpstreamAudit) -> None:
@@ -124,13 +125,3 @@ async def _pump(provider: QuoteProvider, audit: UpstreamAudit) -> None:
         audit.ends += 1
 
     await pump(provider, take, end)
-
-
-async def _progress(audits: Mapping[str, UpstreamAudit], seconds: float) -> None:
-    began = time.monotonic()
-    while True:
-        await asyncio.sleep(_PROGRESS_SECONDS)
-        updates = sum(audit.messages for audit in audits.values())
-        quotes = sum(audit.quotes.count for audit in audits.values())
-        passed = time.monotonic() - began
-        console.note(f"{passed:.0f} s of {seconds:.0f}: {updates} updates, {quotes} quotes")

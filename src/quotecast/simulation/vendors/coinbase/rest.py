@@ -43,7 +43,9 @@ class CoinbaseRest:
         self._source = source
         self._sequence = sequence
         self._of_products: Mapping[str, Callable[[str, Query], Answer]] = {
-            "ticker": self._ticker,
+            "ticker": lambda product, _: Answer.of(
+                ticker_row(source.price(product), source.decimals(product))
+            ),
             "stats": lambda product, _: Answer.of(stats_row(*self._figures(product))),
             "candles": self._candles,
             "trades": self._trades,
@@ -85,10 +87,6 @@ class CoinbaseRest:
 
     def _trading(self) -> list[str]:
         return [row["id"] for row in self._source.products() if row["status"] != "delisted"]
-
-    def _ticker(self, product: str, _query: Query) -> Answer:
-        source = self._source
-        return Answer.of(ticker_row(source.price(product), source.decimals(product)))
 
     def _figures(self, product: str) -> tuple[Price, int, float]:
         """Returns a product's price with its decimals, and the volume of 30 days."""
