@@ -21,7 +21,6 @@ from fakes.http import (
 from quotecast.errors import UpstreamError
 from quotecast.market.quotes import StockQuote
 from quotecast.market.reference import Stock
-from quotecast.providers.alpaca import snapshots
 from support.made.alpaca import NOON, SNAPSHOT, snapshot
 from support.servers.alpaca_local import PATH, STOCKS, LocalAlpaca, failure, local_alpaca, prices
 
@@ -187,7 +186,7 @@ async def test_failure_of_rest_ends_the_updates_when_nothing_is_streamed(
     retry_after: float | None,
 ) -> None:
     """The error states the retry delay; the adapter neither retries nor follows a redirect."""
-    monkeypatch.setattr(snapshots, "ANSWER_SECONDS", 0.2 if answer is HANGING else 7.0)
+    monkeypatch.setattr("quotecast.providers.alpaca.client.ANSWER_SECONDS", 0.2 if answer is HANGING else 7.0)
     alpaca.stream.refuses = "silently"
     alpaca.rest.answers[PATH] = answer
     error = await failure(alpaca.provider())
