@@ -21,14 +21,19 @@ _LIMITS: Final = ("max_age_p99", "max_silence", "max_gaps", "max_backwards", "ma
 def run(settings: Settings, arguments: Namespace) -> int:
     """Writes the report after the given seconds, or at Ctrl-C; returns 1 if a threshold is broken.
 
-    Raises SettingsError for wrong arguments, and Refused if nothing answers at the address.
+    Raises SettingsError for wrong arguments, and AuditRefused if nothing answers at the address.
     """
     if (arguments.url is None) == (arguments.vendor is None):
         raise SettingsError("audit needs the address of a feed, or --vendor NAME")
     for name, value in (("--seconds", arguments.seconds), ("--check-every", arguments.check_every)):
         if not 0 < value <= LONGEST_SECONDS:
             raise SettingsError(f"{name}: above 0 and at most {LONGEST_SECONDS:.0f}, which is a week")
-    limits = _limits(arguments)
+    given = {name: getattr(arguments, name) for name in _LIMITS if getattr(arguments, name) is not None}
+    for name, value in given.items():
+        # Written so that NaN, which compares with nothing, is refused too.
+        if not value >= 0:
+            raise SettingsError(f"--{name.replace('_', '-')}: at least 0")
+    limits = AuditLimits(**given)
     configure_logs(level=settings.log_level, as_json=False)
     if arguments.vendor:
         providers = providers_of(arguments.vendor, settings)
@@ -45,12 +50,3 @@ def run(settings: Settings, arguments: Namespace) -> int:
     report = replace(report, broken=broken(report, limits))
     console.say_all([msgspec.json.encode(report).decode()] if arguments.json else lines_of(report))
     return 1 if report.broken else 0
-
-
-def _limits(arguments: Namespace) -> AuditLimits:
-    given = {name: getattr(arguments, name) for name in _LIMITS if getattr(arguments, name) is not None}
-    for name, value in given.items():
-        # Written so that NaN, which compares with nothing, is refused too.
-        if not value >= 0:
-            raise SettingsError(f"--{name.replace('_', '-')}: at least 0")
-    return AuditLimits(**given)

@@ -41,7 +41,16 @@ class BarsPart(NamedTuple):
 
 def closed_parts(book: BarBook, style: BarStyle, closings: Iterable[Closing], keys: Keys) -> list[BarsPart]:
     """Returns the final bars of each closing that has any of the interval, the oldest first."""
-    return [_closed(book, style, closing, keys) for closing in closings if style.interval in closing.bars]
+    parts = []
+    for closing in closings:
+        if style.interval in closing.bars:
+            bars = closing.bars[style.interval]
+            encoded = _encoded_finals(book, style, closing.through)
+            chosen = bars if keys is None else bars.keys() & keys
+            data = [encoded.get(key) or _encode(encoded, style, key, bars[key]) for key in sorted(chosen)]
+            end = bar_time(datetime.fromtimestamp(closing.through, UTC))
+            parts.append(BarsPart(data, Closed(end, len(data))))
+    return parts
 
 
 def progress_part(book: BarBook, style: BarStyle, entries: Iterable[QuoteEntry]) -> BarsPart:
@@ -72,14 +81,6 @@ def bar_frames(
         )
         written.append(encoding.write(frame))
     return written
-
-
-def _closed(book: BarBook, style: BarStyle, closing: Closing, keys: Keys) -> BarsPart:
-    bars = closing.bars[style.interval]
-    encoded = _encoded_finals(book, style, closing.through)
-    chosen = bars if keys is None else bars.keys() & keys
-    data = [encoded.get(key) or _encode(encoded, style, key, bars[key]) for key in sorted(chosen)]
-    return BarsPart(data, Closed(bar_time(datetime.fromtimestamp(closing.through, UTC)), len(data)))
 
 
 def _encoded_finals(book: BarBook, style: BarStyle, through: int) -> dict[str, bytes]:

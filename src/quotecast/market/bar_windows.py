@@ -63,16 +63,13 @@ def window_before(interval: Interval, calendar: Calendar, window: BarWindow) -> 
 
 
 def _window_of(interval: Interval, calendar: Calendar, day: date) -> BarWindow:
-    first, following = _dates(interval, calendar, day)
+    if interval == "M":
+        year = day.year - day.year % _YEARS
+        first, following = date(year, 1, 1), date(year + _YEARS, 1, 1)
+    else:
+        days = (_SESSION_DAYS if isinstance(calendar, Exchange) else _DAYS)[interval]
+        first = day - timedelta(days=(day.toordinal() - 1) % days)
+        following = first + timedelta(days=days)
     # Midnight of a trading day: there opens a bar of each interval of a day or longer.
     start, end = (calendar.first_from(each).midnight for each in (first, following))
     return BarWindow(first, following, start, end)
-
-
-def _dates(interval: Interval, calendar: Calendar, day: date) -> tuple[date, date]:
-    if interval == "M":
-        year = day.year - day.year % _YEARS
-        return date(year, 1, 1), date(year + _YEARS, 1, 1)
-    days = (_SESSION_DAYS if isinstance(calendar, Exchange) else _DAYS)[interval]
-    first = day - timedelta(days=(day.toordinal() - 1) % days)
-    return first, first + timedelta(days=days)

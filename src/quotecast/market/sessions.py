@@ -112,18 +112,17 @@ def _local_date(moment: datetime) -> date:
 def _trading_days_of(year: int) -> dict[date, TradingDay]:
     closed = _nyse(year, PUBLIC)
     early = _nyse(year, HALF_DAY)
-    return {day: _sessions_of(day, early=day in early) for day in _weekdays_of(year) if day not in closed}
+    first = date(year, 1, 1)
+    days = (first + timedelta(days=number) for number in range((date(year, 12, 31) - first).days + 1))
+    return {
+        day: _sessions_of(day, early=day in early)
+        for day in days
+        if day.weekday() < _SATURDAY and day not in closed
+    }
 
 
 def _nyse(year: int, category: str) -> HolidayBase:
     return financial_holidays("XNYS", years=year, expand=False, language="en_US", categories=(category,))
-
-
-def _weekdays_of(year: int) -> Iterator[date]:
-    first = date(year, 1, 1)
-    days = (date(year, 12, 31) - first).days + 1
-    every_day = (first + timedelta(days=number) for number in range(days))
-    return (day for day in every_day if day.weekday() < _SATURDAY)
 
 
 def _sessions_of(day: date, *, early: bool) -> TradingDay:

@@ -27,6 +27,7 @@ LAG_SECONDS: Final = 0.1
 #: Seconds for one scrape: request and response.
 SCRAPE_SECONDS: Final = 5.0
 MAX_REQUEST_BYTES: Final = 8192
+_NOT_FOUND: Final = b"Metrics are at /metrics, health at /health and /ready.\n"
 
 #: The values of a metric's labels.
 Labels = TypeVar("Labels", bound=tuple[str, ...])
@@ -162,19 +163,15 @@ async def _answer(
         with contextlib.suppress(*broken):
             async with asyncio.timeout(SCRAPE_SECONDS):
                 head = await reader.readuntil(b"\r\n\r\n")
-                writer.write(await _response(pages, head))
+                method, _, rest = head.partition(b" ")
+                page = pages.get(rest.partition(b" ")[0].partition(b"?")[0])
+                if method == b"GET" and page is not None:
+                    writer.write(await page())
+                else:
+                    writer.write(_response_bytes(http.HTTPStatus.NOT_FOUND, _NOT_FOUND, "text/plain"))
                 await writer.drain()
     finally:
         writer.close()
-
-
-async def _response(pages: Mapping[bytes, Page], head: bytes) -> bytes:
-    method, _, rest = head.partition(b" ")
-    page = pages.get(rest.partition(b" ")[0].partition(b"?")[0])
-    if method != b"GET" or page is None:
-        text = b"Metrics are at /metrics, health at /health and /ready.\n"
-        return _response_bytes(http.HTTPStatus.NOT_FOUND, text, "text/plain")
-    return await page()
 
 
 async def _metrics(sources: Iterable[Source]) -> bytes:

@@ -49,16 +49,17 @@ def look_up(client: Client, names: Iterable[str]) -> tuple[list[Found], list[str
 
 def complaint(client: Client, unknown: Iterable[str]) -> str:
     """Returns a line for each unknown name, with the symbols or groups that it may mean."""
-    return "\n".join(_complaint(client, name) for name in unknown)
-
-
-def _complaint(client: Client, name: str) -> str:
-    kind, feed = name.partition(":")[0].casefold(), _whole_feed(name)
-    if feed and kind in _GROUPS:
-        known = sorted(group for group in _groups(client, feed)[1] if group.startswith(f"{kind}:"))
-        return f"There is no group {name}; there are {', '.join(known)}"
-    guesses = _guesses(client, name)
-    return f"No feed has {name}" + (f"; did you mean {', '.join(guesses)}?" if guesses else "")
+    lines = []
+    for name in unknown:
+        kind, feed = name.partition(":")[0].casefold(), _whole_feed(name)
+        if feed and kind in _GROUPS:
+            known = sorted(group for group in _groups(client, feed)[1] if group.startswith(f"{kind}:"))
+            lines.append(f"There is no group {name}; there are {', '.join(known)}")
+        else:
+            guesses = _guesses(client, name)
+            hint = f"; did you mean {', '.join(guesses)}?" if guesses else ""
+            lines.append(f"No feed has {name}{hint}")
+    return "\n".join(lines)
 
 
 def _whole_feed(name: str) -> Feed | None:
