@@ -23,7 +23,6 @@ from quotecast.database.tables import User
 from quotecast.errors import DatabaseAway, QuotecastError, SettingsError
 from quotecast.ingest import sources
 from quotecast.local import console, folder, live, ports, postgres, probes, valkey
-from quotecast.local.console import json_lines
 from quotecast.market.feeds import Feed
 from quotecast.observe.logs import configure_logs
 from quotecast.providers.offer import FINANCIALS, GROUPS, Terms
@@ -66,7 +65,7 @@ def _tell(status: Status, name: str, text: str) -> None:
 
 
 def _tell_as_json(status: Status, name: str, text: str) -> None:
-    (line,) = json_lines([{"status": status, "name": name, "text": text}])
+    (line,) = console.json_lines([{"status": status, "name": name, "text": text}])
     console.say(line)
 
 

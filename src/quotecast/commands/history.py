@@ -15,7 +15,6 @@ from quotecast.history.moments import parse_moment
 from quotecast.history.playback import COVERED_SECONDS, NotRecorded, Playback, blocks_in, span_of
 from quotecast.history.segments import HistoryError, Store
 from quotecast.local import console
-from quotecast.local.console import json_lines
 from quotecast.market.codec import iso_utc
 from quotecast.market.feeds import Feed
 from quotecast.settings.model import Settings, history_folder
@@ -27,7 +26,7 @@ def run(settings: Settings, arguments: Namespace) -> int:
     try:
         if arguments.action == "list":
             rows = [_row(store, feed) for feed in Feed]
-            console.say_all(json_lines(rows) if arguments.json else _lines(rows))
+            console.say_all(console.json_lines(rows) if arguments.json else _lines(rows))
         else:
             _export(store, arguments)
     except InvalidValue as error:

@@ -34,7 +34,6 @@ from quotecast.database.ids import ID_PATTERN, new_id
 from quotecast.database.tables import ApiKey
 from quotecast.errors import InvalidValue, NotFound, QuotecastError
 from quotecast.local import console
-from quotecast.local.console import json_lines
 from quotecast.market.feeds import feed_named
 from quotecast.settings.model import Settings
 from quotecast.settings.plans import plans_of
@@ -185,7 +184,7 @@ def _state(key: Key, now: datetime) -> str:
 
 def _shown_lines(page: list[Key]) -> Iterator[str]:
     """Yields the fields of keys without their digests."""
-    return json_lines(
+    return console.json_lines(
         {
             "id": key.id,
             "name": key.name,
@@ -217,7 +216,7 @@ async def _print_usage(url: str, key_id: str | None, days: list[date], form: For
                 # The header is in `_HEADS`: it is written once, not for each day.
                 _, _, text = write_csv(_COLUMNS, map(astuple, rows)).decode().partition("\r\n")
             else:
-                lines = json_lines(rows) if form == "json" else map(_usage_line, rows)
+                lines = console.json_lines(rows) if form == "json" else map(_usage_line, rows)
                 text = "".join(f"{line}\n" for line in lines)
             sys.stdout.write(text)
         sys.stdout.flush()

@@ -23,7 +23,6 @@ from quotecast.commands.shell_log import shell_actor
 from quotecast.database.database import Run
 from quotecast.errors import NotFound, QuotecastError, SettingsError
 from quotecast.local import console, signing
-from quotecast.local.console import json_lines
 from quotecast.operators import actions, storage, totp
 from quotecast.operators.actions import Action, record
 from quotecast.operators.seal import seal
@@ -48,7 +47,7 @@ def run(settings: Settings, arguments: Namespace) -> int:
                     console.say(f"{email} is no longer an operator, and is signed out")
                 case "list":
                     listed = in_transaction(url, storage.listed)
-                    console.say_all(json_lines(listed) if arguments.json else _lines(listed))
+                    console.say_all(console.json_lines(listed) if arguments.json else _lines(listed))
                 case _:
                     asyncio.run(_print_log(url, as_csv=arguments.csv, as_json=arguments.json))
         except NotFound as error:
@@ -112,7 +111,7 @@ async def _print_log(url: str, *, as_csv: bool, as_json: bool) -> None:
             if as_csv:
                 _, _, text = write_csv(COLUMNS, map(astuple, rows)).decode().partition("\r\n")
             else:
-                lines = json_lines(rows) if as_json else _log_lines(rows)
+                lines = console.json_lines(rows) if as_json else _log_lines(rows)
                 text = "".join(f"{line}\n" for line in lines)
             sys.stdout.write(text)
             before = rows[-1].id

@@ -19,7 +19,6 @@ from quotecast.commands.shell_log import recorded
 from quotecast.database.database import Run
 from quotecast.errors import NotFound, QuotecastError
 from quotecast.local import console
-from quotecast.local.console import json_lines
 from quotecast.settings.model import Settings
 from quotecast.settings.plans import plans_of
 
@@ -33,11 +32,11 @@ def run(settings: Settings, arguments: Namespace) -> int:
                 console.say(f"{arguments.file} is good: it has {names or 'no plan'}")
             case "list":
                 rows = list(_rows(plans_of(settings), _stored(settings)))
-                console.say_all(json_lines(rows) if arguments.json else _lines(rows))
+                console.say_all(console.json_lines(rows) if arguments.json else _lines(rows))
             case "show":
                 name, plan = arguments.name, _find(settings, arguments.name)
                 shown = {"name": name, **msgspec.to_builtins(plan)}
-                console.say_all(json_lines([shown]) if arguments.json else toml_lines(name, plan))
+                console.say_all(console.json_lines([shown]) if arguments.json else toml_lines(name, plan))
             case "set":
                 _store(settings, arguments.name, _text(arguments.file))
             case _:

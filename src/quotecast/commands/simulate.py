@@ -16,7 +16,6 @@ import uvloop
 from quotecast import parent
 from quotecast.errors import SettingsError
 from quotecast.local import console
-from quotecast.local.console import json_lines
 from quotecast.observe.logs import configure_logs
 from quotecast.settings.model import Settings
 from quotecast.simulation.market.scenarios.catalogue import ScenarioError, describe, listing
@@ -50,7 +49,7 @@ _MAX_TOKEN_BYTES: Final = 1024
 def run(settings: Settings, arguments: Namespace) -> int:
     """Serves until a stop signal. Raises SettingsError for wrong arguments or a port that is taken."""
     if arguments.list_scenarios:
-        console.say_all(json_lines(listing()) if arguments.json else describe())
+        console.say_all(console.json_lines(listing()) if arguments.json else describe())
         return 0
     if arguments.json:
         raise SettingsError("--json: only with --list-scenarios")

@@ -22,7 +22,6 @@ from quotecast.commands.shell_log import shell_actor
 from quotecast.database.database import Run
 from quotecast.errors import NotFound, QuotecastError, SettingsError
 from quotecast.local import console
-from quotecast.local.console import json_lines
 from quotecast.operators.actions import record
 from quotecast.settings.model import Settings
 from quotecast.users import rules, users
@@ -97,7 +96,7 @@ def _table_lines(page: list[UserRow]) -> Iterator[str]:
 
 def _shown_lines(page: list[UserRow]) -> Iterator[str]:
     fields = ("id", "email", "name", "created_at", "disabled")
-    return json_lines({name: getattr(user, name) for name in fields} for user in page)
+    return console.json_lines({name: getattr(user, name) for name in fields} for user in page)
 
 
 async def _hash(password: str) -> str:
