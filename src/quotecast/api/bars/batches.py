@@ -97,7 +97,7 @@ async def batch_answer(
         (b"x-cache", status.encode()),
         (b"x-source", ",".join(sorted({each.source for each in pages})).encode()),
         (b"age", b"%d" % age),
-        is_current=until_prices_move(services, mirror, markets),
+        is_current=until_prices_move(services, mirror, markets, missing),
     )
 
 

@@ -1,6 +1,6 @@
 """The market of an instrument at one moment: its price, its time and its calendar."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -123,13 +123,19 @@ def bars_headers(state: FeedState, market: Market, tag: bytes, *more: Header) ->
     return [*feed_headers(tag, state, cache), *more, (b"age", b"0")]
 
 
-def until_prices_move(services: Services, mirror: Mirror, markets: Sequence[Market]) -> Callable[[], bool]:
-    """Returns a function that says whether an answer made now may be sent again."""
+def until_prices_move(
+    services: Services, mirror: Mirror, markets: Sequence[Market], missing: Iterable[str] = ()
+) -> Callable[[], bool]:
+    """Returns a function that says whether an answer made now may be sent again.
+
+    It may not once a missing symbol is listed.
+    """
     until, state = services.monotonic() + HELD_SECONDS, mirror.state(services.monotonic())
 
     def is_current() -> bool:
         now = services.monotonic()
-        return now < until and mirror.state(now) == state and all(map(is_same_price, markets))
+        same = now < until and mirror.state(now) == state and all(map(is_same_price, markets))
+        return same and not any(mirror.entries_named(missing).values())
 
     def is_same_price(market: Market) -> bool:
         entry = mirror.find(market.symbol)

@@ -167,6 +167,16 @@ async def test_answer_from_the_cache_is_sent_again_for_a_moment(
     assert world.routed == 1
 
 
+async def test_bars_are_sent_again_until_a_missing_symbol_is_listed(
+    world: World, client: httpx.AsyncClient
+) -> None:
+    path = "/api/market/bars?symbols=AAPL,LATE&range=5D&interval=5m"
+    for _ in range(3):
+        assert (await client.get(path)).headers["x-missing-symbols"] == "LATE"
+    world.move(stock("LATE"))
+    assert list((await client.get(path)).json()) == ["AAPL", "LATE"]
+
+
 async def test_condition_and_coding_are_each_requests_own(world: World, client: httpx.AsyncClient) -> None:
     """A 304, a compressed body and a HEAD on the short way."""
     world.move(*(stock(f"T{number}") for number in range(20)))

@@ -39,9 +39,17 @@ def asked_day(services: Services, text: str | None, field: str = "date") -> date
 
 
 def answer_of_day(
-    services: Services, body: bytes, feeds: Iterable[Feed], last: date | None, *more: Header
+    services: Services,
+    body: bytes,
+    feeds: Iterable[Feed],
+    last: date | None,
+    *more: Header,
+    searched: Iterable[Feed] = (),
 ) -> Answer:
-    """Returns the answer with prices up to a day, None for those of now alone."""
+    """Returns the answer with prices up to a day, None for those of now alone.
+
+    `searched` are feeds that may list what the answer lacks.
+    """
     used = [feed for feed in services.configured() if feed in feeds and services.mirrors[feed].loaded]
     document, state = SharedBody(body), combined_state(services, used)
     if last is None:
@@ -50,7 +58,8 @@ def answer_of_day(
         # What was read by a past moment may still be on its way to the database.
         is_settled = last < (services.moment() - _SETTLED_AFTER).date() and services.as_of is None
         cache = cached_for(PAST_SECONDS if is_settled else MAX_AGE)
-    marks = [(services.mirrors[feed], services.mirrors[feed].mark) for feed in used]
+    mirrors = [services.mirrors[feed] for feed in services.configured() if feed in {*feeds, *searched}]
+    marks = [(mirror, mirror.mark) for mirror in mirrors]
 
     def is_current() -> bool:
         unchanged = all(mirror.mark is mark for mirror, mark in marks)

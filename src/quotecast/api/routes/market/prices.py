@@ -214,11 +214,13 @@ async def prices(
         symbol: each if isinstance(each, Price) else unpriced(services, instrument, code, asked, each)
         for (symbol, instrument), each in zip(known.items(), results, strict=True)
     }
-    notes = missing_headers([name for name, each in found.items() if each is None])
+    missing = [name for name, each in found.items() if each is None]
+    notes = missing_headers(missing)
     for feed in feeds:
         named = ((name, each.symbol) for name, each in found.items() if each and each.feed is feed)
         notes += renamed_headers(services.mirrors[feed], named)
-    answer = answer_of_day(services, encode_json(body), _feeds_behind(known.values(), code), asked, *notes)
+    used, searched = _feeds_behind(known.values(), code), feeds if missing else ()
+    answer = answer_of_day(services, encode_json(body), used, asked, *notes, searched=searched)
     if asked is None:
         # Stored until a quote changes: long lists are no repeated reads.
         recent_prices = services.recent_prices

@@ -11,12 +11,13 @@ from msgspec.structs import replace
 
 from quotecast.access.reach import Reach
 from quotecast.api.market.services import Services
-from quotecast.bus.base import FeedInfo
+from quotecast.bus.base import Batch, FeedInfo
+from quotecast.bus.wire import encode_change
 from quotecast.errors import UpstreamError
 from quotecast.feed.mirror import Mirror
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import DovizQuote
-from support.made.factories import MONOTONIC, client_of, doviz, empty_mirrors, mirror_of, services
+from support.made.factories import EPOCH, MONOTONIC, client_of, doviz, empty_mirrors, mirror_of, services
 from support.made.market import pair, state_of, stock
 from support.stages.bar_service import FRIDAY, History, Stored, bar, write_closes
 
@@ -385,6 +386,17 @@ async def test_prices_of_now_are_cacheable_for_a_second_and_closes_for_longer(
     assert past.headers["cache-control"].startswith("public, max-age=3600,")
     again = await client.get(f"{PRICES}/AAPL", headers={"If-None-Match": now.headers["etag"]})
     assert again.status_code == 304
+
+
+async def test_an_instrument_that_is_listed_is_in_the_next_answer(
+    client: httpx.AsyncClient, parts: Services
+) -> None:
+    """Also where the feed that lists it has none of the other instruments."""
+    query = f"{PRICES}?symbols=AAPL,SOL-USDT"
+    assert list(await answer(client, query)) == ["AAPL"]
+    changes = [encode_change(pair("SOL/USDT"))]
+    assert parts.mirrors[Feed.CRYPTO].apply(Batch(feed=Feed.CRYPTO, epoch=EPOCH, seq=8, changes=changes))
+    assert list(await answer(client, query)) == ["AAPL", "SOL/USDT"]
 
 
 async def test_tables_and_directives_have_the_same_prices(client: httpx.AsyncClient, stored: Stored) -> None:
