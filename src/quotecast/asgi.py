@@ -1,10 +1,10 @@
-"""ASGI: the types of applications and events, and an answer in one piece.
+"""ASGI: types of applications and events, answers in one piece, header values, and the wait for a disconnect.
 
 The types are wide. Frameworks and servers type their events more narrowly than ASGI does, requests carry keys
 of this service in their scope, and the feed server's `send` returns more than an awaitable.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
 from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import parse_qsl
@@ -31,6 +31,17 @@ async def respond(send: Send, status: int, headers: Iterable[Header], body: byte
     """Sends an HTTP answer with exactly these headers."""
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body, "more_body": False})
+
+
+def header_value(scope: Mapping[str, Any], name: bytes) -> bytes | None:
+    """Returns the first value of a request's header, whose name is in lower case; None without it."""
+    return next((value for each, value in scope["headers"] if each == name), None)
+
+
+async def wait_until_left(receive: Receive) -> None:
+    """Returns when the client has left; drops what it sends."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
 
 
 def query_values(query: bytes, name: str) -> list[str]:

@@ -15,7 +15,7 @@ from typing import Any, Final, Protocol
 from msgspec.structs import replace
 
 from quotecast.access.request_state import request_state
-from quotecast.asgi import App, Headers, respond
+from quotecast.asgi import App, Headers, header_value, respond, wait_until_left
 from quotecast.close_codes import CloseCode
 from quotecast.codings import best_coding
 from quotecast.errors import (
@@ -97,7 +97,7 @@ class EventStreams:
             return
         # As the router does, for metrics and logs.
         scope["path_template"] = f"{EVENTS_PATH}{feed.spec.name}"
-        coding = best_coding(_header(scope, b"accept-encoding"), (_GZIP,))
+        coding = best_coding(header_value(scope, b"accept-encoding") or b"", (_GZIP,))
         headers = [*_HEADERS, (b"content-encoding", coding)] if coding else _HEADERS
         state = request_state(scope)
         if state.is_bodiless:
@@ -115,7 +115,9 @@ class EventStreams:
             feed, "sse", session, [self._hubs.of(grant)[feed]], end=end, socket=writer, meter=meter
         )
         client.grant, client.address = grant, address
-        await self._clients.run(client, partial(self._begin, client, frames), partial(_until_gone, receive))
+        await self._clients.run(
+            client, partial(self._begin, client, frames), partial(wait_until_left, receive)
+        )
 
     async def _greet(self, feed: Feed, scope: Any) -> tuple[ClientSession, list[Frame]]:
         """Returns a session and the frames that answer its address. Raises QuotecastError."""
@@ -157,11 +159,6 @@ class EventStreams:
         """Lets the route answer the error, as it answers those of other routes."""
         request_state(scope).refusal = error
         await self._http(scope, receive, send)
-
-
-async def _until_gone(receive: Any) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
 
 
 class GranianWriter:
@@ -217,12 +214,8 @@ def _query_of(scope: Any, feed: Feed) -> Query:
         raise UnknownParameter(query.unknown, query.meant)
     if names_of(query.symbols) == []:
         raise InvalidValue("symbols", "Name at least one symbol, or all")
-    last = _header(scope, b"last-event-id")
+    last = header_value(scope, b"last-event-id")
     return replace(query, since=last.decode("latin-1"), bars_since=None) if last else query
-
-
-def _header(scope: Any, wanted: bytes) -> bytes:
-    return next((value for name, value in scope["headers"] if name == wanted), b"")
 
 
 def _invalid(error: CommandError) -> InvalidValue:

@@ -14,6 +14,7 @@ from urllib.parse import parse_qs
 import structlog
 from msgspec import Struct
 
+from quotecast.asgi import header_value
 from quotecast.bus import remote_wire as relay_wire
 from quotecast.bus import wire
 from quotecast.bus.base import REPORT_SECONDS, Document, Message, StateSource
@@ -116,7 +117,7 @@ class Relays:
 
     def _feeds_of(self, scope: Any) -> frozenset[Feed]:
         """Returns the feeds that an authorised relay asks for; none for any other client."""
-        given = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
+        given = header_value(scope, b"authorization") or b""
         if not self._secret or not hmac.compare_digest(given, b"Bearer " + self._secret):
             return frozenset()
         if relay_wire.SUBPROTOCOL not in scope["subprotocols"]:

@@ -15,7 +15,7 @@ from quotecast.access.request_state import request_state
 from quotecast.api.gate.addresses import client_address, identity, networks
 from quotecast.api.middleware.middleware import Observer
 from quotecast.api.middleware.problems import refuse_request
-from quotecast.asgi import App, Header, Headers, Receive, Scope, Send, respond
+from quotecast.asgi import App, Header, Headers, Receive, Scope, Send, respond, wait_until_left
 from quotecast.errors import QuotecastError, RequestTimeout, TooLarge, UpstreamError
 from quotecast.observe.outages import OutageLog
 
@@ -224,7 +224,7 @@ async def _read_body(scope: Scope, receive: Receive) -> bytes | QuotecastError |
 
 async def _unless_left(exchange: Any, receive: Receive) -> None:
     """Awaits an exchange; ends it when the client leaves, so that it holds no connection to the origin."""
-    tasks = [asyncio.ensure_future(exchange), asyncio.ensure_future(_left(receive))]
+    tasks = [asyncio.ensure_future(exchange), asyncio.ensure_future(wait_until_left(receive))]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         if tasks[0].done():
@@ -233,11 +233,6 @@ async def _unless_left(exchange: Any, receive: Receive) -> None:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-
-
-async def _left(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
 
 
 def dispatch(local: App, remote: App, is_local: Callable[[Scope], bool]) -> App:

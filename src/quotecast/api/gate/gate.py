@@ -27,7 +27,7 @@ from quotecast.api.gate.admissions import Admission, Admissions, Finder, credent
 from quotecast.api.middleware.problems import refuse_request
 from quotecast.api.route_table import Route, RouteTable
 from quotecast.api.views.views import Views
-from quotecast.asgi import App, Message, Receive, Scope, Send
+from quotecast.asgi import App, Message, Receive, Scope, Send, header_value
 from quotecast.errors import InvalidValue, QuotecastError
 from quotecast.history.moments import parse_moment
 from quotecast.stream.client import connection_id
@@ -164,7 +164,7 @@ class Gate:
     def _check_place_of_use(self, key: Key, scope: Scope) -> None:
         """Raises OutOfScope for an origin or an address that the key is not for."""
         origins, allowed = key.scope.origins, key.scope.addresses
-        origin = next((value for name, value in scope["headers"] if name == b"origin"), None)
+        origin = header_value(scope, b"origin")
         # Clients that are no browsers send no origin and pass, as they do elsewhere.
         if origins and origin is not None and origin.decode("latin-1").lower() not in origins:
             raise OutOfScope("This API key is not allowed from this origin")

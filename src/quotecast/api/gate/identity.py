@@ -10,7 +10,7 @@ from quotecast.access.errors import KeyNotEnough
 from quotecast.access.keys import Key
 from quotecast.access.request_state import NoClaims, request_state
 from quotecast.api.market.services import HttpRequest, services_of
-from quotecast.asgi import Scope
+from quotecast.asgi import Scope, header_value
 from quotecast.database.database import Run
 from quotecast.errors import InvalidToken, NotAuthenticated
 from quotecast.users.account import Account, open_account
@@ -118,7 +118,7 @@ def _claims(scope: Any, tokens: Tokens) -> Claims | NoClaims:
 
 def bearer(scope: Any) -> str | None:
     """Returns the token of the `Authorization` header: empty under another scheme, None without one."""
-    given = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
+    given = header_value(scope, b"authorization") or b""
     scheme, _, token = given.partition(b" ")
     if not token.strip():
         return None

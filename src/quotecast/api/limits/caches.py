@@ -21,7 +21,7 @@ from urllib.parse import quote, unquote
 from quotecast.access.request_state import request_state
 from quotecast.api.gate.addresses import is_trusted_peer
 from quotecast.api.middleware.middleware import MAX_PATH_LENGTH
-from quotecast.asgi import App, Headers, Message, Receive, Scope, Send, respond
+from quotecast.asgi import App, Headers, Message, Receive, Scope, Send, header_value, respond
 from quotecast.limits.decision import Decision, Step
 
 ASK_PATH: Final = "/api/limit"
@@ -57,7 +57,7 @@ class CacheLimits:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serves one connection."""
-        key = _header(scope, KEY) if scope["type"] == "http" else None
+        key = header_value(scope, KEY) if scope["type"] == "http" else None
         if key is None or not (hmac.compare_digest(key, self._key) and self._is_trusted(scope)):
             await self._app(scope, receive, send)
             return
@@ -67,13 +67,13 @@ class CacheLimits:
             return
         # The client's request is routed up to its limit, so that one code finds its window. The server that
         # parses requests for the worker drops a fragment, too.
-        target, _, _ = (_header(scope, ASKED_URI) or b"").partition(b"#")
+        target, _, _ = (header_value(scope, ASKED_URI) or b"").partition(b"#")
         uri, _, query = target.partition(b"?")
         path = _SLASHES.sub("/", unquote(uri))
         if not path.startswith("/") or len(path) > MAX_PATH_LENGTH or not path.isprintable():
             await admit_without_limit(send)
             return
-        request_state(scope).step = Step.NAME if _header(scope, ASKED_WAY) == b"name" else Step.COUNT
+        request_state(scope).step = Step.NAME if header_value(scope, ASKED_WAY) == b"name" else Step.COUNT
         scope.update(method="GET", path=path, raw_path=uri, query_string=query)
         await self._app(scope, receive, _without_other_answers(send))
 
@@ -111,7 +111,3 @@ def _without_other_answers(send: Send) -> Send:
         return send(message)
 
     return answer
-
-
-def _header(scope: Scope, wanted: bytes) -> bytes | None:
-    return next((value for name, value in scope["headers"] if name == wanted), None)

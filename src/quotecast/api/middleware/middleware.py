@@ -14,7 +14,7 @@ from quotecast.access.request_state import request_state
 from quotecast.api.middleware.ambiguity import is_ambiguous
 from quotecast.api.middleware.bodies import announces_body, with_whole_body
 from quotecast.api.middleware.cors import ANY, CorsPolicy
-from quotecast.asgi import App, Headers, Message, Receive, Scope, Send, content_length, respond
+from quotecast.asgi import App, Headers, Message, Receive, Scope, Send, content_length, header_value, respond
 
 #: Called with a request's scope, its status, and the seconds until its answer began.
 Observer = Callable[[Scope, int, float], None]
@@ -106,7 +106,7 @@ class Middleware:
         if scope["type"] == "http":
             return self._http(scope, receive, send)
         if scope["type"] == "websocket":
-            origin = next((value for name, value in scope["headers"] if name == b"origin"), None)
+            origin = header_value(scope, b"origin")
             accepted = self._websocket_origins
             if origin is not None and ANY.encode() not in accepted and origin not in accepted:
                 return _refuse_origin(receive, send)

@@ -18,7 +18,7 @@ from quotecast.api.answers.negotiation import VARY, content_tag, matches, negoti
 from quotecast.api.middleware.ambiguity import is_ambiguous
 from quotecast.api.middleware.bodies import announces_body, with_whole_body
 from quotecast.api.middleware.middleware import is_harmless
-from quotecast.asgi import App, Header, content_length, respond
+from quotecast.asgi import App, Header, content_length, header_value, respond
 from quotecast.codings import best_coding
 from quotecast.errors import Problem
 from quotecast.market.codec import encode_json
@@ -189,7 +189,7 @@ async def _answer(page: Page, scope: Any, send: Any) -> None:
 
 async def _refuse(scope: Any, send: Any) -> None:
     """Answers 405 in the format of the API's errors."""
-    given = next((value for name, value in scope["headers"] if name == b"x-request-id"), b"")
+    given = header_value(scope, b"x-request-id")
     request_id = given if given and is_harmless(given) else os.urandom(8).hex().encode()
     body = encode_json(Problem("Method Not Allowed", "method_not_allowed", request_id.decode()))
     content = ((b"content-type", JSON), content_length(body))

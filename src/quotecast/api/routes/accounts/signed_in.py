@@ -10,7 +10,7 @@ from quotecast.api.answers.answers import Answer
 from quotecast.api.gate.identity import bearer
 from quotecast.api.market.services import HttpRequest, services_of
 from quotecast.api.reference.account_operations import secret_answer
-from quotecast.asgi import Header
+from quotecast.asgi import Header, header_value
 from quotecast.database.ids import new_id
 from quotecast.errors import InvalidToken
 from quotecast.operators.reports.masking import network_of
@@ -76,7 +76,7 @@ def session_answer(request: HttpRequest, session: Session, status: int = 200) ->
 
 def device_name(scope: Mapping[str, Any]) -> str:
     """Returns the beginning of the `User-Agent`, without characters that cannot be shown."""
-    given = next((value for name, value in scope["headers"] if name == b"user-agent"), b"")
+    given = header_value(scope, b"user-agent") or b""
     text = given.decode("utf-8", "replace")
     return "".join(filter(str.isprintable, text))[: sessions.MAX_DEVICE]
 
@@ -101,7 +101,7 @@ def cookie_for(scope: Mapping[str, Any], tokens: Tokens, user_id: str) -> Header
     """Returns the header that sets the device cookie after a login."""
     attributes = f"Path=/api/auth; Max-Age={COOKIE_SECONDS}; HttpOnly; SameSite=Strict"
     # Trusted from any client: a false value only affects the client's own cookie.
-    forwarded = next((value for name, value in scope["headers"] if name == b"x-forwarded-proto"), b"")
+    forwarded = header_value(scope, b"x-forwarded-proto") or b""
     is_https = scope["scheme"] == "https" or forwarded.strip().lower() == b"https"
     secure = "; Secure" if is_https else ""
     return b"set-cookie", f"{COOKIE}={tokens.issue_device(user_id)}; {attributes}{secure}".encode()
