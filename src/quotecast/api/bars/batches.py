@@ -18,6 +18,7 @@ from quotecast.api.bars.sources import PAST_SECONDS
 from quotecast.api.market.parameters import number_parameter
 from quotecast.api.market.selection import AS_TEXT, missing_headers, renamed_headers, selection_of
 from quotecast.api.market.services import Services, require_mirror
+from quotecast.background import take_turns
 from quotecast.errors import InvalidValue, SymbolNotFound
 from quotecast.market import codec
 from quotecast.market.feeds import Feed
@@ -26,8 +27,6 @@ MAX_BATCH: Final = 50
 #: Bars of all symbols of one answer: more than a megabyte of JSON.
 MAX_BATCH_BARS: Final = 10_000
 DEFAULT_BATCH_BARS: Final = 100
-#: Symbols of one request that are read at a time: the upstream's other readers have to get a turn.
-_AT_ONCE: Final = 4
 
 BatchSymbols = Annotated[
     list[str],
@@ -139,17 +138,15 @@ async def _read_all(
     own_only: bool,
 ) -> list[BarPage]:
     """Reads each market's page, and only then raises the first error."""
-    turns = asyncio.Semaphore(_AT_ONCE)
 
     async def read(market: Market) -> BarPage:
-        async with turns:
-            await asyncio.sleep(0)  # other requests and the feeds get a turn between two symbols
-            try:
-                return await read_bars(services, market, query_for(market), own_only=own_only)
-            except SymbolNotFound:  # by the upstream: the feed knows it
-                return NO_BARS
+        await asyncio.sleep(0)  # other requests and the feeds get a turn between two symbols
+        try:
+            return await read_bars(services, market, query_for(market), own_only=own_only)
+        except SymbolNotFound:  # by the upstream: the feed knows it
+            return NO_BARS
 
-    found = await asyncio.gather(*map(read, markets), return_exceptions=True)
+    found = await asyncio.gather(*map(take_turns(read), markets), return_exceptions=True)
     pages: list[BarPage] = []
     for each in found:
         if isinstance(each, BaseException):

@@ -25,8 +25,6 @@ Adjusted = Literal["raw", "splits", "all"]
 _POLICY: Final = Policy(fresh_seconds=3600)
 _VERSION: Final = 1
 EARLIEST: Final = date(1970, 1, 1)
-#: Stocks that a request reads at a time: the upstream's other readers have to get a turn.
-AT_ONCE: Final = 4
 #: How far ahead actions are announced.
 ANNOUNCED: Final = timedelta(days=365)
 _NOTHING: Final = Adjustment()

@@ -10,13 +10,12 @@ from quotecast.api.bars.pages import RANGE_WINDOWS
 from quotecast.api.bars.queries import BarQuery
 from quotecast.api.bars.reading import WITHOUT_BARS, read_bars
 from quotecast.api.market.services import Services
+from quotecast.background import take_turns
 from quotecast.errors import InvalidValue, QuotecastError
 from quotecast.market.bars import Bar
 from quotecast.market.feeds import Feed
 from quotecast.market.worth_history import CARRIED
 
-#: Symbols that are read at a time: the upstream's other readers have to get a turn.
-_AT_ONCE: Final = 4
 #: More bars than a request may ask for: those of all days since 1970.
 _ALL: Final = 25_000
 #: From the midnight of any venue to its noon, which has the venue's date in UTC too.
@@ -44,7 +43,6 @@ async def read_closes(
     services: Services, markets: Mapping[Name, Market], first: date, last: date
 ) -> dict[Name, Closes | QuotecastError]:
     """Returns the closes from `first` to `last` of each market, or the upstream's error."""
-    turns = asyncio.Semaphore(_AT_ONCE)
 
     async def read(market: Market) -> Closes | QuotecastError:
         start = _start_of(market, max(first, last - _REACH))
@@ -54,16 +52,16 @@ async def read_closes(
         end = _start_of(market, last + _DAY)
         if start >= end or start > market.moment.timestamp():
             return {}
-        async with turns:
-            await asyncio.sleep(0)  # other requests and the feeds get a turn between two symbols
-            query = BarQuery("D", start, end, _ALL)
-            try:
-                found = await read_bars(services, market, query, own_only=False, most=RANGE_WINDOWS)
-            except (*WITHOUT_BARS, InvalidValue) as error:
-                return error
-            return {_date(bar): bar.close for bar in found.bars}
+        await asyncio.sleep(0)  # other requests and the feeds get a turn between two symbols
+        query = BarQuery("D", start, end, _ALL)
+        try:
+            found = await read_bars(services, market, query, own_only=False, most=RANGE_WINDOWS)
+        except (*WITHOUT_BARS, InvalidValue) as error:
+            return error
+        return {_date(bar): bar.close for bar in found.bars}
 
-    return dict(zip(markets, await asyncio.gather(*map(read, markets.values())), strict=True))
+    found = await asyncio.gather(*map(take_turns(read), markets.values()))
+    return dict(zip(markets, found, strict=True))
 
 
 async def first_close_since(services: Services, market: Market, day: date) -> date | None:

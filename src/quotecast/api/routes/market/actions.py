@@ -20,12 +20,12 @@ from quotecast.api.bars.parameters import StockQuery
 from quotecast.api.limits.repeats import repeatable
 from quotecast.api.market.selection import missing_headers, renamed_headers
 from quotecast.api.market.services import Services, require_mirror
-from quotecast.api.prices.actions import AT_ONCE, Adjusted, actions_known_at, adjustment_of, read_actions
+from quotecast.api.prices.actions import Adjusted, actions_known_at, adjustment_of, read_actions
 from quotecast.api.prices.closes import Closes, name_of, read_closes, today_of
 from quotecast.api.reference.openapi import ActionsReading, answered
 from quotecast.api.routes.as_of import AsOf, view_as_of
 from quotecast.api.routes.days import day_of, day_parameter
-from quotecast.cache.base import Cached
+from quotecast.background import take_turns
 from quotecast.errors import InvalidValue, QuotecastError
 from quotecast.market.actions import Adjustment, CorporateAction
 from quotecast.market.bars import Bar
@@ -105,7 +105,7 @@ async def actions(
         first = max(first, datetime.fromtimestamp(services.reach.start(services.now()), UTC).date())
     stocks = [*dict.fromkeys(filter(None, known.values()))]
     if services.as_of is None:
-        read = await _read_all(services, stocks)
+        read = await asyncio.gather(*map(take_turns(partial(read_actions, services)), stocks))
         found = [each for _, rows in read for each in rows]
         cache = cached_for(min((cached.fresh_seconds for cached, _ in read), default=0))
         status = cache_status({cached.status for cached, _ in read})
@@ -171,13 +171,3 @@ def _adjusted(bars: Sequence[Bar], adjustment: Adjustment, *, by_volume: bool) -
         volume = times(bar.volume, 1 / factor) if by_volume else bar.volume
         found.append(replace(bar, **prices, volume=volume))
     return found
-
-
-async def _read_all(services: Services, symbols: Sequence[str]) -> list[tuple[Cached, list[CorporateAction]]]:
-    turns = asyncio.Semaphore(AT_ONCE)
-
-    async def read(symbol: str) -> tuple[Cached, list[CorporateAction]]:
-        async with turns:
-            return await read_actions(services, symbol)
-
-    return await asyncio.gather(*map(read, symbols))

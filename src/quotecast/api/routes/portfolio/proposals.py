@@ -15,9 +15,10 @@ from msgspec.structs import replace
 from quotecast.api.answers.answers import Answer
 from quotecast.api.gate.identity import with_account
 from quotecast.api.market.services import HttpRequest, Services, services_of
-from quotecast.api.prices.actions import AT_ONCE, read_actions
+from quotecast.api.prices.actions import read_actions
 from quotecast.api.reference.account_operations import AccountOperation, answer, outcomes
 from quotecast.api.routes.portfolio.holdings_shown import Amount
+from quotecast.background import take_turns
 from quotecast.errors import NotOffered, ProviderMissing, UpstreamError
 from quotecast.market import money
 from quotecast.market.actions import ActionType, CorporateAction
@@ -143,15 +144,14 @@ async def _actions(services: Services, stocks: Sequence[tuple[str, str]]) -> lis
 
     Of an upstream that fails or lacks them there are none.
     """
-    turns = asyncio.Semaphore(AT_ONCE)
 
     async def read(stock: tuple[str, str]) -> list[CorporateAction]:
         ticker, key = stock
-        async with turns:
-            try:
-                _, found = await read_actions(services, key)
-            except (ProviderMissing, NotOffered, UpstreamError):
-                return []
+        try:
+            _, found = await read_actions(services, key)
+        except (ProviderMissing, NotOffered, UpstreamError):
+            return []
         return [replace(each, symbol=ticker) for each in found]
 
-    return [each for found in await asyncio.gather(*map(read, stocks)) for each in found]
+    found = await asyncio.gather(*map(take_turns(read), stocks))
+    return [each for actions in found for each in actions]
