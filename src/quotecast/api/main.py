@@ -15,8 +15,7 @@ import uvloop
 from litestar import Litestar
 from msgspec import Struct, structs
 
-from quotecast.access.reserve import Reserve
-from quotecast.access.rollup import RollUp
+from quotecast.access.rollup import Reserve, RollUp
 from quotecast.alerts.events import users_after
 from quotecast.api.accounts.alert_waits import Waker
 from quotecast.api.gate.identity import identify_by_user, valid_claims

@@ -14,10 +14,10 @@ import msgspec
 from msgspec.structs import astuple, fields
 
 from quotecast.access import key_text, storage
-from quotecast.access.key_usage import UsageRow, usage_rows
 from quotecast.access.keys import Key, Scope, normalise, shown_text
 from quotecast.access.plans import FEEDS, USER
 from quotecast.access.storage import KEY
+from quotecast.access.usage_storage import UsageRow, usage_rows
 from quotecast.api.answers.csv import write_csv
 from quotecast.commands.account_database import (
     answering_url,

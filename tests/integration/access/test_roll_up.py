@@ -11,8 +11,7 @@ import pytest
 from redis import asyncio as aioredis
 
 from quotecast.access import usage_storage
-from quotecast.access.reserve import Reserve
-from quotecast.access.rollup import ROLL_UP_SECONDS, RollUp
+from quotecast.access.rollup import ROLL_UP_SECONDS, Reserve, RollUp
 from quotecast.access.usage import Taken, Usage
 from quotecast.access.usage_storage import KEEP_DAYS, UsageBatch, Used
 from quotecast.database import migrations

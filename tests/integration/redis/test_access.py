@@ -9,7 +9,7 @@ from urllib.parse import quote
 import pytest
 import redis
 
-from quotecast.access.reserve import Reserve
+from quotecast.access.rollup import Reserve
 from quotecast.access.shared import SharedAccess
 from quotecast.bus import base
 from quotecast.bus.base import Batch, Beat, Memory, StoredQuote

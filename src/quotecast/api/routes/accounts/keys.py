@@ -12,10 +12,10 @@ from msgspec import Meta, Struct
 from msgspec.structs import asdict
 
 from quotecast.access import key_text, storage
-from quotecast.access.key_usage import UsageRow, usage_of_account
 from quotecast.access.keys import MAX_NAME, Key, Scope, normalise, shown_text
 from quotecast.access.plans import USER
 from quotecast.access.storage import KEY
+from quotecast.access.usage_storage import UsageRow, usage_of_account
 from quotecast.api.answers.answers import Answer
 from quotecast.api.answers.csv import CsvTable, Format, formatted_apart
 from quotecast.api.answers.tables import columns
