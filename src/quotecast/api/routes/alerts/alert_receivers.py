@@ -11,9 +11,10 @@ from litestar.params import FromPath
 from msgspec import Meta, Struct
 from msgspec.structs import asdict
 
-from quotecast.alerts import push, receivers, webhooks
+from quotecast.alerts import alerts as stored
+from quotecast.alerts import push, webhooks
+from quotecast.alerts.alerts import MAX_SUBSCRIPTIONS, Browser, StoredWebhook
 from quotecast.alerts.messages import iso_time, trial_message
-from quotecast.alerts.receivers import MAX_SUBSCRIPTIONS, Browser, StoredWebhook
 from quotecast.alerts.urls import MAX_BYTES, BadUrl
 from quotecast.api.answers.answers import Answer
 from quotecast.api.gate.identity import with_account
@@ -150,7 +151,7 @@ _FULL: Final = refused(
 )
 async def webhook(request: HttpRequest) -> Answer:
     """Returns the address, and how the last deliveries went; the secret stays hidden."""
-    return answer(_webhook_shown(await with_account(request, receivers.webhook), WebhookShown))
+    return answer(_webhook_shown(await with_account(request, stored.webhook), WebhookShown))
 
 
 @put(
@@ -171,10 +172,10 @@ async def set_webhook(request: HttpRequest) -> Answer:
         raise InvalidValue("url", str(error)) from error
     now = services.wall_time()
     secret = webhooks.new_secret()
-    stored = await with_account(
-        request, lambda account: receivers.set_webhook(account, url, secret, now), writing=True
+    receiver = await with_account(
+        request, lambda account: stored.set_webhook(account, url, secret, now), writing=True
     )
-    return secret_answer(_webhook_shown(stored, WebhookSecret, secret=secret))
+    return secret_answer(_webhook_shown(receiver, WebhookSecret, secret=secret))
 
 
 @delete(
@@ -186,7 +187,7 @@ async def set_webhook(request: HttpRequest) -> Answer:
 )
 async def remove_webhook(request: HttpRequest) -> None:
     """Removes the webhook with its deliveries; events stay."""
-    await with_account(request, receivers.remove_webhook, writing=True)
+    await with_account(request, stored.remove_webhook, writing=True)
 
 
 @post(
@@ -199,7 +200,7 @@ async def remove_webhook(request: HttpRequest) -> None:
 )
 async def test_webhook(request: HttpRequest) -> Answer:
     """Posts a signed message of type `test` once, and says how the receiver answered."""
-    stored = await with_account(request, receivers.webhook)
+    receiver = await with_account(request, stored.webhook)
     services = services_of(request)
     if services.alerts.trials.locked():
         raise Busy
@@ -207,8 +208,8 @@ async def test_webhook(request: HttpRequest) -> Answer:
     async with services.alerts.trials:
         result = await webhooks.post(
             services.alerts.outbound,
-            stored.url,
-            secret=stored.signing_secret,
+            receiver.url,
+            secret=receiver.signing_secret,
             message_id=f"test_{secrets.token_hex(12)}",
             now=now,
             body=trial_message(datetime.fromtimestamp(now, UTC)),
@@ -226,7 +227,7 @@ async def test_webhook(request: HttpRequest) -> Answer:
 async def subscriptions(request: HttpRequest) -> Answer:
     """Returns the service's key, with which a browser subscribes at its push service."""
     key = _public_key(services_of(request))
-    found = await with_account(request, receivers.browsers)
+    found = await with_account(request, stored.browsers)
     return answer(Push(key, [_browser_shown(browser) for browser in found]))
 
 
@@ -264,7 +265,7 @@ async def subscribe(request: HttpRequest) -> Answer:
     now = services.wall_time()
     new = Browser(new_id(services.clock), given.endpoint, given.keys.p256dh, given.keys.auth, now)
     browser, is_new = await with_account(
-        request, lambda account: receivers.add_browser(account, new), writing=True
+        request, lambda account: stored.add_browser(account, new), writing=True
     )
     return answer(_browser_shown(browser), 201 if is_new else 200)
 
@@ -279,20 +280,18 @@ async def subscribe(request: HttpRequest) -> Answer:
 async def unsubscribe(request: HttpRequest, subscription_id: FromPath[str]) -> None:
     """Removes a browser; it should unsubscribe at its push service too."""
     require_id("Push subscription", subscription_id)
-    await with_account(
-        request, lambda account: receivers.remove_browser(account, subscription_id), writing=True
-    )
+    await with_account(request, lambda account: stored.remove_browser(account, subscription_id), writing=True)
 
 
-def _webhook_shown(stored: StoredWebhook, kind: Callable[..., WebhookShown], **more: Any) -> WebhookShown:
+def _webhook_shown(receiver: StoredWebhook, kind: Callable[..., WebhookShown], **more: Any) -> WebhookShown:
     return kind(
-        url=stored.url,
-        created_at=iso_time(stored.created_at),
-        waiting=stored.waiting,
-        failed=stored.failed,
-        last_sent_at=iso_time(stored.last_sent_at) if stored.last_sent_at else None,
-        last_error=stored.last_error or None,
-        last_error_at=iso_time(stored.last_error_at) if stored.last_error_at else None,
+        url=receiver.url,
+        created_at=iso_time(receiver.created_at),
+        waiting=receiver.waiting,
+        failed=receiver.failed,
+        last_sent_at=iso_time(receiver.last_sent_at) if receiver.last_sent_at else None,
+        last_error=receiver.last_error or None,
+        last_error_at=iso_time(receiver.last_error_at) if receiver.last_error_at else None,
         **more,
     )
 
