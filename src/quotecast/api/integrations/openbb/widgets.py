@@ -4,17 +4,43 @@ The format is that of docs.openbb.co/workspace/developers/json-specs/widgets-jso
 is its endpoint with underscores, as the layouts in `apps.json` name it.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from quotecast.api.integrations.openbb import columns
-from quotecast.api.integrations.openbb.columns import Column
+from msgspec import Struct
+from msgspec.structs import fields
+
 from quotecast.market.bars import INTERVALS
 from quotecast.market.feeds import Feed
+from quotecast.market.financials import Earnings, Recommendation
+from quotecast.market.heatmap import HeatmapStock
+from quotecast.market.movers import Mover
+from quotecast.market.moves import common_fields
 from quotecast.market.ranges import RANGES
 
 Widget = dict[str, Any]
 Param = dict[str, Any]
+Column = dict[str, Any]
+
+_NUMBERS: Final = re.compile(r"\b(float|int)\b")
+#: Fields that a table leaves out at first; a user may show them.
+_HIDDEN: Final = frozenset({"provider", "homeSymbol", "open", "high", "low", "previousClose", "category"})
+#: A click on a symbol sets the parameter `symbol` of the widgets in the same group.
+_CLICK: Final = {
+    "renderFn": "cellOnClick",
+    "renderFnParams": {"actionType": "groupBy", "groupBy": {"paramName": "symbol"}},
+}
+_MORE: Final[Mapping[str, Mapping[str, Any]]] = {
+    "ticker": {"pinned": "left"},
+    "price": {"renderFn": "showCellChange", "renderFnParams": {"colorValueKey": "change"}},
+    "change": {"renderFn": "greenRed"},
+    "changePercent": {"renderFn": "greenRed", "formatterFn": "percent"},
+    "spreadPercent": {"formatterFn": "percent"},
+    "surprisePercent": {"renderFn": "greenRed", "formatterFn": "percent"},
+    "year": {"formatterFn": "none"},
+    "weight": {"formatterFn": "normalizedPercent"},
+}
 
 ROOT: Final = "api/openbb"
 #: Milliseconds between two reads of a widget: prices, lists that move slowly, and data of a day.
@@ -29,6 +55,46 @@ _WATCHED: Final = {
     Feed.DOVIZ: "USD,EUR,gram-altin",
 }
 _CHARTED: Final = {Feed.STOCKS: "AAPL", Feed.CRYPTO: "BTC/USDT", Feed.DOVIZ: "gram-altin"}
+
+
+def _column(name: str, *, number: bool, **more: Any) -> Column:
+    """Returns a column of numbers or texts; numbers show all their digits."""
+    kind = {"cellDataType": "number", "formatterFn": "none"} if number else {"cellDataType": "text"}
+    # `changePercent` becomes `Change percent`.
+    title = re.sub(r"(?<=[a-z])([A-Z])", lambda found: f" {found[1].lower()}", name).capitalize()
+    return {"field": name, "headerName": title, **kind, **_MORE.get(name, {}), **more}
+
+
+def _columns_of(kind: type[Struct], *, first: Iterable[str] = ()) -> list[Column]:
+    """Returns the columns of a struct, those of `first` in front."""
+    known = {field.encode_name: field for field in common_fields(kind)}
+    order = [*first, *(name for name in known if name not in set(first))]
+    found: list[Column] = []
+    for name in order:
+        hidden = {"hide": True} if name in _HIDDEN else {}
+        found.append(_column(name, number=bool(_NUMBERS.search(str(known[name].type))), **hidden))
+    return found
+
+
+def _clickable(columns: Iterable[Column], *keys: str) -> list[Column]:
+    """Returns columns in which a click on a symbol shows it in the other widgets of the group."""
+    return [{**each, **_CLICK} if each["field"] in keys else each for each in columns]
+
+
+#: The column by which a live grid finds the row of a message.
+_ROW_OF: Final[Mapping[Feed, str]] = {feed: fields(feed.spec.move)[0].encode_name for feed in Feed}
+#: Columns of quotes by feed.
+_QUOTES: Final[Mapping[Feed, list[Column]]] = {
+    feed: _columns_of(feed.spec.quote, first=[_ROW_OF[feed], "name", "price", "change", "changePercent"])
+    for feed in Feed
+}
+_BANKS: Final = [
+    _column("bank", number=False, pinned="left"),
+    _column("symbol", number=False),
+    *(_column(name, number=True) for name in ("buying", "selling", "spread", "spreadPercent")),
+    _column("currency", number=False),
+    _column("timestamp", number=False),
+]
 
 
 def widget_id(endpoint: str) -> str:
@@ -103,7 +169,7 @@ def _grid(feed: Feed) -> Widget:
         f"Quotes of a list of symbols, live: {_TEXTS[feed]}.",
         _NAMES[feed],
         wsEndpoint=f"api/ws/openbb/{name}",
-        data=_table(columns.QUOTES[feed], wsRowIdColumn=columns.ROW_OF[feed]),
+        data=_table(_QUOTES[feed], wsRowIdColumn=_ROW_OF[feed]),
         params=[_symbol(feed, _WATCHED[feed], several=True)],
         every=LISTS_MS,
     )
@@ -122,7 +188,7 @@ def _quotes(feed: Feed) -> Widget:
         f"{_NAMES[feed]}: quotes",
         f"Quotes of a group, or of everything: {_TEXTS[feed]}.",
         _NAMES[feed],
-        data=_table(columns.clickable(columns.QUOTES[feed], columns.ROW_OF[feed])),
+        data=_table(_clickable(_QUOTES[feed], _ROW_OF[feed])),
         params=[*groups, _clicked(feed)],
         every=PRICES_MS,
     )
@@ -181,7 +247,7 @@ _ALL: Final = [
         "Stocks: movers",
         "The 20 stocks that rose or fell the most today.",
         "Stocks",
-        data=_table(columns.MOVERS),
+        data=_table(_clickable(_columns_of(Mover), "ticker")),
         params=[
             _choice("list", "List", "gainers", ("gainers", "losers"), "Which end of the ranking"),
             _clicked(Feed.STOCKS),
@@ -195,7 +261,7 @@ _ALL: Final = [
         "All stocks by sector: the area is the market capitalization, the colour the change of the day.",
         "Stocks",
         raw=True,
-        data=_table(columns.TILES),
+        data=_table([_column("sector", number=False), *_columns_of(HeatmapStock)]),
         every=LISTS_MS,
     ),
     _widget(
@@ -224,7 +290,7 @@ _ALL: Final = [
         "Türkiye: spreads of banks",
         "Buying and selling prices of banks for one currency or metal, the narrowest spread first.",
         "Türkiye",
-        data=_table(columns.BANKS),
+        data=_table(_BANKS),
         params=[
             _param(
                 "instrument",
@@ -238,14 +304,22 @@ _ALL: Final = [
         every=PRICES_MS,
     ),
     _company("profile", "metric", "profile", "The main figures of a company.", None),
-    _company("metrics", "table", "all figures", "Every figure that the provider has.", columns.FIGURES),
-    _company("earnings", "table", "earnings", "Reported and expected earnings by quarter.", columns.EARNINGS),
+    _company(
+        "metrics",
+        "table",
+        "all figures",
+        "Every figure that the provider has.",
+        [_column("metric", number=False, pinned="left"), _column("value", number=False)],
+    ),
+    _company(
+        "earnings", "table", "earnings", "Reported and expected earnings by quarter.", _columns_of(Earnings)
+    ),
     _company(
         "recommendations",
         "table",
         "recommendations",
         "Numbers of analysts by recommendation and month.",
-        columns.RECOMMENDATIONS,
+        _columns_of(Recommendation),
     ),
 ]
 WIDGETS: Final[dict[str, Widget]] = {widget_id(each["endpoint"]): each for each in _ALL}
