@@ -4,8 +4,8 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
+from quotecast.api.integrations.udf.instruments import FIRST_YEAR, hours_of
 from quotecast.api.integrations.udf.resolutions import chart_time_of, opening_bound
-from quotecast.api.integrations.udf.symbols import FIRST_YEAR, hours_of
 from quotecast.market.bars import Interval, opening_of_bar
 from quotecast.market.calendars import EXCHANGE, ISTANBUL_DAYS, UTC_DAYS, Calendar, Exchange
 from quotecast.market.feeds import Feed

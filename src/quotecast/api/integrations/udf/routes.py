@@ -23,16 +23,18 @@ from quotecast.api.integrations.udf import parameters
 from quotecast.api.integrations.udf.history import EXAMPLE_BARS, ChartBars, HistoryQuery, read_history
 from quotecast.api.integrations.udf.instruments import (
     EXAMPLE_FOUND,
+    EXAMPLE_SYMBOL,
     TYPES,
     FoundSymbol,
+    SymbolInfo,
     exchanges,
     find_instrument,
     find_symbols,
+    symbol_info,
 )
 from quotecast.api.integrations.udf.marks import EXAMPLE_MARKS, Marks, marks_of
 from quotecast.api.integrations.udf.quotes import EXAMPLE_QUOTES, ChartQuotes, chart_quotes, names_of
 from quotecast.api.integrations.udf.resolutions import RESOLUTIONS, resolutions_of
-from quotecast.api.integrations.udf.symbols import EXAMPLE_SYMBOL, SymbolInfo, symbol_info
 from quotecast.api.limits.repeats import repeatable
 from quotecast.api.market.searching import GROUP
 from quotecast.api.market.services import HttpRequest, Services, combined_state
