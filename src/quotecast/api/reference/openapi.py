@@ -29,9 +29,8 @@ from msgspec import Struct
 
 from quotecast.api.answers.csv import FORMAT
 from quotecast.api.market.selection import MAX_HEADER_BYTES
-from quotecast.api.reference.parameters import complete_parameters
 from quotecast.api.reference.samples import add_samples
-from quotecast.api.reference.schemas import complete_fields, without_modules
+from quotecast.api.reference.schemas import complete_fields, complete_parameters, without_modules
 from quotecast.api.route_table import TAG
 from quotecast.errors import FieldProblem, Problem
 from quotecast.market.feeds import Feed
