@@ -7,8 +7,7 @@ from msgspec.structs import replace
 from docs.pages import DOCS, README
 from quotecast.api.market.services import Services
 from quotecast.api.worker import composition
-from quotecast.api.worker.app import build_app
-from quotecast.api.worker.private import private_prefixes
+from quotecast.api.worker.app import build_app, private_prefixes
 from quotecast.feed.documents import Documents
 from quotecast.market.calendars import EXCHANGE
 from quotecast.market.feeds import Feed

@@ -20,7 +20,7 @@ from quotecast.alerts.events import users_after
 from quotecast.api.accounts.alert_waits import Waker
 from quotecast.api.gate.identity import identify_by_user, valid_claims
 from quotecast.api.gate.operators import Admin, open_admin
-from quotecast.api.integrations.mcp import mcp_route
+from quotecast.api.integrations.mcp import McpApp, mcp_route
 from quotecast.api.limits.requests import span_attributes
 from quotecast.api.market.services import Accounts, Services
 from quotecast.api.metrics.metrics import ApiWorkerParts, families
@@ -28,7 +28,7 @@ from quotecast.api.metrics.worker_report import report_loops
 from quotecast.api.views.delayed import DelayedMarket
 from quotecast.api.views.views import Views
 from quotecast.api.worker.account_services import window_of
-from quotecast.api.worker.app import build_app
+from quotecast.api.worker.app import build_app, private_prefixes
 from quotecast.api.worker.composition import (
     in_front,
     make_gate,
@@ -40,7 +40,6 @@ from quotecast.api.worker.composition import (
     open_services,
 )
 from quotecast.api.worker.lifetime import Worker, serve
-from quotecast.api.worker.private import private_prefixes
 from quotecast.asgi import App, Receive, Scope, Send
 from quotecast.bus.redis import RedisBus
 from quotecast.environment import PREFIX
@@ -51,7 +50,6 @@ from quotecast.feed.hub import Hub
 from quotecast.feed.mirror import Mirror
 from quotecast.limits.window import Window
 from quotecast.market.feeds import Feed
-from quotecast.mcp.app import McpApp
 from quotecast.observe import tracing
 from quotecast.observe.logs import configure_logs
 from quotecast.settings.mcp import serves_mcp

@@ -20,8 +20,7 @@ from quotecast.api.market.past import Past
 from quotecast.api.market.searching import Searches
 from quotecast.api.market.services import Alerts, Services
 from quotecast.api.middleware.middleware import Middleware, Observer
-from quotecast.api.worker.app import build_app
-from quotecast.api.worker.private import private_prefixes
+from quotecast.api.worker.app import build_app, private_prefixes
 from quotecast.asgi import App, Receive, Scope, Send
 from quotecast.bus.base import FeedInfo, Snapshot, StoredQuote
 from quotecast.cache.base import Cached, Policy

@@ -1,23 +1,30 @@
-"""The HTTP application: routes over the services. It opens and closes no resource."""
+"""The HTTP application: routes over the services. It opens and closes no resource.
 
-from collections.abc import Iterable, Sequence
+It also finds the prefixes of private paths, and requires a guard on every secured route.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, partial
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
 from litestar import Litestar, Router
 from litestar.datastructures import State
-from litestar.handlers import BaseRouteHandler
+from litestar.exceptions import ImproperlyConfiguredException
+from litestar.handlers import BaseRouteHandler, HTTPRouteHandler
+from litestar.routes import ASGIRoute, HTTPRoute
 from litestar.types import ControllerRouterHandler, Middleware
 from msgspec import Struct
 
 from quotecast.api.answers.answers import SharedBody
-from quotecast.api.gate.operators import Admin
+from quotecast.api.gate.identity import require_key, require_token
+from quotecast.api.gate.operators import Admin, require_operator
 from quotecast.api.integrations.openbb import routes as openbb
 from quotecast.api.integrations.udf import routes as udf
 from quotecast.api.market.services import HttpRequest, MarketServices
 from quotecast.api.middleware.problems import exception_handlers
 from quotecast.api.reference import docs
+from quotecast.api.reference.account_operations import AccountOperation
 from quotecast.api.reference.asyncapi import asyncapi_document
 from quotecast.api.reference.docs import Reference, ReferencePages
 from quotecast.api.reference.openapi import openapi_document
@@ -39,7 +46,6 @@ from quotecast.api.routes.market import (
     search,
 )
 from quotecast.api.routes.portfolio import layouts, portfolio, watchlist, watchlists
-from quotecast.api.worker.private import require_guards
 from quotecast.errors import InvalidValue, UnknownParameter
 from quotecast.market.codec import encode_json
 from quotecast.similar_names import meant_name, misspelt
@@ -82,6 +88,8 @@ _BODIES: Final[tuple[type[Struct], ...]] = (
     *layouts.BODIES,
     *keys.BODIES,
 )
+
+_GUARDS: Final = frozenset({require_token, require_key, require_operator})
 
 
 def build_app(
@@ -153,3 +161,37 @@ def _nullable(handler: BaseRouteHandler) -> frozenset[str]:
         for name, field in query_parameters(handler).items()
         if field.is_optional and not field.has_inner_subclass_of((str, list))
     )
+
+
+def private_prefixes(app: Litestar) -> tuple[str, ...]:
+    """Returns the prefixes of all paths whose answers belong to one user.
+
+    A route is private if it is secured, if its operation is an AccountOperation, or if it is an ASGI
+    application of its own: MCP answers for the user of the token. A prefix ends before the first path
+    parameter, so `/api/watchlist` covers `/api/watchlist/{ticker}` too.
+    """
+    paths = {
+        path.partition("/{")[0]
+        for path, handler in handlers_of(app)
+        if handler.resolve_security() or issubclass(handler.operation_class, AccountOperation)
+    }
+    paths |= {route.path for route in app.routes if isinstance(route, ASGIRoute)}
+    return tuple(sorted(paths))
+
+
+def require_guards(app: Litestar) -> None:
+    """Raises ImproperlyConfiguredException for a secured route without a guard.
+
+    The OpenAPI document would promise a token or a key that the route never asks for.
+    """
+    for path, handler in handlers_of(app):
+        layers: list[Any] = list(handler.ownership_layers)
+        has_guard = any(_GUARDS.intersection(layer.guards or ()) for layer in layers)
+        if handler.resolve_security() and not has_guard:
+            raise ImproperlyConfiguredException(f"{path} declares security; it needs a guard of `_GUARDS`")
+
+
+def handlers_of(app: Litestar) -> Iterator[tuple[str, HTTPRouteHandler]]:
+    """Yields the path of every route, and its handlers."""
+    routes = (route for route in app.routes if isinstance(route, HTTPRoute))
+    return ((route.path_format, handler) for route in routes for handler in route.route_handlers)

@@ -12,8 +12,7 @@ from quotecast.api.limits.caches import ASK_PATH, PUBLIC_GROUPS, CacheLimits
 from quotecast.api.limits.repeats import Repeats
 from quotecast.api.limits.throttle import Throttle
 from quotecast.api.middleware.middleware import Middleware
-from quotecast.api.worker.app import build_app
-from quotecast.api.worker.private import private_prefixes
+from quotecast.api.worker.app import build_app, private_prefixes
 from support.made.factories import full_mirrors, services
 from support.stages.account_service import LocalLimits
 

@@ -10,7 +10,7 @@ from litestar import Litestar
 from quotecast.api.edge.main import ROUTERS, is_local
 from quotecast.api.route_table import RouteTable
 from quotecast.api.worker.app import ROUTERS as ALL_ROUTERS
-from quotecast.api.worker.private import handlers_of
+from quotecast.api.worker.app import handlers_of
 
 #: The documented paths that an edge answers; it forwards all others.
 LOCAL: Final = {

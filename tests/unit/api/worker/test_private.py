@@ -13,8 +13,7 @@ from litestar.params import FromPath
 
 from quotecast.api.gate.identity import require_token
 from quotecast.api.reference.account_operations import SECURED
-from quotecast.api.worker.app import build_app
-from quotecast.api.worker.private import private_prefixes
+from quotecast.api.worker.app import build_app, private_prefixes
 from quotecast.users.tokens import Tokens
 from support.made.factories import NOW, client_of, empty_mirrors, services
 

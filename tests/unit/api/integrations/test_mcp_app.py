@@ -8,9 +8,8 @@ from typing import Any
 
 import httpx
 
-from quotecast.api.integrations.mcp import mcp_route
+from quotecast.api.integrations.mcp import McpApp, mcp_route
 from quotecast.asgi import App, respond
-from quotecast.mcp.app import McpApp
 from quotecast.settings.model import Settings
 from support.made.factories import client_of, empty_mirrors, services
 
