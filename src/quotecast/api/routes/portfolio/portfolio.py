@@ -26,7 +26,6 @@ from quotecast.api.reference.account_operations import (
 )
 from quotecast.api.routes.bodies import body_of
 from quotecast.api.routes.portfolio import transactions
-from quotecast.api.routes.portfolio.allocation import allocation
 from quotecast.api.routes.portfolio.holding_values import (
     Cost,
     Shares,
@@ -46,10 +45,9 @@ from quotecast.api.routes.portfolio.holdings_shown import (
     feeds_of,
     value_holding,
 )
-from quotecast.api.routes.portfolio.performance import performance
 from quotecast.api.routes.portfolio.portfolio_csv import export, import_file
-from quotecast.api.routes.portfolio.portfolio_value import value
-from quotecast.api.routes.portfolio.positions import list_positions
+from quotecast.api.routes.portfolio.portfolio_value import performance, value
+from quotecast.api.routes.portfolio.positions import allocation, list_positions
 from quotecast.api.routes.portfolio.proposals import proposals
 from quotecast.api.routes.retries import FULL, replay_key, run_once
 from quotecast.database.ids import new_id, require_id

@@ -1,15 +1,15 @@
-"""Positions of a portfolio: what its holdings and transactions add up to, and what they are worth."""
+"""Positions of a portfolio: what it adds up to, what that is worth, and how the worth is divided."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 from litestar import get
 from litestar.params import QueryParameter
-from msgspec import Raw, Struct
+from msgspec import Raw, Struct, field
 
 from quotecast.api.answers.answers import Answer, state_header
 from quotecast.api.gate.identity import with_account
@@ -20,10 +20,12 @@ from quotecast.api.prices.rates import RATE_FEEDS, RateFinder, RateShown, conver
 from quotecast.api.reference.account_operations import QuotedOperation, answer, outcomes
 from quotecast.api.routes.portfolio.holding_values import currency_code
 from quotecast.api.routes.portfolio.holdings_shown import Amount
+from quotecast.api.routes.portfolio.portfolio_value import Currency
+from quotecast.api.routes.portfolio.worth_history import Missing
 from quotecast.market import money
 from quotecast.market.conversion import factor
-from quotecast.market.feeds import Feed, Kind
-from quotecast.market.quotes import Quote
+from quotecast.market.feeds import Feed, Kind, feed_of_kind
+from quotecast.market.quotes import Quote, StockQuote
 from quotecast.portfolio import transactions as stored
 from quotecast.portfolio.ledger import Method, Position, Transaction, positions, to_decimal
 
@@ -36,10 +38,18 @@ HowSold = Annotated[
         description="Which shares a sale takes: the oldest (`fifo`), or a part of all at their average cost",
     ),
 ]
-Currency = Annotated[
+ConvertedTo = Annotated[
     str | None,
     QueryParameter(description="An ISO 4217 code; each position is also converted to this currency"),
 ]
+
+_Grouping = Literal["symbol", "type", "currency", "sector"]
+By = Annotated[
+    _Grouping,
+    QueryParameter(description="What the positions of a part have in common; only stocks have a sector"),
+]
+#: Decimals of a part's weight.
+_WEIGHT_DIGITS: Final = 6
 
 
 class LotShown(Struct, frozen=True, kw_only=True):
@@ -140,7 +150,9 @@ _POSITION: Final = PositionShown(
     operation_class=QuotedOperation,
     responses=outcomes(200, list[PositionShown], [_POSITION], "By ticker and currency", 422),
 )
-async def list_positions(request: HttpRequest, method: HowSold = "fifo", currency: Currency = None) -> Answer:
+async def list_positions(
+    request: HttpRequest, method: HowSold = "fifo", currency: ConvertedTo = None
+) -> Answer:
     """Holdings count as buys. A split takes effect before the trades of its day.
 
     Amounts are exact decimals, rounded to 8 places. In another currency, costs, sales, dividends and fees are
@@ -235,3 +247,101 @@ def _converted(
         "unrealized_gain": fraction_json(None if worth is None or booked is None else worth - booked.cost),
         "rates": [*map(rate_shown, rates)],
     }
+
+
+class AllocationPart(Struct, frozen=True, kw_only=True):
+    """The positions of one symbol, type, currency or sector; `weight` is their part of the whole value."""
+
+    name: str | None
+    tickers: list[str]
+    market_value: Amount
+    weight: float
+
+
+class Allocation(Struct, frozen=True, kw_only=True):
+    """The value of all positions and its parts, the largest first.
+
+    `missing` names the tickers of positions that no part includes: no feed has the ticker (`unknown`), or
+    there is no `rate`.
+    """
+
+    currency: str
+    by: _Grouping
+    market_value: Amount
+    parts: list[AllocationPart]
+    missing: list[Missing]
+
+
+_ALLOCATION: Final = Allocation(
+    currency="USD",
+    by="sector",
+    market_value=1518.72,
+    parts=[
+        AllocationPart(name="Technology", tickers=["AAPL"], market_value=1139.04, weight=0.75),
+        AllocationPart(name=None, tickers=["BTC/USDT"], market_value=379.68, weight=0.25),
+    ],
+    missing=[Missing("NONE", "unknown")],
+)
+
+
+@get(
+    "/allocation",
+    operation_id="getPortfolioAllocation",
+    summary="How the value of your portfolio is divided",
+    operation_class=QuotedOperation,
+    responses=outcomes(200, Allocation, _ALLOCATION, "The present value and its parts", 422),
+)
+async def allocation(request: HttpRequest, by: By = "symbol", currency: Currency = "USD") -> Answer:
+    """Counts the positions with shares, by the present quotes and rates."""
+    code, services = currency_code(currency), services_of(request)
+    entries = await with_account(request, stored.ledger)
+    held = [each for each in await asyncio.to_thread(positions, entries) if each.shares]
+    find = rate_finder(services.mirrors)
+    parts: dict[str | None, _PartTotal] = {}
+    missing: dict[str, Missing] = {}
+    feeds = set(RATE_FEEDS)
+    for each in held:
+        quoted, rates = quoted_position(each, services.mirrors, find), find(each.currency, code)
+        if quoted.value is None or rates is None:
+            missing[each.ticker] = Missing(each.ticker, "unknown" if quoted.quote is None else "rate")
+            continue
+        part = parts.setdefault(_part_name(by, each, quoted), _PartTotal())
+        part.value += quoted.value * Fraction(factor(rates))
+        part.tickers.add(each.ticker)
+        if quoted.kind is not None:
+            feeds.add(feed_of_kind(quoted.kind))
+    total = sum((each.value for each in parts.values()), Fraction(0))
+    found = {
+        "currency": code,
+        "by": by,
+        "market_value": fraction_json(total),
+        "parts": [
+            {
+                "name": name,
+                "tickers": sorted(part.tickers),
+                "market_value": fraction_json(part.value),
+                "weight": round(float(part.value / total), _WEIGHT_DIGITS) if total else 0.0,
+            }
+            for name, part in sorted(parts.items(), key=lambda each: (-each[1].value, each[0] or ""))
+        ],
+        "missing": [missing[ticker] for ticker in sorted(missing)],
+    }
+    used = [feed for feed in feeds if services.mirrors[feed].loaded]
+    return answer(found, 200, state_header(combined_state(services, used)))
+
+
+class _PartTotal(Struct):
+    value: Fraction = Fraction(0)
+    tickers: set[str] = field(default_factory=set)
+
+
+def _part_name(by: _Grouping, position: Position, quoted: QuotedPosition) -> str | None:
+    match by:
+        case "symbol":
+            return position.ticker
+        case "type":
+            return quoted.kind
+        case "currency":
+            return position.currency
+        case "sector":
+            return quoted.quote.sector if isinstance(quoted.quote, StockQuote) else None
