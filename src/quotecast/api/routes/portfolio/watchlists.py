@@ -25,9 +25,8 @@ from quotecast.api.routes.portfolio.watchlist import NamedSymbol, resolve_ticker
 from quotecast.database.ids import new_id
 from quotecast.errors import Problem, SymbolNotFound
 from quotecast.market.feeds import Kind
-from quotecast.portfolio import watchlists
-from quotecast.portfolio.watchlist import LIST, MAX_ENTRIES
-from quotecast.portfolio.watchlists import Watchlist
+from quotecast.portfolio import watchlist
+from quotecast.portfolio.watchlist import LIST, MAX_ENTRIES, Watchlist
 from quotecast.users import rules
 from quotecast.users.account import Account
 
@@ -79,7 +78,7 @@ _REFUSED: Final = refused(
 )
 async def lists(request: HttpRequest) -> Answer:
     """The first list has the id `default`; it always exists. A request without `list` means this list."""
-    return answer(await with_account(request, watchlists.lists))
+    return answer(await with_account(request, watchlist.lists))
 
 
 @post(
@@ -104,7 +103,7 @@ async def add(request: HttpRequest) -> Answer:
     now = services.wall_time()
 
     async def write(account: Account) -> Watchlist:
-        return await watchlists.add(account, new_id(services.clock), name, symbols, now)
+        return await watchlist.add_list(account, new_id(services.clock), name, symbols, now)
 
     return answer(await with_account(request, write, writing=True), 201)
 
@@ -130,7 +129,7 @@ async def change(request: HttpRequest, list_id: FromPath[str]) -> Answer:
     free_id = new_id(services_of(request).clock)
 
     async def write(account: Account) -> Watchlist:
-        return await watchlists.change(account, list_id, name, given.position, free_id)
+        return await watchlist.change_list(account, list_id, name, given.position, free_id)
 
     return answer(await with_account(request, write, writing=True))
 
@@ -144,7 +143,7 @@ async def change(request: HttpRequest, list_id: FromPath[str]) -> Answer:
 )
 async def remove(request: HttpRequest, list_id: FromPath[str]) -> None:
     """The service answers 422 for the first list, which stays."""
-    await with_account(request, lambda account: watchlists.remove(account, list_id), writing=True)
+    await with_account(request, lambda account: watchlist.remove_list(account, list_id), writing=True)
 
 
 BODIES: Final[tuple[type[Struct], ...]] = (NewWatchlist, WatchlistChange)
