@@ -5,7 +5,6 @@ from typing import Any, cast
 
 import pytest
 
-from quotecast.operators.reports.masking import network_of
 from quotecast.operators.reports.model import Report, WorkerReport
 from quotecast.operators.reports.reporter import REPORT_SECONDS, Reporter
 from quotecast.operators.reports.store import ReportStore
@@ -83,12 +82,3 @@ async def test_failure_ends_nothing() -> None:
     await Reporter(cast("ReportStore", store), "7-a", lambda *_: worker_report()).step(2.0)
     await Reporter(cast("ReportStore", store), "7-a", broken).step(2.0)
     assert store.reports == []
-
-
-@pytest.mark.parametrize(
-    ("address", "network"),
-    [("203.0.113.7", "203.0.113.0/24"), ("2001:db8:1:2::/64", "2001:db8:1::/48"), ("local", ""), ("", "")],
-)
-def test_address_is_shown_as_its_network(address: str, network: str) -> None:
-    """Enough to recognise a network, not a person."""
-    assert network_of(address) == network

@@ -1,4 +1,4 @@
-"""Client addresses: the peer, or the hop that trusted proxies forward."""
+"""Client addresses: the peer, or the hop that trusted proxies forward; as limits and as people see them."""
 
 import ipaddress
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,6 +14,9 @@ NOWHERE: Final = "local"
 
 #: Hops of X-Forwarded-For to read, from the right.
 _MAX_HOPS: Final = 32
+
+#: Bits of an address that anybody sees: enough to recognise a network, not a person.
+_PREFIXES: Final = {4: 24, 6: 48}
 
 
 def networks(texts: Iterable[str]) -> tuple[Network, ...]:
@@ -112,3 +115,12 @@ def _hops(scope: Scope) -> list[str]:
     lines = [value for name, value in scope["headers"] if name == b"x-forwarded-for"]
     chain = b",".join(lines).decode("latin-1")
     return chain.rsplit(",", _MAX_HOPS)[::-1] if chain.strip() else []
+
+
+def network_of(address: str) -> str:
+    """Returns the network of a limiter's address: a /24 or a /48; nothing where there is no address."""
+    try:
+        network = ipaddress.ip_interface(address)
+    except ValueError:
+        return ""
+    return str(ipaddress.ip_network((network.ip, _PREFIXES[network.version]), strict=False))

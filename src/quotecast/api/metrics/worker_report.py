@@ -7,10 +7,10 @@ from collections.abc import Coroutine, Iterable, Mapping
 from typing import Any, Final
 
 from quotecast.access.keys import is_session
+from quotecast.api.gate.addresses import network_of
 from quotecast.api.limits.requests import Requests
 from quotecast.api.metrics.metrics import ApiWorkerParts
 from quotecast.market.feeds import Feed
-from quotecast.operators.reports.masking import network_of
 from quotecast.operators.reports.model import (
     MAX_ENTRIES,
     FeedReport,

@@ -13,6 +13,7 @@ from quotecast.api.gate.addresses import (
     client_address,
     identify_by_address,
     identity,
+    network_of,
     networks,
     parse,
 )
@@ -103,3 +104,12 @@ def test_a_proxy_is_seen_through_only_if_it_is_trusted() -> None:
     request = scope("10.0.0.1", "2001:db8::1")
     assert identify_by_address(())(request) == "10.0.0.1"
     assert identify_by_address(["10.0.0.1"])(request) == "2001:db8::/64"
+
+
+@pytest.mark.parametrize(
+    ("address", "network"),
+    [("203.0.113.7", "203.0.113.0/24"), ("2001:db8:1:2::/64", "2001:db8:1::/48"), ("local", ""), ("", "")],
+)
+def test_address_is_shown_as_its_network(address: str, network: str) -> None:
+    """Enough to recognise a network, not a person."""
+    assert network_of(address) == network

@@ -7,13 +7,13 @@ from typing import Any, Final
 from msgspec import Struct
 
 from quotecast.api.answers.answers import Answer
+from quotecast.api.gate.addresses import network_of
 from quotecast.api.gate.identity import bearer
 from quotecast.api.market.services import HttpRequest, services_of
 from quotecast.api.reference.account_operations import secret_answer
 from quotecast.asgi import Header, header_value
 from quotecast.database.ids import new_id
 from quotecast.errors import InvalidToken
-from quotecast.operators.reports.masking import network_of
 from quotecast.users import sessions
 from quotecast.users.account import Account
 from quotecast.users.tokens import Device, Tokens
