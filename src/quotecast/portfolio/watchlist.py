@@ -46,7 +46,7 @@ class _Rows(Struct, frozen=True):
 async def entries(account: Account, list_id: str = DEFAULT_LIST) -> list[WatchedSymbol]:
     """Returns the symbols of a list in its order: that of addition, until a request reorders it.
 
-    Raises NotFound for an unknown list, as the other functions do.
+    Raises NotFound for an unknown list, as the other functions of symbols do.
     """
     return _symbols_of(await _select(account, await _rows_of(account, list_id)))
 

@@ -14,8 +14,7 @@ from msgspec.structs import replace
 
 from quotecast.api.bars.market import Market
 from quotecast.api.bars.sources import EPOCH, OWN, PAST_POLICY, HistoryPart, Source, window_key
-from quotecast.api.market.services import Services
-from quotecast.api.market.stored_bars import series_of
+from quotecast.api.market.services import Services, series_of
 from quotecast.cache.base import Cached, Policy
 from quotecast.errors import DatabaseAway, UnreadableState, UpstreamError
 from quotecast.feed.mirror import Mirror

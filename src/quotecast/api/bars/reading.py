@@ -16,8 +16,7 @@ from quotecast.api.bars.own_bars import OwnAfterPast, OwnBars, as_upstream
 from quotecast.api.bars.pages import MAX_WINDOWS, BarPage, read_page
 from quotecast.api.bars.queries import BarQuery, check_span, opening_of
 from quotecast.api.bars.sources import ORIGIN, HistoryPart, Source, Upstream, history_of, midnight_of
-from quotecast.api.market.services import Services
-from quotecast.api.market.stored_bars import series_of
+from quotecast.api.market.services import Services, series_of
 from quotecast.errors import InvalidValue, NotOffered, ProviderMissing, SymbolNotFound, UpstreamError
 from quotecast.history.known_bars import KnownDay
 from quotecast.market.actions import CorporateAction, without_splits

@@ -10,8 +10,7 @@ from msgspec import Struct
 
 from quotecast.api.answers.answers import Status
 from quotecast.api.bars.market import RESTING_SECONDS, Market, tail_with_price
-from quotecast.api.market.services import Services
-from quotecast.api.market.stored_bars import series_of
+from quotecast.api.market.services import Services, series_of
 from quotecast.background import in_background
 from quotecast.cache.base import Policy
 from quotecast.errors import ProviderMissing

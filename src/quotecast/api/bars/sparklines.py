@@ -16,8 +16,7 @@ from quotecast.api.bars.market import MAX_AGE, calendar_of_venue
 from quotecast.api.bars.own_bars import LIVE_POLICY, as_upstream, recent_bars
 from quotecast.api.bars.sources import OWN
 from quotecast.api.market.selection import AS_TEXT, MAX_SYMBOLS, missing_headers, renamed_headers
-from quotecast.api.market.services import Services, require_mirror
-from quotecast.api.market.stored_bars import series_of
+from quotecast.api.market.services import Services, require_mirror, series_of
 from quotecast.errors import UpstreamError
 from quotecast.feed.entry import QuoteEntry
 from quotecast.feed.mirror import Mirror

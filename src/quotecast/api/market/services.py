@@ -1,9 +1,9 @@
-"""The services behind the routes: one value that the application is built with."""
+"""The services behind the routes, one value that the application is built with, and the store of bars."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 from litestar import Request
 from litestar.datastructures import State
@@ -19,7 +19,6 @@ from quotecast.api.answers.answers import Answer
 from quotecast.api.market.names import Names
 from quotecast.api.market.past import Past
 from quotecast.api.market.searching import Searches
-from quotecast.api.market.stored_bars import BarStore
 from quotecast.cache.base import Cache
 from quotecast.database.database import Database
 from quotecast.errors import NoData, ProviderMissing
@@ -30,6 +29,7 @@ from quotecast.history.known_actions import KnownActions
 from quotecast.history.known_bars import KnownBars
 from quotecast.market.feeds import Feed
 from quotecast.market.movers import Floors
+from quotecast.market.own_bars import LiveInterval, OwnBar, series_name
 from quotecast.providers.base import ActionsProvider, Admission, FinancialsProvider, HistoryProvider
 from quotecast.users.passwords import Passwords
 from quotecast.users.tokens import Tokens
@@ -42,6 +42,24 @@ HttpRequest = Request[Any, Any, State]
 NO_PROVIDER: Final = "none"
 #: Tries of webhooks at once on a worker.
 MAX_TRIALS: Final = 4
+
+
+class BarStore(Protocol):
+    """The final bars of all feeds, as far as they are written."""
+
+    async def read(
+        self, series: str, symbols: Sequence[str], interval: LiveInterval, start: datetime, end: datetime
+    ) -> Mapping[str, Sequence[OwnBar]]:
+        """Returns the bars of each symbol of a series that open in [start, end), ascending.
+
+        Raises DatabaseAway.
+        """
+        ...
+
+
+def series_of(mirror: Mirror) -> str:
+    """Returns the name of the stored bars that belong to a mirror's quotes."""
+    return series_name(mirror.feed, mirror.info.market if mirror.info is not None else "")
 
 
 class Accounts(Struct, frozen=True, kw_only=True):

@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-from quotecast.api.market.lookup import first_with, require_data
+from quotecast.api.market.names import first_with, require_data
 from quotecast.api.market.services import NO_PROVIDER, MarketServices
 from quotecast.errors import InvalidValue, ProviderMissing
 from quotecast.feed.entry import QuoteEntry

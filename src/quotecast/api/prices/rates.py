@@ -8,7 +8,7 @@ from typing import Final
 from msgspec import Struct, field
 
 from quotecast.api.bars.market import Market, market_of
-from quotecast.api.market.lookup import Mirrors
+from quotecast.api.market.names import Mirrors
 from quotecast.api.market.services import MarketServices, Services
 from quotecast.errors import InvalidValue
 from quotecast.feed.mirror import Mirror

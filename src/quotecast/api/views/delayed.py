@@ -16,8 +16,7 @@ from msgspec.structs import replace
 from quotecast.api.bars.market import calendar_of_venue
 from quotecast.api.bars.sources import SETTLED_AFTER
 from quotecast.api.market.past import Past
-from quotecast.api.market.services import MarketServices, Services
-from quotecast.api.market.stored_bars import BarStore, series_of
+from quotecast.api.market.services import BarStore, MarketServices, Services, series_of
 from quotecast.cache.base import Cache, Cached, Fetch, Policy
 from quotecast.errors import NotOffered
 from quotecast.feed.documents import Documents

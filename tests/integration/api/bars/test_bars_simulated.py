@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from quotecast.api.market.stored_bars import series_of
+from quotecast.api.market.services import series_of
 from quotecast.bus.base import FeedInfo
 from quotecast.market.bars import bar_time
 from quotecast.market.feeds import Feed

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from quotecast.api.integrations.udf.history import MAX_BARS
-from quotecast.api.market.stored_bars import series_of
+from quotecast.api.market.services import series_of
 from quotecast.errors import UpstreamError
 from quotecast.market.bars import Bar, Interval, bar_time
 from quotecast.market.feeds import Feed

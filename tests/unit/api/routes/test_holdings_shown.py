@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from msgspec import to_builtins
 
-from quotecast.api.market.lookup import Mirrors
+from quotecast.api.market.names import Mirrors
 from quotecast.api.prices.rates import rate_finder
 from quotecast.api.routes.portfolio.holdings_shown import (
     SHOWN,

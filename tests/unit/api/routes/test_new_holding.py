@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import msgspec
 import pytest
 
-from quotecast.api.market.lookup import Mirrors
+from quotecast.api.market.names import Mirrors
 from quotecast.api.routes.portfolio.portfolio import NewHolding, fingerprint, holding_from
 from support.made.factories import NOW, empty_mirrors, full_mirrors
 

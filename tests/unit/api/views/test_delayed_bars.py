@@ -17,8 +17,7 @@ import pytest
 from msgspec.structs import replace
 
 from quotecast.api.bars.queries import opening_of
-from quotecast.api.market.services import Services
-from quotecast.api.market.stored_bars import series_of
+from quotecast.api.market.services import Services, series_of
 from quotecast.api.views.delayed import DelayedMarket, delayed_services, first_unsettled
 from quotecast.bus.base import FeedInfo
 from quotecast.cache.base import Policy

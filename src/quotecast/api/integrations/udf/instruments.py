@@ -17,7 +17,7 @@ from msgspec.structs import asdict
 from quotecast.api.bars.market import market_of
 from quotecast.api.bars.own_bars import newest_bars
 from quotecast.api.integrations.udf.resolutions import RESOLUTIONS, ZONES, resolutions_of
-from quotecast.api.market.lookup import first_with, require_data
+from quotecast.api.market.names import first_with, require_data
 from quotecast.api.market.services import Services
 from quotecast.errors import SymbolNotFound
 from quotecast.market.assets import Asset

@@ -11,8 +11,7 @@ from msgspec.structs import asdict
 
 from quotecast.api.answers.answers import Answer
 from quotecast.api.gate.operators import admin_of, with_operator
-from quotecast.api.market.services import HttpRequest, Services, services_of
-from quotecast.api.market.stored_bars import series_of
+from quotecast.api.market.services import HttpRequest, Services, series_of, services_of
 from quotecast.api.reference.account_operations import AccountOperation, answer
 from quotecast.api.routes.admin.operations import operator_outcomes
 from quotecast.api.routes.market.quality import FIGURES, FeedDay, feed_day_of, span_of, today_at_venue

@@ -19,8 +19,7 @@ from quotecast.api.market.services import MarketServices, mirror_at, require_mir
 from quotecast.api.reference import examples
 from quotecast.api.reference.openapi import FeedReading, QuotesReading, answered
 from quotecast.api.routes.market.feed_bars import FeedBars, Symbol, bar_handlers
-from quotecast.api.routes.market.quotes import one_quote
-from quotecast.api.routes.market.symbol_pages import After, PageLimit, SymbolPage
+from quotecast.api.routes.market.symbol_pages import After, PageLimit, SymbolPage, one_quote
 from quotecast.errors import InvalidValue
 from quotecast.feed.mirror import Mirror
 from quotecast.market import codec

@@ -75,9 +75,8 @@ from quotecast.api.routes.as_of import AsOf, view_as_of
 from quotecast.api.routes.market.actions import BarAdjustment, actions, adjusted_bars
 from quotecast.api.routes.market.news import news
 from quotecast.api.routes.market.overviews import heatmap, movers
-from quotecast.api.routes.market.quotes import one_quote
 from quotecast.api.routes.market.status import EXAMPLE, MarketStatus, market_status
-from quotecast.api.routes.market.symbol_pages import After, PageLimit, SymbolPage
+from quotecast.api.routes.market.symbol_pages import After, PageLimit, SymbolPage, one_quote
 from quotecast.errors import InvalidValue
 from quotecast.market import codec
 from quotecast.market.assets import Asset, index_assets, search_assets

@@ -13,8 +13,7 @@ from quotecast.api.bars.market import calendar_of_venue
 from quotecast.api.bars.own_bars import as_upstream
 from quotecast.api.limits.repeats import repeatable
 from quotecast.api.market.selection import renamed_headers
-from quotecast.api.market.services import Services, require_mirror
-from quotecast.api.market.stored_bars import series_of
+from quotecast.api.market.services import Services, require_mirror, series_of
 from quotecast.api.prices.instruments import is_allowed
 from quotecast.api.reference.openapi import SymbolReading, answered
 from quotecast.api.route_table import EVERY

@@ -1,4 +1,4 @@
-"""Pages of a feed's quotes in the order of symbols, for readers to whom all of them are too many."""
+"""Quotes of every feed: that of one symbol, and pages of all in the order of symbols."""
 
 from bisect import bisect_right
 from collections.abc import Callable
@@ -6,13 +6,16 @@ from typing import Annotated, Final
 
 from litestar.params import QueryParameter
 
-from quotecast.api.answers.answers import CACHE_QUOTES, Answer, SharedBody, feed_headers
+from quotecast.api.answers.answers import CACHE_QUOTES, Answer, SharedBody, feed_headers, quote_answer
 from quotecast.api.answers.negotiation import content_tag
 from quotecast.api.market.parameters import number_of, number_parameter
+from quotecast.api.market.selection import renamed_headers
+from quotecast.api.market.services import MarketServices, require_mirror
 from quotecast.asgi import Header
-from quotecast.errors import InvalidValue
+from quotecast.errors import InvalidValue, SymbolNotFound
 from quotecast.feed.mirror import Mirror
 from quotecast.market import codec
+from quotecast.market.feeds import Feed
 from quotecast.market.instruments import MAX_SYMBOL_LENGTH
 from quotecast.market.quotes import Quote
 
@@ -37,6 +40,18 @@ After = Annotated[
         schema_extra={"maxLength": MAX_SYMBOL_LENGTH},
     ),
 ]
+
+
+def one_quote(services: MarketServices, feed: Feed, symbol: str) -> Answer:
+    """Returns the answer with one quote. Raises ProviderMissing, NoData or SymbolNotFound."""
+    mirror = require_mirror(services, feed)
+    entry = mirror.find(symbol)
+    if entry is None:
+        raise SymbolNotFound
+    answer = quote_answer(mirror, services.monotonic(), entry)
+    if symbol != entry.key:
+        answer.add_headers(*renamed_headers(mirror, [(symbol, entry.key)]))
+    return answer
 
 
 class SymbolPage:

@@ -6,7 +6,7 @@ from typing import Annotated, Final
 
 from msgspec import Meta, Raw
 
-from quotecast.api.market.lookup import Mirrors, first_with, stored_spelling
+from quotecast.api.market.names import Mirrors, first_with, stored_spelling
 from quotecast.api.routes.days import past_day
 from quotecast.errors import InvalidValue
 from quotecast.market import money

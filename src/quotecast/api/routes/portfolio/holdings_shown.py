@@ -8,7 +8,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.structs import asdict, replace
 
 from quotecast.api.answers.csv import CsvTable
-from quotecast.api.market.lookup import Mirrors, first_with
+from quotecast.api.market.names import Mirrors, first_with
 from quotecast.api.prices.rates import RATE_FEEDS, RateFinder, RateShown, convert, rate_shown
 from quotecast.market import codec, money
 from quotecast.market.conversion import factor, round_amount

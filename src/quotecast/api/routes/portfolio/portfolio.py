@@ -10,7 +10,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from quotecast.api.answers.answers import Answer, state_header
 from quotecast.api.answers.csv import Format, formatted
 from quotecast.api.gate.identity import require_token, with_account
-from quotecast.api.market.lookup import Mirrors
+from quotecast.api.market.names import Mirrors
 from quotecast.api.market.services import HttpRequest, combined_state, services_of
 from quotecast.api.prices.rates import rate_finder
 from quotecast.api.reference.account_operations import (

@@ -15,7 +15,7 @@ from msgspec import UNSET, Struct, UnsetType
 from quotecast.api.answers.answers import Answer, SharedBody
 from quotecast.api.answers.csv import CSV, write_csv
 from quotecast.api.gate.identity import with_account
-from quotecast.api.market.lookup import Mirrors
+from quotecast.api.market.names import Mirrors
 from quotecast.api.market.services import HttpRequest, services_of
 from quotecast.api.reference.account_operations import AccountOperation, answer, outcomes, replayable
 from quotecast.api.reference.openapi import ID, described, refused

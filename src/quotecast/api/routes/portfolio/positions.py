@@ -13,7 +13,7 @@ from msgspec import Raw, Struct, field
 
 from quotecast.api.answers.answers import Answer, state_header
 from quotecast.api.gate.identity import with_account
-from quotecast.api.market.lookup import Mirrors, first_with
+from quotecast.api.market.names import Mirrors, first_with
 from quotecast.api.market.services import HttpRequest, Services, combined_state, services_of
 from quotecast.api.prices.day_rates import read_day_rates
 from quotecast.api.prices.rates import RATE_FEEDS, RateFinder, RateShown, convert, rate_finder, rate_shown

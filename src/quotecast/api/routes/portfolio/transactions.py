@@ -15,7 +15,7 @@ from quotecast.api.answers.answers import Answer
 from quotecast.api.answers.csv import CsvTable, Format, formatted
 from quotecast.api.answers.tables import columns
 from quotecast.api.gate.identity import with_account
-from quotecast.api.market.lookup import Mirrors
+from quotecast.api.market.names import Mirrors
 from quotecast.api.market.services import HttpRequest, services_of
 from quotecast.api.reference.account_operations import (
     AccountOperation,

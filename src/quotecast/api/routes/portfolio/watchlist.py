@@ -8,7 +8,7 @@ from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
 from quotecast.api.answers.answers import Answer, state_header
 from quotecast.api.gate.identity import require_token, with_account
-from quotecast.api.market.lookup import first_with, require_data
+from quotecast.api.market.names import first_with, require_data
 from quotecast.api.market.selection import symbol_of_path
 from quotecast.api.market.services import NO_PROVIDER, HttpRequest, Services, combined_state, services_of
 from quotecast.api.reference import examples

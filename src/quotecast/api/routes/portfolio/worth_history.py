@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from quotecast.api.bars.market import Market, market_of
 from quotecast.api.bars.reading import WITHOUT_BARS
-from quotecast.api.market.lookup import first_with
+from quotecast.api.market.names import first_with
 from quotecast.api.market.services import Services
 from quotecast.api.prices.closes import Closes, Name, name_of, read_closes, today_of
 from quotecast.api.prices.rates import rate_finder, rate_market
