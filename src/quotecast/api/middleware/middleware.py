@@ -84,33 +84,30 @@ class CorsPolicy:
         ]
         exposed = [(b"access-control-expose-headers", _EXPOSED.encode())]
         #: Headers of an answer, and of a preflight's, by origin; callers must not change the lists.
-        self.answer = _CorsHeaders(allowed, exposed, always, with_local=with_local).headers
-        self.preflight = _CorsHeaders(allowed, preflight, always, with_local=with_local).headers
+        self.answer = _headers_by_origin(allowed, exposed, always, with_local=with_local)
+        self.preflight = _headers_by_origin(allowed, preflight, always, with_local=with_local)
 
 
-class _CorsHeaders:
-    """The headers of one kind of answer, by origin."""
+def _headers_by_origin(
+    origins: list[str], permissions: Headers, always: Headers, *, with_local: bool
+) -> Callable[[bytes | None], Headers]:
+    """Returns a function from the origin of a request to the headers of one kind of answer."""
+    if _ANY in origins:
+        for_any = [*always, (b"access-control-allow-origin", b"*"), *permissions]
+        return lambda _: for_any
+    default = [*always, _VARY] if origins or with_local else always
 
-    def __init__(
-        self, origins: list[str], permissions: Headers, always: Headers, *, with_local: bool
-    ) -> None:
-        named = [] if _ANY in origins else origins
-        self._permissions = permissions
-        self._always = always
-        self._with_local = with_local and _ANY not in origins
-        self._by_origin = {origin.encode(): self._to(origin.encode()) for origin in named}
-        if _ANY in origins:
-            self._default = [*always, (b"access-control-allow-origin", b"*"), *permissions]
-        else:
-            self._default = [*always, _VARY] if origins or with_local else always
+    def make(origin: bytes) -> Headers:
+        return [*always, (b"access-control-allow-origin", origin), *permissions, _VARY]
 
-    def headers(self, origin: bytes | None) -> Headers:
-        if self._with_local and origin is not None and _LOCAL.fullmatch(origin):
-            return self._to(origin)
-        return self._by_origin.get(origin or b"", self._default)
+    by_origin = {origin.encode(): make(origin.encode()) for origin in origins}
 
-    def _to(self, origin: bytes) -> Headers:
-        return [*self._always, (b"access-control-allow-origin", origin), *self._permissions, _VARY]
+    def find(origin: bytes | None) -> Headers:
+        if with_local and origin is not None and _LOCAL.fullmatch(origin):
+            return make(origin)
+        return by_origin.get(origin or b"", default)
+
+    return find
 
 
 class Middleware:
