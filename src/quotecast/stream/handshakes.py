@@ -23,7 +23,7 @@ from websockets.headers import parse_subprotocol
 from websockets.http11 import Request, Response
 from websockets.server import ServerProtocol
 
-from quotecast.asgi import code_of_status
+from quotecast.asgi import Header, code_of_status
 from quotecast.errors import Problem
 from quotecast.market.codec import encode_json
 from quotecast.stream.deflate import EXTENSION
@@ -135,23 +135,30 @@ def http_scope_of(request: Request, transport: asyncio.Transport) -> dict[str, A
 
 def scope_of(request: Request, transport: asyncio.Transport) -> dict[str, Any]:
     """Returns the ASGI scope of a handshake."""
-    path, _, query = request.path.partition("?")
     headers = [
         (name.lower().encode(), value.encode("latin-1")) for name, value in request.headers.raw_items()
     ]
     offered = ",".join(request.headers.get_all("Sec-WebSocket-Protocol")).split(",")
+    subprotocols = [name.strip() for name in offered if name.strip()]
+    return _scope(request.path.encode(), headers, transport.get_extra_info("peername")[:2], subprotocols)
+
+
+def _scope(
+    target: bytes, headers: list[Header], client: tuple[str, int], subprotocols: list[str]
+) -> dict[str, Any]:
+    path, _, query = target.partition(b"?")
     return {
         "type": "websocket",
         "asgi": {"version": "3.0", "spec_version": "2.4"},
         "http_version": "1.1",
         "scheme": "ws",
-        "path": unquote(path),
-        "raw_path": path.encode(),
-        "query_string": query.encode(),
+        "path": unquote(path.decode()),
+        "raw_path": path,
+        "query_string": query,
         "root_path": "",
         "headers": headers,
-        "client": transport.get_extra_info("peername")[:2],
-        "subprotocols": [name.strip() for name in offered if name.strip()],
+        "client": client,
+        "subprotocols": subprotocols,
     }
 
 
@@ -190,21 +197,8 @@ def read_upgrade(data: bytes) -> Upgrade | None:
 
 
 def scope_of_upgrade(upgrade: Upgrade, client: tuple[str, int]) -> dict[str, Any]:
-    """Returns the ASGI scope of a handshake, as `handshakes.scope_of` does."""
-    path, _, query = upgrade.target.partition(b"?")
-    return {
-        "type": "websocket",
-        "asgi": {"version": "3.0", "spec_version": "2.4"},
-        "http_version": "1.1",
-        "scheme": "ws",
-        "path": unquote(path.decode()),
-        "raw_path": path,
-        "query_string": query,
-        "root_path": "",
-        "headers": upgrade.headers,
-        "client": client,
-        "subprotocols": [*upgrade.subprotocols],
-    }
+    """Returns the ASGI scope of a handshake, as `scope_of` does."""
+    return _scope(upgrade.target, upgrade.headers, client, [*upgrade.subprotocols])
 
 
 def accepting(upgrade: Upgrade, subprotocol: str | None, now: float) -> bytes:
