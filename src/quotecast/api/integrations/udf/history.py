@@ -69,22 +69,18 @@ class Found(Struct, frozen=True):
     last: BarPage = NO_BARS
 
 
-class ChartHistory(Struct, frozen=True):
-    """A table of bars, and the page that has the oldest of them."""
+async def read_history(services: Services, market: Market, wanted: HistoryQuery) -> tuple[ChartBars, BarPage]:
+    """Returns the bars of a chart, and the page that has the oldest of them.
 
-    bars: ChartBars
-    last: BarPage
-
-
-async def read_history(services: Services, market: Market, wanted: HistoryQuery) -> ChartHistory:
-    """Returns the bars of a chart. Raises the upstream's error if there are no own bars either."""
+    Raises the upstream's error if there are no own bars either.
+    """
     feed, interval, now = market.feed, wanted.interval, market.moment.timestamp()
     end = _bound(wanted, market)
     count = min(MAX_BARS, wanted.count or MAX_BARS)
     query = BarQuery(interval, None, end, count, "desc")
     if wanted.count is not None:
         found = await _read(services, market, query)
-        return ChartHistory(_table(feed, interval, found.bars[::-1]) if found.bars else _NO_DATA, found.last)
+        return _table(feed, interval, found.bars[::-1]) if found.bars else _NO_DATA, found.last
     start = opening_bound(wanted.start, feed, interval)
     if start <= now and (end is None or start < end):
         # One query may not ask for a longer span.
@@ -92,13 +88,13 @@ async def read_history(services: Services, market: Market, wanted: HistoryQuery)
         begin = start if days is None else max(start, last - days * _DAY)
         found = await _read(services, market, replace(query, start=begin))
         if found.bars:
-            return ChartHistory(_table(feed, interval, found.bars[::-1]), found.last)
+            return _table(feed, interval, found.bars[::-1]), found.last
     before = replace(query, end=start if end is None else min(start, end), limit=1)
     found = await _read(services, market, before)
     if not found.bars:
-        return ChartHistory(_NO_DATA, found.last)
+        return _NO_DATA, found.last
     next_time = chart_time(found.bars[0], feed, interval)
-    return ChartHistory(ChartBars(s="no_data", nextTime=next_time), found.last)
+    return ChartBars(s="no_data", nextTime=next_time), found.last
 
 
 def _bound(wanted: HistoryQuery, market: Market) -> int | None:

@@ -238,8 +238,8 @@ async def history(
         raise InvalidValue("from", "Must be given unless countback is")
     first = parameters.time_of("from", "0" if start is None else start)
     wanted = HistoryQuery(interval, first, parameters.time_of("to", end), count)
-    found = await read_history(services, market, wanted)
-    body, mirror, last = SharedBody(encode_json(found.bars)), services.mirrors[market.feed], found.last
+    bars, last = await read_history(services, market, wanted)
+    body, mirror = SharedBody(encode_json(bars)), services.mirrors[market.feed]
     headers = bars_headers(
         mirror.state(services.monotonic()),
         market,
