@@ -57,7 +57,10 @@ class Asking:
         given = {name: value for name, value in query.items() if value is not None}
         response = await self._get(path, given)
         if not response.is_success:
-            problem = _problem_of(response)
+            try:
+                problem = msgspec.json.decode(response.content, type=_Problem)
+            except msgspec.MsgspecError:
+                problem = _Problem()
             proposals = [each.message for each in problem.errors if problem.code == "symbol_not_found"]
             proposal = proposals[0] if proposals else None
             raise ToolRefused(_message(response, problem), response.status_code, proposal)
@@ -78,13 +81,6 @@ class Asking:
 def path_of(*segments: str) -> str:
     """Returns a path below `/api`; a slash inside a segment, as in `BTC/USDT`, stays in it."""
     return "/".join(("/api", *(quote(segment, safe="") for segment in segments)))
-
-
-def _problem_of(response: httpx.Response) -> _Problem:
-    try:
-        return msgspec.json.decode(response.content, type=_Problem)
-    except msgspec.MsgspecError:
-        return _Problem()
 
 
 def _message(response: httpx.Response, problem: _Problem) -> str:

@@ -2,7 +2,7 @@
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import date, datetime
 from decimal import Decimal, localcontext
 from fractions import Fraction
@@ -196,7 +196,7 @@ def _apply(position: Position, entry: Transaction, method: Method) -> None:
             position.lots.append(Lot(entry.date, shares, shares * price + fee))
             position.shares += shares
             if method == "average":
-                position.lots = [_merge(position.lots)]
+                position.lots = [Lot(position.lots[0].opened, position.shares, position.cost)]
         case "sell" if shares > position.shares:
             position.problem = (
                 f"{entry.date}: the sale of {to_decimal(shares):f} {entry.ticker} takes more than the "
@@ -249,13 +249,6 @@ def _bounded(cost: Fraction) -> Fraction:
 def _rounded(number: Fraction, parts: int) -> Fraction:
     """Returns the number in whole parts of one."""
     return Fraction(round(number * parts), parts)
-
-
-def _merge(lots: Sequence[Lot]) -> Lot:
-    shares, cost = (
-        sum(each, _NOTHING) for each in zip(*((lot.shares, lot.cost) for lot in lots), strict=True)
-    )
-    return Lot(lots[0].opened, shares, cost)
 
 
 def _fraction(amount: Decimal | None) -> Fraction:

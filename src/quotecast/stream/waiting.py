@@ -22,7 +22,8 @@ async def wait_for_data(asked: Sequence[tuple[Mirror, Query]], *, among_feeds: b
     """
     await wait_while(
         lambda: any(
-            is_ahead(mirror, query.since) or (_is_waiting(mirror, query) and not among_feeds)
+            is_ahead(mirror, query.since)
+            or (query.symbols is not None and not mirror.loaded and not among_feeds)
             for mirror, query in asked
         )
     )
@@ -40,7 +41,3 @@ async def wait_while(is_behind: Callable[[], bool]) -> None:
         if not is_behind():
             return
         await asyncio.sleep(CATCH_UP_STEP_SECONDS)
-
-
-def _is_waiting(mirror: Mirror, query: Query) -> bool:
-    return query.symbols is not None and not mirror.loaded

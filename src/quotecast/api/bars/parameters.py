@@ -185,7 +185,10 @@ class StockQuery(Struct, frozen=True):
     def of(cls, span: str | None, given: Length, paging: Paging, session: str | None = None) -> "StockQuery":
         """Returns the query of a request. Raises InvalidValue."""
         if paging.start is not None:
-            query, wanted = paging.query(_interval_since(span, given)), None
+            if span is not None:
+                raise InvalidValue("range", "Must not be given together with start")
+            text = "D" if given.text is None else given.text
+            query, wanted = paging.query(_require_interval(given.field, text, STOCK_INTERVALS)), None
         elif span is None and paging.limit is not None:
             # The newest bars, of however many sessions.
             query, wanted = paging.query(_interval_of("1D", given)), None
@@ -211,13 +214,6 @@ class StockQuery(Struct, frozen=True):
             return self.query
         first = opening_of_bar(calendar, self.query.interval, start) or start
         return replace(self.query, start=int(first.timestamp()))
-
-
-def _interval_since(span: str | None, given: Length) -> Interval:
-    """Returns the interval of a request for stocks with a start. Raises InvalidValue."""
-    if span is not None:
-        raise InvalidValue("range", "Must not be given together with start")
-    return "D" if given.text is None else _require_interval(given.field, given.text, STOCK_INTERVALS)
 
 
 def _interval_of(span: Range, given: Length) -> Interval:

@@ -235,23 +235,18 @@ class Gate:
     async def _refuse(
         self, holder: Holder | None, refusal: QuotecastError, scope: Scope, receive: Receive, send: Send
     ) -> None:
-        """Answers a request with an error, which counts for a known key."""
+        """Answers a request with an error, or closes a socket with one; it counts for a known key."""
         if holder is None or holder.key.is_session:
             self._usage.refusals[refusal.status] += refusal.status in REFUSED
         elif scope["type"] == "http":
             send = counting(self._usage, holder.key.id, send)
         else:
             self._usage.add_request(holder.key.id, refusal.status)
-        await _refuse(refusal, scope, receive, send)
-
-
-async def _refuse(refusal: QuotecastError, scope: Scope, receive: Receive, send: Send) -> None:
-    """Answers a request with an error; closes a socket with an error frame and a code."""
-    if scope["type"] == "http":
-        await refuse_request(scope, send, refusal)
-    else:
-        await receive()
-        await refuse_socket(scope, send, refusal)
+        if scope["type"] == "http":
+            await refuse_request(scope, send, refusal)
+        else:
+            await receive()
+            await refuse_socket(scope, send, refusal)
 
 
 def counting(usage: Usage, key_id: str, send: Send) -> Send:

@@ -35,7 +35,7 @@ def suggest(services: MarketServices, feed: Feed, text: str) -> str | None:
         return None
     mirror = services.mirrors[feed]
     others = [services.mirrors[other] for other in services.configured() if other is not feed]
-    letters = _letters_of(text)
+    letters = "".join(filter(str.isalnum, fold(text))).upper()
     if found := _spelled(mirror, letters):
         return f"Did you mean {found.key}?"
     for other in others:
@@ -55,10 +55,6 @@ def _misspelt(mirror: Mirror, text: str) -> str | None:
     near = {entry.key: entry for edit, entry in found_by_edit if entry and entry.key.upper() == edit}
     found = max(near.values(), key=lambda entry: (turnover(entry.quote), entry.key), default=None)
     return f"Did you mean {found.key}?" if found else None
-
-
-def _letters_of(text: str) -> str:
-    return "".join(filter(str.isalnum, fold(text))).upper()
 
 
 def _spelled(mirror: Mirror, letters: str) -> QuoteEntry | None:
