@@ -18,11 +18,11 @@ import structlog
 
 from quotecast.alerts import delivery_storage as storage
 from quotecast.alerts import push, webhooks
-from quotecast.alerts.delivery_metrics import DeliveryStatistics
 from quotecast.alerts.delivery_storage import Claim
 from quotecast.alerts.messages import message_of
 from quotecast.alerts.outbound import TIMEOUT_SECONDS, Outbound, Result
 from quotecast.alerts.push import GONE, Vapid
+from quotecast.alerts.statistics import DeliveryStatistics
 from quotecast.backoff import Backoff
 from quotecast.database.database import Database
 from quotecast.errors import DatabaseAway

@@ -5,10 +5,10 @@ from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import Final
 
 from quotecast.alerts.delivery import Delivery
-from quotecast.alerts.delivery_metrics import DeliveryStatistics
 from quotecast.alerts.levels import LevelBook
 from quotecast.alerts.outbound import make_outbound
 from quotecast.alerts.push import make_vapid
+from quotecast.alerts.statistics import DeliveryStatistics
 from quotecast.alerts.writer import DEADLINE_SECONDS, CrossingWriter, FeedAlerts
 from quotecast.background import run_beside
 from quotecast.bus.base import BusWriter

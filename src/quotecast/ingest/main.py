@@ -14,7 +14,7 @@ import msgspec
 import uvloop
 
 from quotecast import parent
-from quotecast.alerts.delivery_metrics import DeliveryStatistics, delivery_families
+from quotecast.alerts.statistics import DeliveryStatistics, delivery_families
 from quotecast.alerts.writer import FeedAlerts
 from quotecast.background import run_beside
 from quotecast.bus.base import BusWriter
