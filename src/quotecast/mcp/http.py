@@ -72,8 +72,12 @@ async def open_http(settings: Settings, calls: ToolCalls, service: App) -> Async
         security_settings=security,
         max_request_body_size=MAX_BODY_BYTES,
     )
+
+    async def serve(scope: Scope, receive: Any, send: Send) -> None:
+        await manager.handle_request(scope, receive, _refusing(send, request_state(scope).request_id))
+
     async with manager.run():
-        yield with_own_refusals(manager.handle_request)
+        yield serve
 
 
 def _scope(context: Context) -> Any:
@@ -116,16 +120,8 @@ def _with_ports(names: list[str]) -> Iterator[str]:
         yield from (name, f"{name}:*")
 
 
-def with_own_refusals(app: App) -> App:
-    """Returns the application with the SDK's refusals in the format of the API's errors."""
-
-    async def serve(scope: Scope, receive: Any, send: Send) -> None:
-        await app(scope, receive, _refusing(send, request_state(scope).request_id))
-
-    return serve
-
-
 def _refusing(send: Send, request_id: str) -> Send:
+    """Returns a `send` that writes the SDK's refusals in the format of the API's errors."""
     start: Message | None = None
     collected = b""
 

@@ -14,7 +14,7 @@ from quotecast.access.errors import close_code_of
 from quotecast.access.request_state import request_state
 from quotecast.asgi import App
 from quotecast.close_codes import CloseCode
-from quotecast.errors import QuotecastError
+from quotecast.errors import InvalidValue, QuotecastError
 from quotecast.feed.client import ClientSession
 from quotecast.feed.commands import Query
 from quotecast.feed.encoding import JSON, Encoding, negotiate
@@ -29,7 +29,7 @@ from quotecast.stream.outlet import WRITER
 from quotecast.stream.queries import Replay, heartbeat_of, queries_of, replay_of
 from quotecast.stream.relays import PATH as RELAY_PATH
 from quotecast.stream.relays import Relays
-from quotecast.stream.replay import Replays, playing, reason_of
+from quotecast.stream.replay import Replays, playing
 from quotecast.stream.waiting import wait_for_data, wait_while
 
 #: The path of all feeds, and that of each.
@@ -155,7 +155,8 @@ class Streams:
         try:
             player, hub = await self._replays.open(feed, asked, late_seconds=self._hubs.lateness(grant))
         except QuotecastError as refusal:
-            scope["extensions"][WRITER].write(encoding.write(error(refusal.status, reason_of(refusal))))
+            text = f"{refusal.field}: {refusal}" if isinstance(refusal, InvalidValue) else str(refusal)
+            scope["extensions"][WRITER].write(encoding.write(error(refusal.status, text)))
             self.clients.closes[(REPLAY, "websocket"), CloseCode.NOT_RECORDED] += 1
             await _close(send, CloseCode.NOT_RECORDED)
             return

@@ -54,9 +54,8 @@ class Assembly:
         if len(self._fragments) > MAX_FRAGMENTS:
             self._fragments = []
             raise BadMessageError(CloseCode.MESSAGE_TOO_BIG, f"at most {MAX_FRAGMENTS} fragments per message")
-        return self._join() if frame.fin else None
-
-    def _join(self) -> str | bytes:
+        if not frame.fin:
+            return None
         message, self._fragments = b"".join(self._fragments), []
         if not self._is_text:
             return message

@@ -199,11 +199,6 @@ async def playing(player: Player, hub: Hub, ended: Callable[[], Awaitable[None]]
         await player.close()
 
 
-def reason_of(refusal: QuotecastError) -> str:
-    """Returns what a client reads about a replay that is refused."""
-    return f"{refusal.field}: {refusal}" if isinstance(refusal, InvalidValue) else str(refusal)
-
-
 def parse_speed(text: str | None) -> float:
     """Returns the speed of a replay, 1 by default. Raises InvalidValue."""
     try:

@@ -218,7 +218,11 @@ class FieldExamples:
     def _fields(self, schema: Mapping[str, Any], value: Any) -> Fields:
         """Yields schema, name and value of every field in a value."""
         if "$ref" in schema:
-            yield from self._fields_of_object(schema["$ref"].rpartition("/")[2], value)
+            name = schema["$ref"].rpartition("/")[2]
+            for field, own in self._schemas[name].get("properties", {}).items():
+                if field in value:
+                    yield name, field, value[field]
+                    yield from self._fields(own, value[field])
         elif "items" in schema:
             for each in value:
                 yield from self._fields(schema["items"], each)
@@ -228,12 +232,6 @@ class FieldExamples:
         for choice in schema.get("oneOf", schema.get("anyOf", ())):
             if self._fits(choice, value):
                 yield from self._fields(choice, value)
-
-    def _fields_of_object(self, name: str, value: Mapping[str, Any]) -> Fields:
-        for field, schema in self._schemas[name].get("properties", {}).items():
-            if field in value:
-                yield name, field, value[field]
-                yield from self._fields(schema, value[field])
 
     def _fits(self, choice: Mapping[str, Any], value: Any) -> bool:
         """Returns whether a value is one of the objects or lists that a union names."""

@@ -8,7 +8,7 @@ from litestar.params import QueryParameter
 
 from quotecast.api.integrations.udf.history import MAX_BARS
 from quotecast.api.integrations.udf.instruments import MAX_NAME, TYPES
-from quotecast.api.integrations.udf.resolutions import RESOLUTIONS, resolution_of
+from quotecast.api.integrations.udf.resolutions import RESOLUTIONS
 from quotecast.api.market.parameters import number_parameter, text_parameter
 from quotecast.api.market.selection import MAX_SYMBOLS
 from quotecast.errors import InvalidValue
@@ -24,6 +24,8 @@ _LATEST: Final = 4_102_444_800
 #: Charts compute times, so they may be negative, and have fractions.
 _SECONDS: Final = re.compile(r"-?[0-9]{1,12}(\.[0-9]{1,20})?")
 _COUNT: Final = re.compile(r"[0-9]{1,7}")
+#: The short names of resolutions.
+_SHORT: Final = {"D": "1D", "W": "1W", "M": "1M"}
 _WHEN: Final = "Must be a Unix time in seconds"
 
 
@@ -141,7 +143,7 @@ def count_of(text: str | None) -> int | None:
 
 def interval_of(text: str, resolutions: list[str]) -> Interval:
     """Returns the interval of a resolution that an instrument has. Raises InvalidValue."""
-    resolution = resolution_of(text)
+    resolution = _SHORT.get(text, text)
     if resolution not in resolutions:
         raise InvalidValue("resolution", f"Must be one of {', '.join(resolutions)}")
     return RESOLUTIONS[resolution]

@@ -80,12 +80,8 @@ def names_of(text: str) -> list[str]:
     return names
 
 
-def chart_quotes(services: Services, names: list[str]) -> ChartQuotes:
-    """Returns the quotes of names; an unknown one has an item too."""
-    return ChartQuotes(d=[_quote(services, name) for name in names])
-
-
-def _quote(services: Services, name: str) -> KnownQuote | UnknownQuote:
+def chart_quote(services: Services, name: str) -> KnownQuote | UnknownQuote:
+    """Returns the quote of a name; an unknown one has an item too."""
     try:
         instrument = find_instrument(services, name)
     except (SymbolNotFound, NoData):

@@ -29,7 +29,6 @@ RESOLUTIONS: Final[Mapping[str, Interval]] = {
     "1M": "M",
 }
 
-_SHORT: Final = {"D": "1D", "W": "1W", "M": "1M"}
 #: Stocks have no bars of half an hour; a chart makes them of those of a quarter.
 _NOT_OF_STOCKS: Final = "30"
 #: The chart counts long bars from the opening, at 9:30, and the service counts them from midnight: a chart
@@ -43,11 +42,6 @@ def resolutions_of(feed: Feed, calendar: Calendar) -> list[str]:
     if isinstance(calendar, Exchange):
         return [*_SESSION_RESOLUTIONS]
     return [each for each in RESOLUTIONS if feed is not Feed.STOCKS or each != _NOT_OF_STOCKS]
-
-
-def resolution_of(text: str) -> str:
-    """Returns the full name of a resolution: `1D` for `D`."""
-    return _SHORT.get(text, text)
 
 
 def chart_time(bar: Bar, feed: Feed, interval: Interval) -> int:

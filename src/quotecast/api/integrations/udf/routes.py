@@ -6,7 +6,6 @@ from typing import Any, Final, Literal
 import msgspec
 from litestar import Response, Router, get
 from litestar.openapi import ResponseSpec
-from litestar.types import ExceptionHandlersMap
 from msgspec import Struct
 
 from quotecast.api.answers.answers import (
@@ -33,7 +32,7 @@ from quotecast.api.integrations.udf.instruments import (
     symbol_info,
 )
 from quotecast.api.integrations.udf.marks import EXAMPLE_MARKS, Marks, marks_of
-from quotecast.api.integrations.udf.quotes import EXAMPLE_QUOTES, ChartQuotes, chart_quotes, names_of
+from quotecast.api.integrations.udf.quotes import EXAMPLE_QUOTES, ChartQuotes, chart_quote, names_of
 from quotecast.api.integrations.udf.resolutions import RESOLUTIONS, resolutions_of
 from quotecast.api.limits.repeats import repeatable
 from quotecast.api.market.searching import GROUP
@@ -59,12 +58,9 @@ class ChartProblem(Problem, frozen=True, kw_only=True):
     errmsg: str
 
 
-def chart_exception_handlers() -> ExceptionHandlersMap:
-    """Returns the application's handlers, with the fields that charts read."""
-    return {kind: _for_charts(handler) for kind, handler in exception_handlers().items()}
-
-
 def _for_charts(handler: Callable[[HttpRequest, Any], Response[bytes]]) -> Any:
+    """Returns a handler of the application whose answers have the fields that charts read."""
+
     def answer(request: HttpRequest, error: Exception) -> Response[bytes]:
         response = handler(request, error)
         problem = msgspec.json.decode(response.content, type=Problem)
@@ -300,7 +296,8 @@ def time(services: Services) -> Answer:
 @repeatable
 def quotes(services: Services, symbols: parameters.Names) -> Answer:
     """The quotes of stocks, pairs, currencies and metals; an unknown name has an item with `s` = `error`."""
-    body = SharedBody(encode_json(chart_quotes(services, names_of(symbols))))
+    found = ChartQuotes(d=[chart_quote(services, name) for name in names_of(symbols)])
+    body = SharedBody(encode_json(found))
     return feed_answer(body, combined_state(services, services.configured()), CACHE_QUOTES)
 
 
@@ -308,7 +305,7 @@ ROUTER: Final = Router(
     "/api/udf",
     route_handlers=[config, symbols, search, history, marks, time, quotes],
     tags=["TradingView"],
-    exception_handlers=chart_exception_handlers(),
+    exception_handlers={kind: _for_charts(handler) for kind, handler in exception_handlers().items()},
     opt={
         "tag": "TradingView's UDF protocol, for its charts and others that speak it.",
         "feed": EVERY,
