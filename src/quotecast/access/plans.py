@@ -1,4 +1,4 @@
-"""Plans: how much of the market a client may have, and how often.
+"""Plans: how much of the market a client may have, how often, and how far into the past.
 
 A plan without a bound leaves the specification's bound in force. Two plans have names of their own:
 `anonymous` is the plan of requests without a key, `user` that of users who are logged in and of the keys that
@@ -12,7 +12,9 @@ from typing import Annotated, Any, Final, Literal, TypeVar, get_args
 
 import msgspec
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
+from quotecast.access.errors import PastOutOfPlan
 from quotecast.complaints import complaint
 from quotecast.errors import QuotecastError
 from quotecast.feed.commands import INTERVALS
@@ -35,6 +37,8 @@ Freshness = Literal["live", "delayed"]
 PlanName = Annotated[str, Meta(pattern=r"\A[a-z][a-z0-9-]{0,39}\Z")]
 
 MAX_PLANS: Final = 100
+
+_DAY: Final = 86_400
 
 
 class Plan(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -154,3 +158,25 @@ def _converted(value: dict[str, Any], kind: type[T], place: str) -> T:
         choices = _CHOICES.get(field.partition("[")[0], ())
         where = ".".join(filter(None, (place, field)))
         raise PlanFileError(f"{where or 'plan'}: {complaint(str(error), choices).message}") from None
+
+
+class Reach(Struct, frozen=True):
+    """The days of the past that a plan has."""
+
+    plan_name: str
+    days: int
+    #: Days by which a view of the past is behind the present, from which the plan counts.
+    behind: int = 0
+
+    def start(self, now: float) -> int:
+        """Returns the Unix time at which the plan's past begins: the start of a day, in UTC."""
+        return (int(now) // _DAY + self.behind - self.days) * _DAY
+
+    def at(self, moment: float, now: float) -> "Reach":
+        """Returns the same past, as a view of a moment counts it."""
+        return replace(self, behind=int(now) // _DAY - int(moment) // _DAY)
+
+    def require(self, moment: float, now: float) -> None:
+        """Raises PastOutOfPlan for a moment before the plan's past."""
+        if moment < self.start(now):
+            raise PastOutOfPlan(self.plan_name, f"has at most {self.days} days of the past")

@@ -6,7 +6,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from quotecast.access.reach import Reach
+from quotecast.access.plans import Reach
 from quotecast.api.answers.answers import cached_for, feed_headers
 from quotecast.api.market.services import Services, require_mirror
 from quotecast.asgi import Header

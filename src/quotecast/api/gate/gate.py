@@ -18,8 +18,7 @@ from quotecast.access.grant import Grant
 from quotecast.access.key_book import Holder
 from quotecast.access.key_text import is_ticket
 from quotecast.access.keys import Key
-from quotecast.access.plans import ANONYMOUS, UNLIMITED, USER, Plan, of_everybody
-from quotecast.access.reach import Reach
+from quotecast.access.plans import ANONYMOUS, UNLIMITED, USER, Plan, Reach, of_everybody
 from quotecast.access.request_state import request_state
 from quotecast.access.usage import REFUSED, Counts, Usage
 from quotecast.api.gate.addresses import Address, networks

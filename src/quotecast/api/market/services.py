@@ -9,7 +9,7 @@ from litestar import Request
 from litestar.datastructures import State
 from msgspec import Struct, field
 
-from quotecast.access.reach import Reach
+from quotecast.access.plans import Reach
 from quotecast.access.request_state import request_state
 from quotecast.alerts.outbound import Outbound
 from quotecast.api.accounts.alert_waits import Waits

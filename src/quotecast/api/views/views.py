@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from quotecast.access.grant import Grant
-from quotecast.access.reach import Reach
+from quotecast.access.plans import Reach
 from quotecast.api.market.names import Names
 from quotecast.api.market.searching import Searches
 from quotecast.api.market.services import NO_PROVIDER, MarketServices, Services

@@ -4,7 +4,7 @@ from datetime import date
 
 from msgspec.structs import replace
 
-from quotecast.access.reach import Reach
+from quotecast.access.plans import Reach
 from quotecast.api.prices.day_rates import read_day_rates
 from quotecast.market.feeds import Feed
 from support.made.factories import doviz, full_mirrors, mirror_of, services

@@ -9,7 +9,7 @@ import pytest
 import pytest_asyncio
 from msgspec.structs import replace
 
-from quotecast.access.reach import Reach
+from quotecast.access.plans import Reach
 from quotecast.api.market.services import Services
 from quotecast.errors import NotOffered, UpstreamError
 from quotecast.market.actions import CorporateAction

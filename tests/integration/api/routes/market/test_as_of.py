@@ -8,7 +8,7 @@ import httpx
 import pytest
 from msgspec.structs import replace
 
-from quotecast.access.reach import Reach
+from quotecast.access.plans import Reach
 from quotecast.api.market.services import Services
 from quotecast.database.database import Database
 from quotecast.history.known_actions import KnownActions
