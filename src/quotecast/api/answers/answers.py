@@ -2,6 +2,7 @@
 
 import asyncio
 import gzip
+import hashlib
 from collections.abc import Awaitable, Callable, Collection, Iterable
 from functools import cached_property, lru_cache
 from typing import Any, Concatenate, Final, Literal, ParamSpec
@@ -11,12 +12,13 @@ from litestar.response.base import ASGIResponse
 from litestar.types import Receive, Scope, Send
 
 from quotecast.access.request_state import request_state
-from quotecast.api.answers.negotiation import VARY, content_tag, matches, negotiation_headers
 from quotecast.asgi import Header, Headers, content_length, respond
 from quotecast.codings import best_coding
 from quotecast.feed.entry import QuoteEntry
 from quotecast.feed.mirror import FeedState, Mirror
 from quotecast.market import codec
+
+VARY: Header = (b"vary", b"Accept-Encoding")
 
 P = ParamSpec("P")
 
@@ -26,6 +28,30 @@ Status = Literal["HIT", "MISS", "STALE"]
 STALE_SECONDS: Final = 30
 #: Longest time in seconds that a shared cache answers without asking a worker.
 SHARED_SECONDS: Final = 60
+
+
+def content_tag(body: bytes) -> bytes:
+    """Returns a weak entity tag: equal for equal content, on every worker."""
+    return b'W/"%b"' % hashlib.blake2b(body, digest_size=9).hexdigest().encode()
+
+
+def negotiation_headers(headers: Iterable[Header]) -> tuple[bytes, bytes]:
+    """Returns a request's `If-None-Match` and `Accept-Encoding`, each empty where the request has none."""
+    condition = encodings = b""
+    for name, value in headers:
+        if name == b"if-none-match":
+            condition = b"%b,%b" % (condition, value)
+        elif name == b"accept-encoding":
+            encodings = value
+    return condition, encodings
+
+
+def matches(condition: bytes, tag: bytes) -> bool:
+    """Whether an `If-None-Match` names the tag by weak comparison (RFC 9110, 8.8.3.2); `*` names any."""
+    if not condition:
+        return False
+    names = {part.strip().removeprefix(b"W/") for part in condition.split(b",")}
+    return b"*" in names or tag.removeprefix(b"W/") in names
 
 
 def cached_for(seconds: int) -> bytes:

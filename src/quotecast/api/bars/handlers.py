@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from quotecast.api.answers.answers import Answer, SharedBody, cached_for, feed_headers
 from quotecast.api.bars import series
-from quotecast.api.bars.live_day import LiveDay, overlaid, own_bars_of_day
 from quotecast.api.bars.market import (
     RESTING_SECONDS,
     Market,
@@ -20,6 +19,7 @@ from quotecast.api.bars.market import (
     tail_with_price,
     until_prices_move,
 )
+from quotecast.api.bars.own_bars import LiveDay, overlaid, own_bars_of_day
 from quotecast.api.bars.pages import RANGE_WINDOWS, BarPage, read_page
 from quotecast.api.bars.parameters import Paging, StockQuery
 from quotecast.api.bars.queries import MAX_BARS, BarQuery, check_span, token_of

@@ -10,9 +10,8 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from quotecast.api.bars.live_day import LiveDay
 from quotecast.api.bars.market import Market, market_of
-from quotecast.api.bars.own_bars import OwnAfterPast, OwnBars, as_upstream
+from quotecast.api.bars.own_bars import LiveDay, OwnAfterPast, OwnBars, as_upstream
 from quotecast.api.bars.pages import MAX_WINDOWS, BarPage, read_page
 from quotecast.api.bars.queries import BarQuery, check_span, opening_of
 from quotecast.api.bars.sources import ORIGIN, HistoryPart, Source, Upstream, history_of, midnight_of

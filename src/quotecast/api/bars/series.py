@@ -12,8 +12,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from quotecast.api.answers.answers import SharedBody
-from quotecast.api.answers.negotiation import content_tag
+from quotecast.api.answers.answers import SharedBody, content_tag
 from quotecast.market.bars import Bar
 from quotecast.market.codec import encode_json
 

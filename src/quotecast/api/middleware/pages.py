@@ -13,8 +13,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from quotecast.api.answers.answers import JSON
-from quotecast.api.answers.negotiation import VARY, content_tag, matches, negotiation_headers
+from quotecast.api.answers.answers import JSON, VARY, content_tag, matches, negotiation_headers
 from quotecast.api.middleware.ambiguity import is_ambiguous
 from quotecast.api.middleware.bodies import announces_body, with_whole_body
 from quotecast.api.middleware.middleware import is_harmless

@@ -17,10 +17,10 @@ from quotecast.api.prices.closes import (
     close_on,
     first_close_since,
     name_of,
+    rate_on,
     read_closes,
     today_of,
 )
-from quotecast.api.prices.day_rates import rate_on
 from quotecast.api.prices.instruments import Instrument
 from quotecast.api.prices.prices import Price, prices_now, rates_for
 from quotecast.api.prices.rates import convert, rate_finder, rate_market, rate_shown

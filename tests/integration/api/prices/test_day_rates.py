@@ -5,7 +5,7 @@ from datetime import date
 from msgspec.structs import replace
 
 from quotecast.access.plans import Reach
-from quotecast.api.prices.day_rates import read_day_rates
+from quotecast.api.prices.closes import read_day_rates
 from quotecast.market.feeds import Feed
 from support.made.factories import doviz, full_mirrors, mirror_of, services
 from support.stages.bar_service import Stored, write_closes

@@ -2,7 +2,7 @@
 
 import pytest
 
-from quotecast.api.answers.negotiation import content_tag, matches, negotiation_headers
+from quotecast.api.answers.answers import content_tag, matches, negotiation_headers
 from quotecast.codings import best_coding
 
 FILES = (b"br", b"zstd", b"gzip")

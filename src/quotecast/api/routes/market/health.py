@@ -9,8 +9,7 @@ from litestar import Router, get
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
-from quotecast.api.answers.answers import CACHE_NOTHING, JSON, Answer
-from quotecast.api.answers.negotiation import content_tag
+from quotecast.api.answers.answers import CACHE_NOTHING, JSON, Answer, content_tag
 from quotecast.api.market.services import HttpRequest, MarketServices, services_of
 from quotecast.api.reference.openapi import Reading, answered, described
 from quotecast.feed.mirror import FeedState

@@ -12,13 +12,13 @@ from quotecast.api.answers.answers import (
     Answer,
     SharedBody,
     all_quotes_json,
+    content_tag,
     document_answer,
     quotes_answer,
     while_unchanged,
 )
 from quotecast.api.answers.csv import Format, formatted, formatted_apart
 from quotecast.api.answers.lasting import lasting_answer
-from quotecast.api.answers.negotiation import content_tag
 from quotecast.api.answers.tables import BARS, BARS_BY_SYMBOL, QUOTE, QUOTES
 from quotecast.api.bars.batches import (
     MAX_BATCH,

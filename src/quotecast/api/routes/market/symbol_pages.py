@@ -6,8 +6,14 @@ from typing import Annotated, Final
 
 from litestar.params import QueryParameter
 
-from quotecast.api.answers.answers import CACHE_QUOTES, Answer, SharedBody, feed_headers, quote_answer
-from quotecast.api.answers.negotiation import content_tag
+from quotecast.api.answers.answers import (
+    CACHE_QUOTES,
+    Answer,
+    SharedBody,
+    content_tag,
+    feed_headers,
+    quote_answer,
+)
 from quotecast.api.market.parameters import number_of, number_parameter
 from quotecast.api.market.selection import renamed_headers
 from quotecast.api.market.services import MarketServices, require_mirror

@@ -14,7 +14,7 @@ from msgspec import Struct
 from quotecast.api.answers.answers import JSON, Answer, SharedBody
 from quotecast.api.gate.identity import with_account
 from quotecast.api.market.services import HttpRequest, services_of
-from quotecast.api.prices.day_rates import DayRates, read_day_rates
+from quotecast.api.prices.closes import DayRates, read_day_rates
 from quotecast.api.reference.account_operations import AccountOperation, answer, outcomes
 from quotecast.api.routes.as_of import AsOf, view_as_of
 from quotecast.api.routes.portfolio.holding_values import currency_code

@@ -15,7 +15,7 @@ from quotecast.api.answers.answers import Answer, state_header
 from quotecast.api.gate.identity import with_account
 from quotecast.api.market.names import Mirrors, first_with
 from quotecast.api.market.services import HttpRequest, Services, combined_state, services_of
-from quotecast.api.prices.day_rates import read_day_rates
+from quotecast.api.prices.closes import read_day_rates
 from quotecast.api.prices.rates import RATE_FEEDS, RateFinder, RateShown, convert, rate_finder, rate_shown
 from quotecast.api.reference.account_operations import QuotedOperation, answer, outcomes
 from quotecast.api.routes.portfolio.holding_values import currency_code
