@@ -185,11 +185,11 @@ async def end_session(request: HttpRequest, session_id: FromPath[str]) -> None:
     """Its token is void at once. `current` is the session of this request: that logs out."""
     if session_id != CURRENT:
         require_id("Session", session_id)
-
-    async def end(account: Account) -> None:
-        await sessions.end(account, account.session if session_id == CURRENT else session_id)
-
-    await with_account(request, end, writing=True)
+    await with_account(
+        request,
+        lambda account: sessions.end(account, account.session if session_id == CURRENT else session_id),
+        writing=True,
+    )
 
 
 BODIES: Final[tuple[type[Struct], ...]] = (PasswordChange, AccountDeletion)

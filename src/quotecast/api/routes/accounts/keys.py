@@ -256,11 +256,12 @@ async def change(request: HttpRequest, key_id: FromPath[str]) -> Answer:
     scope = None if given.scope is None else normalise(given.scope)
     require_id(KEY, key_id)
     now = services_of(request).wall_time()
-
-    async def write(account: Account) -> Key:
-        return await storage.change(account, key_id, name=name, scope=scope, now=now)
-
-    return answer(KeyShown(**_fields(await with_account(request, write, writing=True))))
+    changed = await with_account(
+        request,
+        lambda account: storage.change(account, key_id, name=name, scope=scope, now=now),
+        writing=True,
+    )
+    return answer(KeyShown(**_fields(changed)))
 
 
 @post(
@@ -284,11 +285,10 @@ async def rotate(request: HttpRequest, key_id: FromPath[str]) -> Answer:
     require_id(KEY, key_id)
     now, secret = services_of(request).wall_time(), key_text.new_secret()
     until = now + timedelta(seconds=given.overlap_seconds)
-
-    async def write(account: Account) -> Key:
-        return await storage.rotate(account, key_id, secret, now=now, until=until)
-
-    return _with_secret(await with_account(request, write, writing=True), secret)
+    rotated = await with_account(
+        request, lambda account: storage.rotate(account, key_id, secret, now=now, until=until), writing=True
+    )
+    return _with_secret(rotated, secret)
 
 
 @delete(

@@ -225,9 +225,9 @@ def _note_failure(request: HttpRequest, operator: OperatorRow, reason: str) -> N
     leave no row, so that nobody fills a table whose rows stay.
     """
     actor, database = actor_of(request, operator.email), services_of(request).accounts.database
-
-    async def write(run: Run) -> None:
-        await record(run, actor, "operators.login", target=operator.id, detail=reason, outcome="refused")
+    write = partial(
+        record, actor=actor, action="operators.login", target=operator.id, detail=reason, outcome="refused"
+    )
 
     async def note() -> None:
         with contextlib.suppress(DatabaseAway):

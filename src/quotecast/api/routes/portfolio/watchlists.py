@@ -28,7 +28,6 @@ from quotecast.market.feeds import Kind
 from quotecast.portfolio import watchlist
 from quotecast.portfolio.watchlist import LIST, MAX_ENTRIES, Watchlist
 from quotecast.users import rules
-from quotecast.users.account import Account
 
 MAX_NAME: Final = 60
 
@@ -101,11 +100,12 @@ async def add(request: HttpRequest) -> Answer:
         with contextlib.suppress(SymbolNotFound):
             symbols.append(resolve_ticker(services, each.ticker, each.type))
     now = services.wall_time()
-
-    async def write(account: Account) -> Watchlist:
-        return await watchlist.add_list(account, new_id(services.clock), name, symbols, now)
-
-    return answer(await with_account(request, write, writing=True), 201)
+    added = await with_account(
+        request,
+        lambda account: watchlist.add_list(account, new_id(services.clock), name, symbols, now),
+        writing=True,
+    )
+    return answer(added, 201)
 
 
 @patch(
@@ -127,11 +127,12 @@ async def change(request: HttpRequest, list_id: FromPath[str]) -> Answer:
     given = await body_of(request, WatchlistChange)
     name = None if given.name is None else rules.name(given.name, MAX_NAME)
     free_id = new_id(services_of(request).clock)
-
-    async def write(account: Account) -> Watchlist:
-        return await watchlist.change_list(account, list_id, name, given.position, free_id)
-
-    return answer(await with_account(request, write, writing=True))
+    changed = await with_account(
+        request,
+        lambda account: watchlist.change_list(account, list_id, name, given.position, free_id),
+        writing=True,
+    )
+    return answer(changed)
 
 
 @delete(
