@@ -51,7 +51,6 @@ _HEADERS: Final[Headers] = [
     (b"x-accel-buffering", b"no"),
     (b"vary", b"Accept-Encoding"),
 ]
-_GZIP: Final = b"gzip"
 #: The parameter that a CommandError begins with.
 _PARAMETER: Final = re.compile(r"(interval|fields|barsSince|bars|snapshot|heartbeat)\b(?:: )?")
 
@@ -97,7 +96,7 @@ class EventStreams:
             return
         # As the router does, for metrics and logs.
         scope["path_template"] = f"{EVENTS_PATH}{feed.spec.name}"
-        coding = best_coding(header_value(scope, b"accept-encoding") or b"", (_GZIP,))
+        coding = best_coding(header_value(scope, b"accept-encoding") or b"", (b"gzip",))
         headers = [*_HEADERS, (b"content-encoding", coding)] if coding else _HEADERS
         state = request_state(scope)
         if state.is_bodiless:

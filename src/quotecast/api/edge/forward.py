@@ -52,8 +52,6 @@ _VISIBLE: Final = bytes(range(0x21, 0x7F))
 _AWAY: Final = UpstreamError("The origin of this edge does not answer; the feeds go on", retry_after=1)
 _FULL: Final = UpstreamError("This edge has too many requests to its origin; try again later", retry_after=1)
 _TOO_MANY: Final = UpstreamError("Your address has too many requests in progress", retry_after=1)
-_TOO_LARGE: Final = TooLarge()
-_TOO_SLOW: Final = RequestTimeout("Request Timeout")
 
 log = structlog.get_logger()
 
@@ -215,11 +213,11 @@ async def _read_body(scope: Scope, receive: Receive) -> bytes | QuotecastError |
                 parts.append(event.get("body", b""))
                 length += len(parts[-1])
                 if length > MAX_BODY_BYTES:
-                    return _TOO_LARGE
+                    return TooLarge()
                 if not event.get("more_body", False):
                     return b"".join(parts)
     except TimeoutError:
-        return _TOO_SLOW
+        return RequestTimeout("Request Timeout")
 
 
 async def _unless_left(exchange: Any, receive: Receive) -> None:

@@ -21,8 +21,6 @@ from quotecast.asgi import Headers, Scope, query_values
 MAX_CREDENTIALS: Final = 10_000
 MAX_ROUTES: Final = 256
 
-_KEY_HEADER: Final = b"x-api-key"
-_BEARER: Final = b"authorization"
 _PREFIX: Final = PREFIX.encode()
 
 
@@ -137,7 +135,7 @@ def credential_of(scope: Scope, table: RouteTable) -> bytes | None:
     """
     headers: Headers = scope["headers"]
     for name, value in headers:
-        if name == _KEY_HEADER or (name == _BEARER and _PREFIX in value):
+        if name == b"x-api-key" or (name == b"authorization" and _PREFIX in value):
             return value
     query: bytes = scope["query_string"]
     if b"ticket=" in query and is_stream(table.route_of(scope)):

@@ -26,7 +26,6 @@ from quotecast.market.worth_history import CARRIED
 _ALL: Final = 25_000
 #: From the midnight of any venue to its noon, which has the venue's date in UTC too.
 _NOON: Final = timedelta(hours=12)
-_DAY: Final = timedelta(days=1)
 #: Days of the RANGE_WINDOWS that one reading has at most, with a reserve; it begins with the oldest.
 _REACH: Final = timedelta(days=15_000)
 
@@ -55,7 +54,7 @@ async def read_closes(
         if services.reach is not None:
             # The days before `first` that only serve its weekends and holidays may be out of the plan.
             start = max(start, services.reach.start(market.moment.timestamp()))
-        end = _start_of(market, last + _DAY)
+        end = _start_of(market, last + timedelta(days=1))
         if start >= end or start > market.moment.timestamp():
             return {}
         await asyncio.sleep(0)  # other requests and the feeds get a turn between two symbols

@@ -34,7 +34,6 @@ _FINER: Final[Mapping[Interval, Interval]] = {
     "M": "D", "W": "D", "D": "1h", "4h": "1h", "1h": "5m", "30m": "5m", "15m": "5m", "5m": "1m",
 }  # fmt: skip
 _TICK: Final = timedelta(milliseconds=1)
-_DAY: Final = timedelta(days=1)
 #: Our own bars are final so long after their end, and have quotes that came in the meantime.
 _GRACE: Final = timedelta(seconds=GRACE_SECONDS)
 
@@ -100,7 +99,7 @@ def first_unsettled(
         # A halt moves the close before now; the bar goes on when the exchange trades again.
         moment = min(now, day.close - _TICK)
     else:
-        moment = calendar.first_from(day.date + _DAY).open
+        moment = calendar.first_from(day.date + timedelta(days=1)).open
     opened = opening_of_bar(calendar, interval, moment)
     assert opened is not None, "the market is open"  # noqa: S101 - narrows the type
     return opened

@@ -19,7 +19,6 @@ from quotecast.market.feeds import Feed
 MAX_BARS: Final = 2000
 #: Pages that one answer reads at most.
 _PAGES: Final = 3
-_DAY: Final = 86_400
 
 
 class HistoryQuery(Struct, frozen=True):
@@ -85,7 +84,7 @@ async def read_history(services: Services, market: Market, wanted: HistoryQuery)
     if start <= now and (end is None or start < end):
         # One query may not ask for a longer span.
         days, last = MAX_DAYS.get(interval), int(now) if end is None else min(int(now), end)
-        begin = start if days is None else max(start, last - days * _DAY)
+        begin = start if days is None else max(start, last - days * 86_400)
         found = await _read(services, market, replace(query, start=begin))
         if found.bars:
             return _table(feed, interval, found.bars[::-1]), found.last

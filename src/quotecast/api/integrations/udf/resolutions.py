@@ -34,7 +34,6 @@ _NOT_OF_STOCKS: Final = "30"
 #: The chart counts long bars from the opening, at 9:30, and the service counts them from midnight: a chart
 #: makes its own of these.
 _SESSION_RESOLUTIONS: Final = ("1", "5", "15", "1D", "1W", "1M")
-_DAY: Final = 86_400
 
 
 def resolutions_of(feed: Feed, calendar: Calendar) -> list[str]:
@@ -64,5 +63,5 @@ def opening_bound(seconds: int, feed: Feed, interval: Interval) -> int:
     """Returns the Unix time before which exactly the bars before a chart's time open."""
     if interval in LENGTHS:
         return seconds
-    day = date.fromordinal(date(1970, 1, 1).toordinal() - (-seconds // _DAY))
+    day = date.fromordinal(date(1970, 1, 1).toordinal() - (-seconds // 86_400))
     return int(datetime.combine(day, time(), ZoneInfo(ZONES[feed])).timestamp())

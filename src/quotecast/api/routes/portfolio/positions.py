@@ -29,8 +29,6 @@ from quotecast.market.quotes import Quote, StockQuote
 from quotecast.portfolio import transactions as stored
 from quotecast.portfolio.ledger import Method, Position, Transaction, positions, to_decimal
 
-_ONE: Final = Decimal(1)
-
 HowSold = Annotated[
     Method,
     QueryParameter(
@@ -190,7 +188,8 @@ async def _at_day_rates(
     def book() -> dict[tuple[str, str], Position]:
         # A split has no amounts.
         at_rates = [
-            (each, _ONE if each.type == "split" else rates.on(each.currency, each.date)) for each in entries
+            (each, Decimal(1) if each.type == "split" else rates.on(each.currency, each.date))
+            for each in entries
         ]
         unknown = {(each.ticker, each.currency) for each, rate in at_rates if rate is None}
         converted = [each.at_rate(rate) for each, rate in at_rates if rate is not None]
