@@ -37,7 +37,6 @@ Freshness = Literal["live", "delayed"]
 PlanName = Annotated[str, Meta(pattern=r"\A[a-z][a-z0-9-]{0,39}\Z")]
 
 MAX_PLANS: Final = 100
-
 _DAY: Final = 86_400
 
 
@@ -66,6 +65,28 @@ class Plan(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def has_feed(self, feed: Feed) -> bool:
         """Whether the plan includes a feed."""
         return feed.spec.name in self.feeds
+
+
+class Reach(Struct, frozen=True):
+    """The days of the past that a plan has."""
+
+    plan_name: str
+    days: int
+    #: Days by which a view of the past is behind the present, from which the plan counts.
+    behind: int = 0
+
+    def start(self, now: float) -> int:
+        """Returns the Unix time at which the plan's past begins: the start of a day, in UTC."""
+        return (int(now) // _DAY + self.behind - self.days) * _DAY
+
+    def at(self, moment: float, now: float) -> "Reach":
+        """Returns the same past, as a view of a moment counts it."""
+        return replace(self, behind=int(now) // _DAY - int(moment) // _DAY)
+
+    def require(self, moment: float, now: float) -> None:
+        """Raises PastOutOfPlan for a moment before the plan's past."""
+        if moment < self.start(now):
+            raise PastOutOfPlan(self.plan_name, f"has at most {self.days} days of the past")
 
 
 class PlanFileError(QuotecastError):
@@ -158,25 +179,3 @@ def _converted(value: dict[str, Any], kind: type[T], place: str) -> T:
         choices = _CHOICES.get(field.partition("[")[0], ())
         where = ".".join(filter(None, (place, field)))
         raise PlanFileError(f"{where or 'plan'}: {complaint(str(error), choices).message}") from None
-
-
-class Reach(Struct, frozen=True):
-    """The days of the past that a plan has."""
-
-    plan_name: str
-    days: int
-    #: Days by which a view of the past is behind the present, from which the plan counts.
-    behind: int = 0
-
-    def start(self, now: float) -> int:
-        """Returns the Unix time at which the plan's past begins: the start of a day, in UTC."""
-        return (int(now) // _DAY + self.behind - self.days) * _DAY
-
-    def at(self, moment: float, now: float) -> "Reach":
-        """Returns the same past, as a view of a moment counts it."""
-        return replace(self, behind=int(now) // _DAY - int(moment) // _DAY)
-
-    def require(self, moment: float, now: float) -> None:
-        """Raises PastOutOfPlan for a moment before the plan's past."""
-        if moment < self.start(now):
-            raise PastOutOfPlan(self.plan_name, f"has at most {self.days} days of the past")
