@@ -18,18 +18,12 @@ _ENCODED: Final = "xn--"
 
 def name(text: str, most: int = MAX_NAME) -> str:
     """Returns a valid name without the blanks around it. Raises InvalidValue."""
-    trimmed = text.strip()
-    _check_length("name", trimmed, 1, most)
-    _check_characters("name", trimmed)
-    return trimmed
+    return _valid_text("name", text.strip(), 1, most)
 
 
 def note(text: str) -> str:
     """Returns a valid note, which may be empty, without the blanks around it. Raises InvalidValue."""
-    trimmed = text.strip()
-    _check_length("note", trimmed, 0, MAX_NOTE)
-    _check_characters("note", trimmed)
-    return trimmed
+    return _valid_text("note", text.strip(), 0, MAX_NOTE)
 
 
 def email(text: str) -> str:
@@ -51,9 +45,7 @@ def lower_email(text: str) -> str:
     local, at, domain = address.rpartition("@")
     if _ENCODED in domain:
         address = local + at + compose(".".join(map(_unicode_label, domain.split("."))).lower())
-    _check_length("email", address, 1, MAX_EMAIL)
-    _check_characters("email", address)
-    return address
+    return _valid_text("email", address, 1, MAX_EMAIL)
 
 
 def _unicode_label(label: str) -> str:
@@ -79,6 +71,15 @@ def password(text: str, least: int = MIN_PASSWORD, field: str = "password") -> s
     return composed
 
 
+def _valid_text(field: str, text: str, least: int, most: int) -> str:
+    """Returns a text of a valid length without control characters. Raises InvalidValue."""
+    _check_length(field, text, least, most)
+    if any(unicodedata.category(character) == "Cc" for character in text):
+        raise InvalidValue(field, "Must not have control characters")
+    _check_unicode(field, text)
+    return text
+
+
 def _check_length(field: str, text: str, least: int, most: int) -> None:
     if len(text) < least:
         raise InvalidValue(
@@ -86,12 +87,6 @@ def _check_length(field: str, text: str, least: int, most: int) -> None:
         )
     if len(text) > most:
         raise InvalidValue(field, f"Must have at most {most} characters")
-
-
-def _check_characters(field: str, text: str) -> None:
-    if any(unicodedata.category(character) == "Cc" for character in text):
-        raise InvalidValue(field, "Must not have control characters")
-    _check_unicode(field, text)
 
 
 def _check_unicode(field: str, text: str) -> None:
