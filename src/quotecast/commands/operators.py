@@ -25,8 +25,8 @@ from quotecast.errors import NotFound, QuotecastError, SettingsError
 from quotecast.local import console, signing
 from quotecast.operators import actions, storage, totp
 from quotecast.operators.actions import Action, record
-from quotecast.operators.seal import seal
 from quotecast.operators.storage import OperatorListed
+from quotecast.operators.totp import seal
 from quotecast.settings.model import Settings
 from quotecast.users import rules, users
 

@@ -6,8 +6,8 @@ import pytest
 
 from quotecast.access.plans import Plan
 from quotecast.operators import storage
-from quotecast.operators.seal import seal
 from quotecast.operators.tokens import IDLE_SECONDS, LIFETIME_SECONDS
+from quotecast.operators.totp import seal
 from support.stages.account_service import account_service
 from support.stages.operators import CODES, EMAIL, operations
 

@@ -7,8 +7,7 @@ import json
 import asyncpg
 import pytest
 
-from quotecast.operators.seal import unseal
-from quotecast.operators.totp import text_of
+from quotecast.operators.totp import text_of, unseal
 from support.servers.users_command import command, process
 from support.stages.account_service import SECRET, account_service
 

@@ -14,8 +14,8 @@ from quotecast.api.gate.operators import Admin
 from quotecast.database.database import Run
 from quotecast.operators import storage, totp
 from quotecast.operators.reports.model import Report
-from quotecast.operators.seal import seal
 from quotecast.operators.tokens import OperatorTokens
+from quotecast.operators.totp import seal
 from support.made.factories import NOW
 from support.stages.account_service import PASSWORD, SECRET, AccountService, User, account_service
 

@@ -6,8 +6,8 @@ import pytest
 
 from quotecast.operators import totp
 from quotecast.operators.errors import OperatorSessionEnded, Unsealable
-from quotecast.operators.seal import seal, unseal
 from quotecast.operators.tokens import LIFETIME_SECONDS, OperatorTokens
+from quotecast.operators.totp import seal, unseal
 
 #: The secret and times of RFC 6238, appendix B, with the last six of its eight digits.
 RFC_SECRET: Final = b"12345678901234567890"

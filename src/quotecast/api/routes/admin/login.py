@@ -25,10 +25,10 @@ from quotecast.market.codec import iso_utc
 from quotecast.operators import sessions, storage, totp
 from quotecast.operators.actions import record
 from quotecast.operators.errors import Unsealable, WrongOperator
-from quotecast.operators.seal import unseal
 from quotecast.operators.sessions import OperatorSeen
 from quotecast.operators.storage import OperatorRow
 from quotecast.operators.tokens import IDLE_SECONDS, LIFETIME_SECONDS
+from quotecast.operators.totp import unseal
 from quotecast.users import rules
 
 MAX_CODE: Final = 16
