@@ -1,4 +1,4 @@
-"""WebSocket handshakes: the ASGI scope of one, and the responses that refuse one.
+"""WebSocket handshakes: the ASGI scope of one, its compression extension, and the responses that refuse one.
 
 Those in the form in which browsers and libraries send them are read in one pass: `websockets` reads a request
 line by line, which took two fifths of a handshake's Python. A request in the usual form arrives in one piece,
@@ -10,6 +10,7 @@ import asyncio
 import os
 import re
 from base64 import b64encode
+from collections.abc import Sequence
 from email.utils import formatdate
 from functools import lru_cache
 from hashlib import sha1
@@ -18,15 +19,18 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import unquote
 
 from websockets.datastructures import Headers
-from websockets.exceptions import InvalidHandshake
+from websockets.exceptions import InvalidHandshake, NegotiationError
+from websockets.extensions import Extension
+from websockets.extensions.permessage_deflate import PerMessageDeflate, ServerPerMessageDeflateFactory
 from websockets.headers import parse_subprotocol
 from websockets.http11 import Request, Response
 from websockets.server import ServerProtocol
+from websockets.typing import ExtensionParameter
 
 from quotecast.asgi import Header, code_of_status
 from quotecast.errors import Problem
+from quotecast.framing import WINDOW_BITS
 from quotecast.market.codec import encode_json
-from quotecast.stream.deflate import EXTENSION
 from quotecast.stream.occupancy import RETRY_SECONDS
 
 _DETAILS: Final = {
@@ -67,6 +71,24 @@ _CONNECTIONS: Final = (b"upgrade", b"keep-alive, upgrade")
 _BODY: Final = (b"content-length", b"transfer-encoding")
 _EXTENSIONS: Final = b"sec-websocket-extensions"
 _SUBPROTOCOLS: Final = b"sec-websocket-protocol"
+
+
+class _Deflate(ServerPerMessageDeflateFactory):
+    """Declines an offer that bounds our window: its clients could not read the frames that others share."""
+
+    def process_request_params(
+        self, params: Sequence[ExtensionParameter], accepted_extensions: Sequence[Extension]
+    ) -> tuple[list[ExtensionParameter], PerMessageDeflate]:
+        """Returns the answer's parameters and the extension. Raises NegotiationError."""
+        answer, extension = super().process_request_params(params, accepted_extensions)
+        if extension.local_max_window_bits != WINDOW_BITS:
+            raise NegotiationError("the server's window has 15 bits")
+        return answer, extension
+
+
+#: permessage-deflate (RFC 7692) without context takeover in either direction: a compressed message depends on
+#: no other, so that all clients of a frame share its bytes, and an idle connection holds no compressor.
+EXTENSION: Final = _Deflate(server_no_context_takeover=True, client_no_context_takeover=True)
 
 
 class Handshaking(ServerProtocol):

@@ -13,8 +13,7 @@ from websockets.protocol import OPEN
 from websockets.server import ServerProtocol
 
 from quotecast.framing import WINDOW_BITS
-from quotecast.stream.deflate import EXTENSION
-from quotecast.stream.handshakes import Handshaking
+from quotecast.stream.handshakes import EXTENSION, Handshaking
 
 #: Frames of one message; browsers and libraries send a command in one.
 MAX_FRAGMENTS: Final = 64

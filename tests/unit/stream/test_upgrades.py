@@ -8,8 +8,14 @@ import pytest
 from websockets.http11 import Request
 from websockets.server import ServerProtocol
 
-from quotecast.stream.deflate import EXTENSION
-from quotecast.stream.handshakes import MAX_BYTES, accepting, read_upgrade, scope_of, scope_of_upgrade
+from quotecast.stream.handshakes import (
+    EXTENSION,
+    MAX_BYTES,
+    accepting,
+    read_upgrade,
+    scope_of,
+    scope_of_upgrade,
+)
 
 NOW = 1_700_000_000.25
 PLAIN = (
