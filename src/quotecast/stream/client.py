@@ -61,6 +61,8 @@ class Client:
         session: ClientSession,
         hubs: Sequence[Hub],
         *,
+        grant: Grant | None,
+        address: str,
         end: Callable[[CloseCode], Awaitable[Any]],
         socket: ClientSocket,
         meter: Meter | None = None,
@@ -69,9 +71,9 @@ class Client:
         self.transport = transport
         self.session = session
         #: The rights of the API key that opened the connection.
-        self.grant: Grant | None = None
+        self.grant = grant
         #: The client's address as limits name it; its place is counted under the same text.
-        self.address = ""
+        self.address = address
         self._end = end
         self._socket = socket
         self._meter = meter

@@ -138,12 +138,12 @@ class Streams:
             "websocket",
             session,
             hubs,
+            grant=grant,
+            address=self.clients.address_of(scope),
             end=partial(_close, send),
             socket=scope["extensions"][WRITER],
             meter=request_state(scope).counts,
         )
-        client.grant = grant
-        client.address = self.clients.address_of(scope)
         await self._run(client, feed, scope, receive)
 
     async def _accept_replay(
@@ -172,11 +172,12 @@ class Streams:
             "websocket",
             session,
             [hub],
+            grant=grant,
+            address=self.clients.address_of(scope),
             end=partial(_close, send),
             socket=scope["extensions"][WRITER],
             meter=request_state(scope).counts,
         )
-        client.grant = grant
 
         async def end() -> None:
             # The hub sends the last changes first.

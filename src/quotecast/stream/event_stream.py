@@ -111,9 +111,16 @@ class EventStreams:
         scope.clear()  # servers and middleware hold it, with all headers, as long as the connection lasts
         end = partial(_end, send, writer)
         client = Client(
-            feed, "sse", session, [self._hubs.of(grant)[feed]], end=end, socket=writer, meter=meter
+            feed,
+            "sse",
+            session,
+            [self._hubs.of(grant)[feed]],
+            grant=grant,
+            address=address,
+            end=end,
+            socket=writer,
+            meter=meter,
         )
-        client.grant, client.address = grant, address
         await self._clients.run(
             client, partial(self._begin, client, frames), partial(wait_until_left, receive)
         )

@@ -97,6 +97,12 @@ async def test_a_replay_begins_with_the_state_of_the_moment_and_plays_to_the_end
     assert client.close_code == 4410
 
 
+async def test_reports_of_slow_clients_have_the_address_of_a_replay(running: Running) -> None:
+    async with running.connect(iso_utc(running.begin + 1.5), "speed=1") as client:
+        await client.recv()
+        assert [each.address for each in running.streams.clients] == ["127.0.0.1"]
+
+
 @pytest.mark.parametrize("subprotocol", ["quotecast.v1.json", "quotecast.v1.rows", "quotecast.v1.msgpack"])
 async def test_what_is_replayed_equals_what_was_published(running: Running, subprotocol: str) -> None:
     """In every notation, with the epoch and the seq of then."""

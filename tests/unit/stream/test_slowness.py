@@ -37,9 +37,7 @@ async def client(socket: Any, address: str = "", grant: Grant | None = None) -> 
         await asyncio.sleep(0)
 
     hub = cast("Hub", None)
-    made = Client("stocks", "websocket", session, [hub], end=end, socket=socket)
-    made.address, made.grant = address, grant
-    return made
+    return Client("stocks", "websocket", session, [hub], grant=grant, address=address, end=end, socket=socket)
 
 
 async def test_most_unsent_bytes_come_first() -> None:
