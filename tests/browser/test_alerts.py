@@ -232,6 +232,7 @@ def test_a_push_becomes_a_notification(page: Page, service: Service) -> None:
     pane(page).get_by_role("button", name="Notify this device").click()
     expect(pane(page)).to_contain_text("while this page is open")
     page.wait_for_function("() => navigator.serviceWorker.controller?.state === 'activated'")
+    eventually(page, lambda: page.context.service_workers, "the page has no service worker")
     [worker] = page.context.service_workers
     worker.evaluate(SHOWN_BY_WORKER)
     deliver_push(page, service, EVENT)

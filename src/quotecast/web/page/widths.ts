@@ -36,12 +36,12 @@ function measure(text: string): number {
   return width;
 }
 
-/** Columns have room for these values from the start, so that they hardly move when real ones come. */
 const typical = (price: number, change: number, changePercent: number): AnyQuote => {
   const prices = { price, bid: price, ask: price, buying: price, selling: price };
   const day = { high: price, low: price, open: price, previousClose: price };
   return { ...prices, ...day, change, changePercent, volume: 123_450_000 } as unknown as AnyQuote;
 };
+/** Columns have room for these values from the start, so that they hardly move when real ones come. */
 const TYPICAL = typical(1234.56, -12.34, -1.23);
 /** Of a table that lists pairs: a bitcoin costs more than most shares, and its quote may come after theirs. */
 const TYPICAL_WITH_PAIRS = typical(123_456.78, -1234.56, -12.34);
