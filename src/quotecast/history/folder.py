@@ -25,7 +25,10 @@ class Folder:
     def names(self, feed: Feed) -> list[str]:
         """Returns the names of a feed's segments, in the order of time. Raises HistoryError."""
         try:
-            return names_among(path.name for path in (self._root / feed).glob(f"*{SUFFIX}"))
+            # Newer Pythons' `Path.glob` finds nothing in a folder that cannot be read.
+            return names_among(path.name for path in (self._root / feed).iterdir())
+        except FileNotFoundError:
+            return []
         except OSError as error:
             raise HistoryError(f"the folder of segments cannot be read: {error.strerror}") from error
 

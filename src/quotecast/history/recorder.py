@@ -53,7 +53,7 @@ class FeedRecorder:
         self._info: FeedInfo | None = None
         #: Set by the thread when it cannot write: all that follows up to the next keyframe is lost.
         self.failed = False
-        #: The thread's count of lost batches since the last block; no keyframe on the disk says so yet.
+        #: Batches that the thread lost since the last keyframe that it began.
         self.unmarked = 0
         self.outage = OutageLog()
 
@@ -222,13 +222,16 @@ class SegmentRecorder:
         match message:
             case Snapshot():
                 feed.unmarked += lost
+                keyframe = encode(message)
                 if writer is None or (writer.slot, writer.epoch) != (slot_of(at), message.epoch):
                     self._finish(feed)
                     folder = self._folder / feed.feed
                     writer = SegmentWriter(folder, feed.feed, at, message.epoch, self._token)
                     self._writers[feed] = writer
-                writer.add_keyframe(at, encode(message), message.seq, lost=feed.unmarked)
-                feed.unmarked = 0
+                self._flush(feed)
+                # The writer has the number from here on: its flush of a large keyframe may fail.
+                marked, feed.unmarked = feed.unmarked, 0
+                writer.add_keyframe(at, keyframe, message.seq, lost=marked)
             case Batch() if writer:
                 count = len(message.changes) + len(message.removed)
                 writer.add_batch(at, encode(message), message.seq, count)

@@ -129,7 +129,7 @@ class SegmentWriter:
         self.size = 0
         #: Batches that wait for a block.
         self.waiting = 0
-        #: Lost batches of which a keyframe says so that waits for a block.
+        #: Lost batches that the waiting keyframe reports.
         self.lost_waiting = 0
         self._feed = feed
         self._path = folder / f"{self.name}{SUFFIX}"

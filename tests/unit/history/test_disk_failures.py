@@ -10,6 +10,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from quotecast.history import recorder as recorders
+from quotecast.history import segments
 from quotecast.history.folder import Folder
 from quotecast.history.playback import NotRecorded, Playback
 from quotecast.history.segments import SUFFIX, HistoryError, SegmentWriter
@@ -81,6 +82,26 @@ def test_the_manifest_after_an_outage_has_every_lost_batch(tmp_path: Path, disk:
     publish(leader, 20.0)
     leader.stop()
     assert [each.lost for each in manifests] == [leader.recorder.feeds[Feed.STOCKS].lost] == [13]
+
+
+def test_a_keyframe_that_the_disk_refuses_at_once_counts_losses_once(
+    tmp_path: Path, disk: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A large one is written as soon as it is added."""
+    manifests: list[Any] = []
+    leader = RecordedLeader(tmp_path, finished=manifests.append)
+    leader.begin("e0", [stock("AAPL", 1.0)])
+    leader.write()
+    monkeypatch.setattr(segments, "MAX_WAITING_BYTES", 1)
+    disk("write")
+    for number in range(12):
+        publish(leader, 2.0 + number)
+        leader.write()
+    disk()
+    leader.clock.now += recorders.RETRY_SECONDS
+    publish(leader, 20.0)
+    leader.stop()
+    assert [each.lost for each in manifests] == [leader.recorder.feeds[Feed.STOCKS].lost]
 
 
 def test_an_epoch_after_one_that_was_not_recorded_marks_the_gap(

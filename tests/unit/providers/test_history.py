@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from quotecast.errors import SettingsError, UpstreamError
+from quotecast.history.playback import Playback
+from quotecast.history.segments import HistoryError
 from quotecast.ingest.ledger import Ledger
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import Quote
@@ -103,6 +105,18 @@ async def test_a_loop_starts_over(tmp_path: Path) -> None:
 async def test_without_a_recording_the_upstream_fails_and_is_tried_again(tmp_path: Path) -> None:
     """As any upstream that is away."""
     with pytest.raises(UpstreamError, match="nothing is recorded"):
+        await play(tmp_path, 1.0)
+
+
+@pytest.mark.usefixtures("recorded")
+async def test_a_segment_that_cannot_be_read_is_an_upstream_that_is_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise HistoryError("an open segment cannot be read: Input/output error")
+
+    monkeypatch.setattr(Playback, "read", fail)
+    with pytest.raises(UpstreamError, match="cannot be played: an open segment"):
         await play(tmp_path, 1.0)
 
 

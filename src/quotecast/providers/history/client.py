@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
+from contextlib import aclosing, closing
 from pathlib import Path
 from typing import Final
 
@@ -62,31 +63,40 @@ class RecordedProvider:
             try:
                 playback, begin = await asyncio.to_thread(self._open)
             except (InvalidValue, HistoryError) as error:
-                raise UpstreamError(f"the history of {self.feed} cannot be played: {error}") from error
-            state = RecordedState()
-            started, heard_at = self._clock(), float("-inf")
-            while True:
-                moment = begin + (self._clock() - started) * self._speed
+                raise _unplayable(self.feed, error) from error
+            with closing(playback):
+                async with aclosing(self._play(playback, begin)) as played:
+                    async for update in played:
+                        yield update
+
+    async def _play(self, playback: Playback, begin: float) -> AsyncGenerator[Update, None]:
+        """Yields updates to the end of the recording, if it starts over then. Raises UpstreamError."""
+        state = RecordedState()
+        started, heard_at = self._clock(), float("-inf")
+        while True:
+            moment = begin + (self._clock() - started) * self._speed
+            try:
                 messages, following = await asyncio.to_thread(_read, playback, moment)
-                if len(messages) == STEP_MESSAGES:
-                    begin, started = messages[-1][0], self._clock()
-                update = state.apply(message for _, message in messages)
-                if update.quotes or update.removed or self._clock() - heard_at >= BEAT_SECONDS:
-                    heard_at = self._clock()
-                    yield update
-                if following is None and self._loop:
-                    break
-                await self._sleep(STEP_SECONDS)
-            playback.close()
+            except HistoryError as error:
+                raise _unplayable(self.feed, error) from error
+            if len(messages) == STEP_MESSAGES:
+                begin, started = messages[-1][0], self._clock()
+            update = state.apply(message for _, message in messages)
+            if update.quotes or update.removed or self._clock() - heard_at >= BEAT_SECONDS:
+                heard_at = self._clock()
+                yield update
+            if following is None and self._loop:
+                return
+            await self._sleep(STEP_SECONDS)
 
     def _was_always_open(self) -> bool:
         """Returns whether the recorded venue never closed; true if nothing can be read."""
         try:
             playback, begin = self._open()
+            with closing(playback):
+                ((_, first),) = playback.read(begin, 1)
         except (InvalidValue, HistoryError):
             return True
-        ((_, first),) = playback.read(begin, 1)
-        playback.close()
         return isinstance(first, Snapshot) and first.info.always_open
 
     def _open(self) -> tuple[Playback, float]:
@@ -124,6 +134,10 @@ class RecordedState:
         quotes = [quote for quote in newest.values() if quote is not None]
         removed = [key for key, quote in newest.items() if quote is None]
         return Update(quotes, removed, complete=complete, unscheduled=self._unscheduled)
+
+
+def _unplayable(feed: Feed, error: Exception) -> UpstreamError:
+    return UpstreamError(f"the history of {feed} cannot be played: {error}")
 
 
 def _read(playback: Playback, moment: float) -> tuple[list[tuple[float, Played]], float | None]:
