@@ -10,7 +10,7 @@ from typing import Any, Final
 from world.clock import PROCESS
 
 #: Calls that find a file by its path, and change or list it.
-_BY_PATH: Final = ("mkdir", "unlink", "scandir")
+_BY_PATH: Final = ("mkdir", "unlink", "listdir", "scandir")
 
 
 class Disk:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from world.redis_server import RedisServer, Refusal
     from world.world import World
 
-_EverywhereKind = Literal[
+_CommonKind = Literal[
     "kill",
     "power loss",
     "stop",
@@ -40,10 +40,10 @@ _EverywhereKind = Literal[
     "refusing receiver",
 ]
 _DiskKind = Literal["full disk", "broken disk"]
-#: The others have generators of their own; see `installations` and `recordings`.
-Kind = Literal[_EverywhereKind, _DiskKind, "moved slot"]
+#: The others have generators of their own; see `installations`, `recordings` and `watchers`.
+Kind = Literal[_CommonKind, _DiskKind, "moved slot"]
 DISK_KINDS: Final[tuple[Kind, ...]] = get_args(_DiskKind)
-KINDS: Final[tuple[Kind, ...]] = get_args(_EverywhereKind)
+KINDS: Final[tuple[Kind, ...]] = get_args(_CommonKind)
 
 
 #: How often a worker's line is the one to Redis.

@@ -29,12 +29,12 @@ _SHARDS: Final = 3
 #: How many worlds have Sentinels, and how many a cluster.
 _SENTINEL_SHARE: Final = 1 / 8
 _CLUSTER_SHARE: Final = 1 / 8
-#: How many faults of such a world are of its installation, in its worlds by halves.
+#: The share of faults that the installation draws; each half of its worlds has one.
 _OWN: Final = (0.0, 0.5)
 #: How a master is lost; see `Pair.fail_over`.
 _WAYS: Final = ("crash", "power loss", "freeze", "planned")
 _LOST_SECONDS: Final = (0.0, 0.1, 0.3, 0.6)
-#: Seconds after a failover until a Sentinel knows of it, at most its fault's.
+#: Seconds from a failover until a Sentinel knows the new master; at the fault's end all know it.
 _LEARNS_SECONDS: Final = (0.0, 0.0, 0.1, 1.0, 5.0)
 
 

@@ -33,13 +33,17 @@ _snapshots: Final = msgspec.msgpack.Decoder(Snapshot)
 
 
 class Found(NamedTuple):
-    """A keyframe or a batch in a segment, its position, and the time of its record."""
+    """A keyframe or a batch in a segment, its position, and the time of its record.
+
+    `until` is the time of the last beat after it, or of the record itself.
+    """
 
     epoch: str
     seq: int
     is_batch: bool
     at: float
     is_after_loss: bool
+    until: float
 
 
 class Recordings:
@@ -50,8 +54,8 @@ class Recordings:
         self._truths = truths
         self._broken = broken
         self._recorders: list[TurnRecorder] = []
-        #: The recorded positions of each feed.
-        self.positions: dict[Feed, set[tuple[str, int]]] = {feed: set() for feed in truths}
+        #: The recorded positions of each feed, and the time of the first record of each.
+        self.positions: dict[Feed, dict[tuple[str, int], float]] = {feed: {} for feed in truths}
 
     def make(self, folder: Path, **options: Any) -> TurnRecorder:
         """Returns the recorder of an ingest that starts."""
@@ -71,7 +75,8 @@ class Recordings:
                 may_be_torn = hosts[token] in broken_hosts
                 by_writer[token] += self._read(feed, name, truth, may_be_torn=may_be_torn)
             for found in by_writer.values():
-                self.positions[feed].update((each.epoch, each.seq) for each in found)
+                for each in found:
+                    self.positions[feed].setdefault((each.epoch, each.seq), each.at)
             for recorder in self._recorders:
                 own = [each for each in failures if each.target == recorder.host]
                 self._check_writer(recorder, feed, by_writer, own)
@@ -104,12 +109,10 @@ class Recordings:
     def _check_gaps(
         self, side: NotedRecorder, feed: Feed, found: Sequence[Found], by_writer: Mapping[str, list[Found]]
     ) -> None:
-        """Checks that keyframes after a loss say so, and that moments before them have no state."""
+        """Checks that a keyframe ends each gap and says so, and that moments in it have no state."""
         places = {(each.epoch, each.seq): place for place, each in enumerate(side.given)}
         recorded = {(each.epoch, each.seq) for each in found if each.is_batch}
         for before, after in pairwise(found):
-            if after.is_batch:
-                continue
             first, last = (places[each.epoch, each.seq] for each in (before, after))
             between = side.given[first + 1 : last + 1]
             lost = [each for each in between if each.is_batch and (each.epoch, each.seq) not in recorded]
@@ -119,7 +122,7 @@ class Recordings:
             if not after.is_after_loss:
                 self._broken("a gap is marked", f"{what} are lost")
             elif self._truths[feed].clocks_are_right:
-                self._check_moment(feed, before.at, after.at, by_writer.values())
+                self._check_moment(feed, before.until, after.at, by_writer.values())
 
     def _check_moment(self, feed: Feed, begin: float, end: float, found: Iterable[list[Found]]) -> None:
         """Checks that nothing is recorded of two moments in a gap."""
@@ -153,11 +156,13 @@ class Recordings:
                 for place, record in enumerate(records):
                     message = _message(record, is_keyframe=place == 0 and block.begins_group)
                     apply_message(mirror, message)
-                    if not isinstance(message, Beat):
+                    if isinstance(message, Beat):
+                        found[-1] = found[-1]._replace(until=record.time)
+                    else:
                         is_after_loss = block.kind is Kind.KEYFRAME_AFTER_LOSS and place == 0
                         position = message.epoch, message.seq
                         is_batch = isinstance(message, Batch)
-                        found.append(Found(*position, is_batch, record.time, is_after_loss))
+                        found.append(Found(*position, is_batch, record.time, is_after_loss, record.time))
                 self._check_state(name, mirror, truth)
             if file.seek(0, 2) != end and not may_be_torn:
                 self._broken("what is recorded is readable", f"{name} ends with half a block")

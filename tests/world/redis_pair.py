@@ -36,7 +36,7 @@ class Pair:
         self.master, self.replica = first, second
         self._on_promotion = on_promotion
         self._on_loss = on_loss
-        #: What the replica has in a moment of which a failover keeps nothing newer, and whose data they are.
+        #: The history and the data of the last copy; a failover loses newer writes.
         self._copied: tuple[int, Data] | None = None
         #: Ends the failover under way.
         self._end: Callable[[], None] | None = None
@@ -80,7 +80,7 @@ class Pair:
             self._demote(former)
 
         def end() -> None:
-            # By its end another failover may have made the former master one again.
+            # The next fault of the pair may end this one before the votes.
             for vote in votes:
                 vote.cancel()
             self._promote(former)

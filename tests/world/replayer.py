@@ -163,13 +163,13 @@ class Replayer:
         if self._repeats > _MAX_REPEATS:
             self._broken("a replay goes forward", f"{self.name} stays at {at}")
 
-    def check_moments(self, positions: Mapping[Feed, set[tuple[str, int]]]) -> None:
+    def check_moments(self, positions: Mapping[Feed, Mapping[tuple[str, int], float]]) -> None:
         """Checks that a replay which seemed late showed the newest one of the recorded positions."""
         recorded, times = positions[self._truth.feed], self._truth.times
         for late in self._late:
             number = late.seq + 1
             while times.get((late.epoch, number), late.until) < late.until:
-                if (late.epoch, number) in recorded:
+                if recorded.get((late.epoch, number), late.until) < late.until:
                     self._broken("a replay shows its moment", f"{late.what}, after the recorded {number}")
                     return
                 number += 1
