@@ -67,8 +67,12 @@ def test_history_is_recorded_again_once_a_block_is_on_the_disk(
     assert shown(logs)[1:] == ["history is recorded again"]
 
 
-def test_the_manifest_after_an_outage_has_every_lost_batch(tmp_path: Path, disk: Callable[..., None]) -> None:
-    """Those that waited for the disk, and those of each try in vain."""
+@pytest.mark.parametrize("most", [segments.MAX_WAITING_BYTES, 1])
+def test_the_manifest_after_an_outage_has_every_lost_batch(
+    tmp_path: Path, disk: Callable[..., None], monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    """Once: those that waited for the disk, and those of each try in vain, of a large keyframe too."""
+    monkeypatch.setattr(segments, "MAX_WAITING_BYTES", most)
     manifests: list[Any] = []
     leader = RecordedLeader(tmp_path, finished=manifests.append)
     leader.begin("e0", [stock("AAPL", 1.0)])
@@ -82,26 +86,6 @@ def test_the_manifest_after_an_outage_has_every_lost_batch(tmp_path: Path, disk:
     publish(leader, 20.0)
     leader.stop()
     assert [each.lost for each in manifests] == [leader.recorder.feeds[Feed.STOCKS].lost] == [13]
-
-
-def test_a_keyframe_that_the_disk_refuses_at_once_counts_losses_once(
-    tmp_path: Path, disk: Callable[..., None], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A large one is written as soon as it is added."""
-    manifests: list[Any] = []
-    leader = RecordedLeader(tmp_path, finished=manifests.append)
-    leader.begin("e0", [stock("AAPL", 1.0)])
-    leader.write()
-    monkeypatch.setattr(segments, "MAX_WAITING_BYTES", 1)
-    disk("write")
-    for number in range(12):
-        publish(leader, 2.0 + number)
-        leader.write()
-    disk()
-    leader.clock.now += recorders.RETRY_SECONDS
-    publish(leader, 20.0)
-    leader.stop()
-    assert [each.lost for each in manifests] == [leader.recorder.feeds[Feed.STOCKS].lost]
 
 
 def test_an_epoch_after_one_that_was_not_recorded_marks_the_gap(
