@@ -46,7 +46,7 @@ _BLOCK: Final = re.compile(
 _SHELL: Final = frozenset({"console", "bash", "sh"})
 #: What a program that follows a feed prints, and the seconds that it runs, until it is believed.
 _ENOUGH_LINES: Final = 5
-_WHILE: Final = 10.0
+_WHILE: Final = 4.0
 #: Between the outputs of two commands.
 _BETWEEN: Final = "--- next command ---"
 _SECONDS: Final = 90
@@ -117,7 +117,7 @@ def test_data_is_of_its_language(block: Block) -> None:
 @pytest.fixture(scope="module")
 def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
     # Busy, so that a program that follows a feed soon has something to print.
-    with running_up(tmp_path_factory.mktemp("blocks"), workers="1", simulator_rate="2000") as running:
+    with running_up(tmp_path_factory.mktemp("blocks"), workers="1", simulator_rate="1000") as running:
         yield running
 
 

@@ -1,4 +1,4 @@
-"""Ten thousand malformed and hostile messages over real sockets."""
+"""Three thousand malformed and hostile messages over real sockets."""
 
 import asyncio
 import json
@@ -17,7 +17,7 @@ from quotecast.stream.hubs import FeedHubs, hub_of
 from quotecast.stream.server import serve_feeds
 from support.made.market import state_of, stock
 
-MESSAGES: Final = 10_000
+MESSAGES: Final = 3_000
 PATH: Final = "/api/ws/market"
 ANSWERS: Final = {"error", "pong", "subscribed", "snapshot", "update"}
 PIECES: Final = (
@@ -68,7 +68,7 @@ async def send_until_closed(url: str, given: Iterator[str | bytes]) -> int | Non
     return None
 
 
-async def test_ten_thousand_messages_leave_a_feed_as_it_was() -> None:
+async def test_thousands_of_hostile_messages_leave_a_feed_as_it_was() -> None:
     """A feed closes a client with many bad commands by 4400, and serves the next client normally."""
     async with serve_feeds(streams := feeds(), "127.0.0.1", 0) as port:
         url = f"ws://127.0.0.1:{port}{PATH}"

@@ -20,12 +20,12 @@ _PROGRESS: Final = 100
 def main() -> int:
     """Plays the worlds that the arguments name; returns 1 if a promise broke."""
     parser = argparse.ArgumentParser(prog="just world", description=__doc__)
-    parser.add_argument("--seed", type=int, help="play this world alone, and print its trace")
+    parser.add_argument("--seed", type=int, nargs="+", help="play these worlds alone, and print their traces")
     parser.add_argument("--seeds", type=int, default=100, help="play so many worlds, 100 by default")
     parser.add_argument("--first", type=int, default=1, help="seed of the first of them")
     parser.add_argument("--minutes", type=float, help="play worlds for so long")
     parser.add_argument("--faults", type=int, default=10, help="faults of each world, 10 by default")
-    parser.add_argument("--picture", type=Path, help="write the time line of `--seed` to this SVG")
+    parser.add_argument("--picture", type=Path, help="write the time line of the first `--seed` to this SVG")
     parser.add_argument(
         "--whole", action="store_true", help="print the first broken world with all its faults"
     )
@@ -33,11 +33,12 @@ def main() -> int:
     arguments = parser.parse_args()
     prepare()
     if arguments.seed is not None:
-        outcome = play_one(arguments.seed, None, arguments.faults)
-        sys.stdout.write("\n".join(map(str, outcome.trace)) + "\n")
+        outcomes = [*play_all(arguments.seed, arguments.faults)]
+        for outcome in outcomes:
+            sys.stdout.write("\n".join(map(str, outcome.trace)) + "\n")
         if arguments.picture:
-            arguments.picture.write_text(drawn(outcome), "utf-8")
-        return _report((each for each in [outcome]), arguments)
+            arguments.picture.write_text(drawn(outcomes[0]), "utf-8")
+        return _report((each for each in outcomes), arguments)
     count = arguments.seeds if arguments.minutes is None else sys.maxsize
     seeds = range(arguments.first, arguments.first + count)
     return _report(play_all(seeds, arguments.faults), arguments)

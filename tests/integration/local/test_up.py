@@ -88,6 +88,7 @@ def test_scenarios_begin_once_for_all_processes(start: Callable[..., Up]) -> Non
         time.sleep(0.1)
 
 
+@pytest.mark.slow
 def test_a_hangup_does_not_end_what_nohup_started(start: Callable[..., Up]) -> None:
     """Closing the terminal ends neither `up` nor its children; SIGTERM still does."""
     up = start("nohup")

@@ -25,7 +25,7 @@ from support.made.bar_days import Step, steps
 from support.made.market import INFO
 from support.oracles.bar_oracle import Bars, Oracle
 
-FAST: Final = 250
+FAST: Final = 100
 DAYS: Final = 100_000
 
 

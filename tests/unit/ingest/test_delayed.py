@@ -3,8 +3,6 @@
 import asyncio
 from collections.abc import Sequence
 
-import pytest
-
 from quotecast.bus.base import NEWS, Batch, Snapshot
 from quotecast.bus.kept import Kept, KeptBlock, Released
 from quotecast.bus.wire import encode_document
@@ -129,14 +127,13 @@ async def test_a_redis_that_lost_one_block_gets_a_state_with_the_next(stage: Del
     assert stage.lateness() <= LATE
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_no_price_is_early_in_any_order_of_faults(seed: int) -> None:
-    """Draws faults for twenty minutes; then the feed catches up."""
+def test_no_price_is_early_in_any_order_of_faults() -> None:
+    """Draws faults for ten minutes; then the feed catches up. `just chaos-delayed` draws millions."""
 
     async def play() -> None:
-        stage = DelayedStage(seed)
+        stage = DelayedStage(1)
         stage.start()
-        end = now() + 1200
+        end = now() + 600
         while now() < end:
             await stage.pass_time(stage.random.uniform(5, 60))
             match stage.random.choice(
@@ -157,7 +154,7 @@ def test_no_price_is_early_in_any_order_of_faults(seed: int) -> None:
         stage.kept.is_away = stage.kept.is_full = stage.late_bus.is_away = False
         await stage.pass_time(DELAY + 65)
         assert stage.lateness() <= LATE
-        assert stage.deliveries > 1_000
+        assert stage.deliveries > 500
         await stage.stop()
 
     virtual_time.run(play())

@@ -90,7 +90,7 @@ def figures(candle: TickCandle) -> tuple[int, ...]:
 
 @sources
 @pytest.mark.parametrize("view", ["before", "after", "raw"])
-@settings(max_examples=15)
+@settings(max_examples=6)
 @given(moment=moments)
 def test_every_level_of_altered_candles_adds_up(source: ScheduledTape, view: str, moment: int) -> None:
     """Children merge into their parent at each level, from the day to a tenth of a second."""
@@ -142,7 +142,7 @@ def state(cursor: Cursor) -> tuple[int, ...]:
 
 
 @sources
-@settings(max_examples=10)
+@settings(max_examples=6)
 @given(moment=moments)
 def test_a_jump_to_a_moment_equals_the_way_there(source: ScheduledTape, moment: int) -> None:
     """A cursor that moves there in small steps has the state of a new one; so has one that jumps around."""
@@ -158,7 +158,7 @@ def test_a_jump_to_a_moment_equals_the_way_there(source: ScheduledTape, moment: 
 
 
 @sources
-@settings(max_examples=10)
+@settings(max_examples=6)
 @given(moment=moments)
 def test_quote_and_bars_agree(source: ScheduledTape, moment: int) -> None:
     """The day's figures of a cursor are those of the day's candle up to then, and of its minutes."""
@@ -175,7 +175,7 @@ def test_quote_and_bars_agree(source: ScheduledTape, moment: int) -> None:
 
 
 @pytest.mark.parametrize("name", ALTERED)
-@settings(max_examples=10)
+@settings(max_examples=6)
 @given(moment=moments)
 @example(moment=NOON + 2 * DAY - 15 * HOUR)
 def test_the_last_24_hours_agree_with_their_minutes(name: str, moment: int) -> None:

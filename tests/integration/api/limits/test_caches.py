@@ -12,8 +12,7 @@ from quotecast.api.limits.caches import ASK_PATH, PUBLIC_GROUPS, CacheLimits
 from quotecast.api.limits.repeats import Repeats
 from quotecast.api.limits.throttle import Throttle
 from quotecast.api.middleware.middleware import Middleware
-from quotecast.api.worker.app import build_app, private_prefixes
-from support.made.factories import full_mirrors, services
+from support.made.factories import app_of, full_mirrors, private_of, services
 from support.stages.account_service import LocalLimits
 
 KEY = "a key that the cache and the workers share"
@@ -37,14 +36,14 @@ async def worker(peer: str) -> AsyncIterator[httpx.AsyncClient]:
         identify=address_of,
         by_address=address_of,
     )
-    routed = build_app(made, middleware=[throttle.middleware])
+    routed = app_of(made, throttle=throttle)
     repeats = Repeats(routed, throttle=throttle)
     edge = Middleware(
         CacheLimits(repeats, key=KEY, trusted_proxies=[PROXY]),
         cors_origins=["*"],
         account_origins=[],
         websocket_origins=["*"],
-        private=private_prefixes(routed),
+        private=private_of(routed),
     )
     transport = httpx.ASGITransport(edge, client=(peer, 1))
     async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
@@ -130,8 +129,8 @@ async def test_a_client_without_trust_or_key_is_limited(peer: str, key: str) -> 
 
 async def test_public_groups_have_public_routes_only() -> None:
     """No route of an account is in a group that caches count."""
-    app = build_app(services(full_mirrors()))
-    private = private_prefixes(app)
+    app = app_of(services(full_mirrors()))
+    private = private_of(app)
     groups = {
         handler.opt.get("limit")
         for route in app.routes

@@ -11,7 +11,6 @@ from quotecast.api.limits import repeats
 from quotecast.api.limits.repeats import MAX_URLS, Repeats
 from quotecast.api.limits.throttle import Throttle
 from quotecast.api.middleware.middleware import Middleware
-from quotecast.api.worker.app import build_app
 from quotecast.bus.base import Batch
 from quotecast.bus.wire import encode_change
 from quotecast.errors import UpstreamError
@@ -21,7 +20,7 @@ from quotecast.limits.fallback import SECOND, LocalWindow
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import Quote
 from support.made.documents import article, asset, assets_of, news_of
-from support.made.factories import NOW, client_to, full_mirrors, services
+from support.made.factories import NOW, app_of, client_to, full_mirrors, services
 from support.made.market import stock
 from support.made.memory_cache import MemoryCache
 from support.stages.bar_service import APPLE, BITCOIN, FRIDAY, History, bar
@@ -84,7 +83,7 @@ class World:
             identify=_everybody,
             by_address=_everybody,
         )
-        app = build_app(made, middleware=[limited.middleware])
+        app = app_of(made, throttle=limited)
 
         async def counted(scope: object, receive: object, send: object) -> None:
             self.routed += 1

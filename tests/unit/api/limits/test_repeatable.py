@@ -11,10 +11,9 @@ from quotecast.api.limits.repeats import Repeats, repeatable
 from quotecast.api.limits.throttle import Throttle
 from quotecast.api.market.services import HttpRequest, Services
 from quotecast.api.middleware.middleware import Middleware
-from quotecast.api.worker.app import build_app
 from quotecast.limits.decision import Decision
 from quotecast.limits.fallback import LocalWindow
-from support.made.factories import client_to, full_mirrors, services
+from support.made.factories import app_of, client_to, full_mirrors, services
 
 LIMITS = dict.fromkeys(("auth", "market", "crypto", "doviz", "financials", "portfolio", "watchlist"), 5)
 
@@ -70,7 +69,7 @@ async def test_marked_read_is_routed_once_and_admitted_each_time(kind: str) -> N
         identify=everybody,
         by_address=everybody,
     )
-    app = build_app(made, extra_handlers=[plain, awaited], middleware=[throttle.middleware])
+    app = app_of(made, extra_handlers=[plain, awaited], throttle=throttle)
     routed = 0
 
     async def counted(scope: object, receive: object, send: object) -> None:

@@ -11,10 +11,9 @@ from quotecast.api.limits.repeats import Repeats
 from quotecast.api.limits.requests import Requests, access_log, span_attributes
 from quotecast.api.limits.throttle import Throttle
 from quotecast.api.middleware.middleware import Middleware
-from quotecast.api.worker.app import build_app
 from quotecast.limits.decision import Decision
 from quotecast.limits.fallback import LocalWindow
-from support.made.factories import edge_of, full_mirrors, services
+from support.made.factories import app_of, edge_of, full_mirrors, services
 
 LIMITS = dict.fromkeys(("auth", "market", "crypto", "doviz", "financials", "portfolio", "watchlist"), 2)
 SECRET = "planted-canary"
@@ -95,7 +94,7 @@ def limited(requests: Requests) -> Middleware:
         identify=everybody,
         by_address=everybody,
     )
-    routed = build_app(made, middleware=[limits.middleware])
+    routed = app_of(made, throttle=limits)
     repeats = Repeats(routed, throttle=limits)
     return Middleware(
         repeats,

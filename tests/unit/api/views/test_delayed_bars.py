@@ -79,8 +79,9 @@ class History:
 
     async def bars(self, _symbol: str, interval: Interval, start: datetime, end: datetime) -> Sequence[Bar]:
         found = bars_until(self._calendar, interval, self._now)
-        first = opening_of_bar(self._calendar, interval, start) or start
-        return [each for each in found if bar_time(first) <= each.time < bar_time(end)]
+        first = bar_time(opening_of_bar(self._calendar, interval, start) or start)
+        after = bar_time(end)
+        return [each for each in found if first <= each.time < after]
 
 
 class Stored:
@@ -93,10 +94,8 @@ class Stored:
     async def read(
         self, _series: str, symbols: Sequence[str], interval: LiveInterval, _start: datetime, _end: datetime
     ) -> Mapping[str, Sequence[OwnBar]]:
-        until = first_unsettled(self._calendar, interval, self._now)
-        found = [
-            each for each in bars_until(self._calendar, interval, self._now) if each.time < bar_time(until)
-        ]
+        until = bar_time(first_unsettled(self._calendar, interval, self._now))
+        found = [each for each in bars_until(self._calendar, interval, self._now) if each.time < until]
         bars = [
             OwnBar(opening_of(each), each.close, each.close, each.close, each.close, None, 1)
             for each in found
