@@ -1,8 +1,6 @@
 """The embedded PostgreSQL and the migrations, on the real server."""
 
 import asyncio
-import os
-import sys
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -14,6 +12,7 @@ from quotecast.database import migration_files, migrations
 from quotecast.database import tables as declared
 from quotecast.local import postgres, probes
 from support.servers.processes import Postgres, running_postgres
+from support.servers.users_command import command
 
 MIGRATIONS = [
     "2026-11-26T20:00:00:000000",
@@ -92,18 +91,14 @@ async def test_a_database_with_the_migrations_before_the_first_has_them_all(
 
 async def undone(database_url: str, *options: str) -> tuple[int | None, str]:
     """Runs `quotecast migrate --undo` in production; returns its exit code and error output."""
-    production = {
-        "QUOTECAST_MODE": "production",
-        "QUOTECAST_DATABASE_URL": database_url,
-        "QUOTECAST_REDIS_URL": "redis://127.0.0.1:1",
-    }
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "quotecast", "migrate", "--undo", *options),
-        env={**os.environ, **production},
-        stderr=asyncio.subprocess.PIPE,
+    code, _, said = await command(
+        *("--undo", *options),
+        of="migrate",
+        mode="production",
+        database_url=database_url,
+        redis_url="redis://127.0.0.1:1",
     )
-    _, said = await process.communicate()
-    return process.returncode, said.decode()
+    return code, said
 
 
 async def test_in_production_what_is_lost_has_to_be_named(
@@ -141,17 +136,10 @@ async def test_many_that_migrate_at_once_are_as_one(
     database_url: str, connection: asyncpg.Connection
 ) -> None:
     """All runs succeed, and one of them does the work."""
-    environment = {**os.environ, "QUOTECAST_DATABASE_URL": database_url}
-    processes = [
-        await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "quotecast", "migrate"),
-            env=environment,
-            stderr=asyncio.subprocess.PIPE,
-        )
-        for _ in range(3)
-    ]
-    said = [(await process.communicate())[1].decode() for process in processes]
-    assert [process.returncode for process in processes] == [0, 0, 0], said
+    runs = [command(of="migrate", database_url=database_url) for _ in range(3)]
+    ended = await asyncio.gather(*runs)
+    said = [errors for _, _, errors in ended]
+    assert [code for code, _, _ in ended] == [0, 0, 0], said
     assert sorted(said) == ["Nothing to be applied.\n"] * 2 + [f"applied: {', '.join(MIGRATIONS)}\n"]
     assert "users" in await tables(connection)
 
