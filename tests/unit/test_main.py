@@ -184,17 +184,18 @@ def test_a_failure_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
 
 
 @pytest.mark.parametrize(
-    ("module", "needed"),
+    ("modules", "needed"),
     [
-        ("quotecast.__main__", ""),
-        ("quotecast.local.up", ""),
-        # It runs transactions as accounts do, for a tenth of a second.
-        ("quotecast.commands.doctor", "piccolo"),
+        ("quotecast.__main__, quotecast.local.up", ""),
+        # They run transactions as accounts do, for a tenth of a second.
+        ("quotecast.commands.doctor, quotecast.commands.keys, quotecast.commands.operators", "piccolo"),
     ],
 )
-def test_the_starter_does_not_load_the_web_framework(module: str, needed: str) -> None:
-    """The framework would delay each start by a second, and `up` does not use it."""
-    program = f"import {module}, sys; print(*sorted({{'litestar', 'granian', 'piccolo'}} & set(sys.modules)))"
+def test_commands_do_not_load_the_web_framework(modules: str, needed: str) -> None:
+    """The framework would delay each start by a second, and they do not use it."""
+    program = (
+        f"import {modules}, sys; print(*sorted({{'litestar', 'granian', 'piccolo'}} & set(sys.modules)))"
+    )
     done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
     assert done.stdout.strip() == needed
 

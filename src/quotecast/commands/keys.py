@@ -18,7 +18,6 @@ from quotecast.access.keys import Key, Scope, normalise, shown_text
 from quotecast.access.plans import FEEDS, USER
 from quotecast.access.storage import KEY
 from quotecast.access.usage_storage import UsageRow, usage_rows
-from quotecast.api.answers.csv import write_csv
 from quotecast.commands.account_database import (
     answering_url,
     failures_in_a_line,
@@ -29,6 +28,7 @@ from quotecast.commands.account_database import (
 )
 from quotecast.commands.shell_log import recorded
 from quotecast.complaints import complaint
+from quotecast.csv_text import write_csv
 from quotecast.database.database import Run
 from quotecast.database.ids import ID_PATTERN, new_id
 from quotecast.database.tables import ApiKey

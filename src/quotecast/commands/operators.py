@@ -10,7 +10,6 @@ from typing import Final
 
 from msgspec.structs import astuple, fields
 
-from quotecast.api.answers.csv import write_csv
 from quotecast.commands.account_database import (
     PAGE,
     answering_url,
@@ -20,6 +19,7 @@ from quotecast.commands.account_database import (
     plain,
 )
 from quotecast.commands.shell_log import shell_actor
+from quotecast.csv_text import write_csv
 from quotecast.database.database import Run
 from quotecast.errors import NotFound, QuotecastError, SettingsError
 from quotecast.local import console, signing

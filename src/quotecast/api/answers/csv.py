@@ -1,16 +1,14 @@
 """CSV (RFC 4180) from the JSON of an answer: a header line, then a line for each row."""
 
 import asyncio
-import csv
-import io
-import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, Any, Final, Literal, NamedTuple
 
 import msgspec
 from litestar.params import QueryParameter
 
 from quotecast.api.answers.answers import APART_FROM, Answer
+from quotecast.csv_text import write_csv
 
 CSV: Final = b"text/csv; charset=utf-8; header=present"
 #: The name of the query parameter.
@@ -24,10 +22,6 @@ Format = Annotated[
     ),
 ]
 
-#: Characters with which spreadsheets begin a formula, also after spaces; some read the wide ones as narrow.
-_FORMULA: Final = "=+-@＝＋－＠"  # noqa: RUF001 - meant
-_BLANKS: Final = "\t\r\n"
-_NUMBER: Final = re.compile(r"[-+]?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 #: Numbers with a fraction stay the text that the JSON has, so that no digit changes.
 _decode: Final = msgspec.json.Decoder(float_hook=str).decode
 
@@ -55,24 +49,3 @@ async def formatted_apart(answer: Answer, form: Format, table: CsvTable) -> Answ
     if form == "json" or len(answer.body) < APART_FROM:
         return formatted(answer, form, table)
     return await asyncio.to_thread(formatted, answer, form, table)
-
-
-def write_csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
-    """Returns the file: lines end with CRLF, unknown values are empty.
-
-    A text that a spreadsheet would run as a formula gets a leading apostrophe; numbers stay numbers.
-    """
-    text = io.StringIO()
-    writer = csv.writer(text)
-    writer.writerow(columns)
-    writer.writerows([*map(_cell, row)] for row in rows)
-    return text.getvalue().encode()
-
-
-def _cell(value: Any) -> Any:
-    """Returns a value that the writer turns into a harmless cell."""
-    if isinstance(value, str) and value and not _NUMBER.fullmatch(value):
-        first = value.lstrip()[:1]
-        if value[0] in _BLANKS or (first and first in _FORMULA):
-            return f"'{value}"
-    return str(value).lower() if isinstance(value, bool) else value

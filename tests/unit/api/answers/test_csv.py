@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quotecast.api.answers.csv import CsvTable, write_csv
+from quotecast.api.answers.csv import CsvTable
+from quotecast.csv_text import write_csv
 
 TABLE = CsvTable(("a", "b"), lambda rows: rows)
 

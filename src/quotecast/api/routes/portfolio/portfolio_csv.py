@@ -13,7 +13,7 @@ from litestar.params import QueryParameter
 from msgspec import UNSET, Struct, UnsetType
 
 from quotecast.api.answers.answers import Answer, SharedBody
-from quotecast.api.answers.csv import CSV, write_csv
+from quotecast.api.answers.csv import CSV
 from quotecast.api.gate.identity import with_account
 from quotecast.api.market.names import Mirrors
 from quotecast.api.market.services import HttpRequest, services_of
@@ -30,6 +30,7 @@ from quotecast.api.routes.portfolio.holding_values import (
 )
 from quotecast.api.routes.portfolio.holdings_shown import Amount, encode_holding
 from quotecast.api.routes.retries import FULL, replay_key, run_once
+from quotecast.csv_text import write_csv
 from quotecast.database.ids import new_id
 from quotecast.errors import FieldProblem, Problem
 from quotecast.market import codec, money
