@@ -7,6 +7,8 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from quotecast.market.actions import Adjustment, CorporateAction, with_dividends, without_splits
 from quotecast.market.conversion import times
@@ -80,7 +82,7 @@ def test_prices_have_twelve_digits() -> None:
     assert times(0.1, Adjustment().factor(FIRST)) == 0.1
 
 
-@pytest.mark.parametrize("seed", range(200))
+@given(seed=st.integers(min_value=0))
 def test_adjusted_prices_are_those_of_a_holder_who_reinvests(seed: int) -> None:
     """From a raw price and the holder's shares since then: an oracle in fractions, without our formulas."""
     draw = random.Random(seed)

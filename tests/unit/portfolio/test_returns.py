@@ -4,6 +4,8 @@ import random
 from datetime import date, timedelta
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from quotecast.portfolio.returns import Period, money_weighted, time_weighted
@@ -74,7 +76,7 @@ def test_a_gain_of_one_day_has_its_interest_over_a_year() -> None:
     assert money_weighted(found) == pytest.approx(1.1**365 - 1, rel=1e-9)
 
 
-@pytest.mark.parametrize("seed", range(300))
+@given(seed=st.integers(min_value=0))
 def test_the_time_weighted_return_is_that_of_a_share_of_a_fund(seed: int) -> None:
     """Payments buy shares at the price before the day, and sell them at the price after it."""
     draw = random.Random(seed)
@@ -90,7 +92,7 @@ def test_the_time_weighted_return_is_that_of_a_share_of_a_fund(seed: int) -> Non
     assert time_weighted(found) == (None if expected is None else pytest.approx(expected, rel=1e-9, abs=1e-9))
 
 
-@pytest.mark.parametrize("seed", range(100))
+@given(seed=st.integers(min_value=0))
 def test_at_the_money_weighted_return_all_payments_are_worth_the_last_value(seed: int) -> None:
     draw = random.Random(seed)
     rate, balance, found = draw.uniform(-0.6, 1.5), draw.uniform(100, 1000), []
