@@ -89,6 +89,7 @@ async def client(limiter: Limiter) -> AsyncIterator[httpx.AsyncClient]:
         [quotes, bars, pair, login, unwatch, health, holdings],
         middleware=[limits.middleware],
         openapi_config=None,
+        logging_config=None,
         request_max_body_size=80 * 1024,
     )
     app = Middleware(routed, cors_origins=["*"], account_origins=[], websocket_origins=["*"])

@@ -48,7 +48,7 @@ async def prepared(scope: Scope, receive: Receive, send: Send) -> None:  # noqa:
 
 def edge(app: App | None = None, cors_origins: Sequence[str] = ("*",)) -> Middleware:
     return Middleware(
-        app or Litestar([quotes, profile, login, docs, prepared], openapi_config=None),
+        app or Litestar([quotes, profile, login, docs, prepared], openapi_config=None, logging_config=None),
         cors_origins=cors_origins,
         account_origins=[ACCOUNT_ORIGIN],
         websocket_origins=["*"],
@@ -85,7 +85,9 @@ async def test_any_other_request_id_is_replaced(client: httpx.AsyncClient, given
 
 async def test_made_request_ids_differ() -> None:
     """By default the edge makes random ids."""
-    app = Middleware(Litestar([quotes]), cors_origins=[], account_origins=[], websocket_origins=[])
+    app = Middleware(
+        Litestar([quotes], logging_config=None), cors_origins=[], account_origins=[], websocket_origins=[]
+    )
     async with connect(app) as client:
         ids = {(await client.get("/api/market/quotes")).headers["x-request-id"] for _ in range(20)}
     assert len(ids) == 20

@@ -37,7 +37,7 @@ async def add(request: Request[Any, Any, Any]) -> dict[str, int]:
     return {"length": len(await request.body())}
 
 
-HTTP = Litestar([quotes, pair, add], openapi_config=None)
+HTTP = Litestar([quotes, pair, add], openapi_config=None, logging_config=None)
 
 
 async def feed(scope: dict[str, Any], receive: Any, send: Any) -> None:  # noqa: ARG001 - ASGI's signature

@@ -37,13 +37,13 @@ LOCAL: Final = {
 
 
 def paths(routers: tuple[Any, ...]) -> Iterator[str]:
-    app = Litestar([*routers], openapi_config=None)
+    app = Litestar([*routers], openapi_config=None, logging_config=None)
     yield from dict.fromkeys(path for path, _ in handlers_of(app))
 
 
 @cache
 def table() -> RouteTable:
-    return RouteTable(Litestar([*ROUTERS], openapi_config=None))
+    return RouteTable(Litestar([*ROUTERS], openapi_config=None, logging_config=None))
 
 
 def is_here(path: str, query: bytes = b"", method: str = "GET", **headers: bytes) -> bool:

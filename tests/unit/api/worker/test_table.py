@@ -14,7 +14,7 @@ from support.made.factories import app_of, empty_mirrors, services
 
 
 def table_of(*handlers: Any) -> RouteTable:
-    return RouteTable(Litestar([*handlers], openapi_config=None))
+    return RouteTable(Litestar([*handlers], openapi_config=None, logging_config=None))
 
 
 def asked(path: str, method: str = "GET", query: bytes = b"") -> dict[str, Any]:
