@@ -233,5 +233,5 @@ async def test_plan_of_the_file_hides_a_stored_one(accounts_url: str, tmp_path: 
 
 async def test_database_without_tables_is_named(database_url: str) -> None:
     for of in ("keys", "plans"):
-        code, _, said = await process("list", of=of, database_url=database_url)
+        code, _, said = await command("list", of=of, database_url=database_url)
         assert (code, said) == (1, "quotecast: The database has no tables yet: run `quotecast migrate`\n")

@@ -13,7 +13,7 @@ import pytest
 
 from quotecast.database import migrations
 from support.servers.processes import Postgres
-from support.servers.users_command import command, process, start
+from support.servers.users_command import command, start
 from support.stages.account_service import PASSWORD, AccountService, account_service
 
 OWNED = ("users", "holdings", "watchlist", "layouts", "idempotency_keys", "watchlists", "listed_symbols")
@@ -178,7 +178,7 @@ async def test_an_unknown_email_is_said_to_be_one(accounts_url: str, action: lis
 
 async def test_a_database_without_tables_is_said_to_be_one(database_url: str) -> None:
     """The one-line error names the command that helps."""
-    answer = await process("list", database_url=database_url)
+    answer = await command("list", database_url=database_url)
     assert answer == (1, "", "quotecast: The database has no tables yet: run `quotecast migrate`\n")
 
 
