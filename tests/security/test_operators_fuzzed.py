@@ -1,6 +1,7 @@
 """Requests within and outside of the OpenAPI document on the operator's routes, over real processes."""
 
 import asyncio
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -35,8 +36,20 @@ def test_operators_routes_have_no_fault(operated: Whole, tmp_path: Path) -> None
     status, session = operated.post("/api/admin/login", {"email": EMAIL, "password": PASSWORD, "code": ""})
     assert status == 200
     given = ("--header", f"Authorization: Bearer {session['token']}")
-    assert "Tested: 13" in run_schemathesis(operated, tmp_path, 5, *ROUTES)
+    assert f"Tested: {operations(operated)}" in run_schemathesis(operated, tmp_path, 5, *ROUTES)
     more = (*given, "--exclude-path-regex", ENDING)
-    assert "Tested: 9" in run_schemathesis(operated, tmp_path, 5, *ROUTES, *more)
+    assert f"Tested: {operations(operated, but=ENDING)}" in run_schemathesis(
+        operated, tmp_path, 5, *ROUTES, *more
+    )
     headers = {"Authorization": f"Bearer {session['token']}"}
     assert operated.service.get("/api/admin/session", headers=headers).status_code == 200
+
+
+def operations(operated: Whole, but: str = "^$") -> int:
+    """Returns how many operations of the operator's page the OpenAPI document has, but for some paths."""
+    paths = operated.service.get("/api/openapi.json").json()["paths"]
+    return sum(
+        len(item)
+        for path, item in paths.items()
+        if path.startswith("/api/admin/") and not re.search(but, path)
+    )
