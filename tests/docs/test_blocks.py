@@ -46,7 +46,7 @@ _BLOCK: Final = re.compile(
 _SHELL: Final = frozenset({"console", "bash", "sh"})
 #: What a program that follows a feed prints, and the seconds that it runs, until it is believed.
 _ENOUGH_LINES: Final = 5
-_WHILE: Final = 4.0
+_WHILE: Final = 10.0
 #: Between the outputs of two commands.
 _BETWEEN: Final = "--- next command ---"
 _SECONDS: Final = 90
