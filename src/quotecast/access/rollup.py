@@ -52,10 +52,9 @@ class Reserve:
     counts to PostgreSQL. Every call raises what the client of Redis raises.
     """
 
-    def __init__(self, url: str, prefix: str, *, lease_seconds: int = LEASE_SECONDS) -> None:
+    def __init__(self, url: str, prefix: str) -> None:
         self._client: Any = connect(url, "access")
         self._name = f"{prefix}:usage"
-        self._lease_seconds = lease_seconds
 
     async def __aenter__(self) -> Self:
         # Connects at the start, so that a worker's open files do not grow later.
@@ -69,7 +68,7 @@ class Reserve:
     async def store(self, worker: str, batches: list[UsageBatch], *, alive: bool = True) -> None:
         """Replaces a worker's counts. Without `alive` another worker takes them over at once."""
         if alive:
-            await within_budget(self._client.set(self._lease(worker), 1, ex=self._lease_seconds))
+            await within_budget(self._client.set(self._lease(worker), 1, ex=LEASE_SECONDS))
         else:
             await within_budget(self._client.delete(self._lease(worker)))
         await within_budget(self._client.hset(self._name, worker, _encode(batches)))
