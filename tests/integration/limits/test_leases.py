@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from quotecast.limits.decision import Decision
 from quotecast.limits.fallback import SECOND
 from quotecast.limits.window import FEWEST_SLOTS, LEASE, LEAST_LIMIT, MARGIN, Window
-from support.made.windows import admitted
+from support.made.windows import PATIENCE, admitted
+from support.runs.deadlines import scaled
 
 LIMIT = 8
 WINDOW = 60 * SECOND
@@ -170,6 +171,11 @@ async def _play(model: Model, played: list[tuple[int, list[Step]]]) -> None:
     await model.close()
 
 
+def leasing(url: str) -> Window:
+    """Returns a worker's window whose clock stands: a slow machine makes no key less hot."""
+    return Window(url, prefix="t", budget=PATIENCE, clock=lambda: 0, leasing=True)
+
+
 async def asked_until_hot(window: Window, limit: int) -> list[Decision]:
     """Returns the decisions on requests one after the other, the last of which got a lease."""
     decisions = [await window.check("key", limit) for _ in range(FEWEST_SLOTS)]
@@ -183,11 +189,12 @@ def entries(url: str) -> int:
 
 async def test_a_lone_client_of_a_hot_key_sees_exact_numbers(redis_url: str) -> None:
     """Most requests need no call, and `remaining` falls by one with each."""
-    async with Window(redis_url, prefix="t", budget=10, leasing=True) as window:
+    async with leasing(redis_url) as window:
         decisions = [await window.check("key", 10**6) for _ in range(500)]
         statistics = window.statistics()
     assert [each.remaining for each in decisions] == [10**6 - 1 - number for number in range(500)]
-    assert {each.reset for each in decisions} <= {59, 60}
+    # Redis counts the seconds that pass meanwhile.
+    assert all(1 <= each.reset <= 60 for each in decisions)
     assert statistics.leased > 400
     assert statistics.calls < 100
     assert statistics.fallbacks == 0
@@ -219,11 +226,11 @@ async def test_few_free_slots_are_not_leased(redis_url: str) -> None:
 
 async def test_unused_slots_are_given_back(redis_url: str) -> None:
     """At the end of the lease, and when the worker stops."""
-    async with Window(redis_url, prefix="t", budget=10, leasing=True) as window:
+    async with leasing(redis_url) as window:
         asked = len(await asked_until_hot(window, 10**6))
         [lease] = window._leases
         assert entries(redis_url) == asked + lease.left > asked
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(scaled(10)):
             while entries(redis_url) > asked:  # noqa: ASYNC110 - Redis tells nobody
                 await asyncio.sleep(0.01)
         assert len(window._leases) == 0
@@ -251,7 +258,9 @@ async def test_a_lease_is_counted_from_before_its_call(redis_url: str) -> None:
 
 async def test_a_leased_slot_is_not_given_back_for_another(redis_url: str) -> None:
     """`give_back` leaves the entries of leases: a worker may still use them."""
-    async with Window(redis_url, prefix="t", budget=10, leasing=True) as window:
+    async with leasing(redis_url) as window:
+        # The lease does not end meanwhile.
+        window._end_lease = lambda _: None  # type: ignore[assignment,method-assign]
         await asked_until_hot(window, 10**6)
         before = entries(redis_url)
         await window.give_back("key")

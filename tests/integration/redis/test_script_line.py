@@ -10,6 +10,7 @@ import redis.asyncio
 from quotecast.limits.window import Window
 from quotecast.redis.client import connect
 from quotecast.redis.script_line import ScriptConnection
+from support.runs.deadlines import scaled
 from support.servers.fault_proxy import FaultProxy
 from support.servers.processes import Valkey
 
@@ -102,9 +103,10 @@ async def test_limits_are_shared_again_though_no_check_has_the_time_to_connect(o
         return opened
 
     with FaultProxy(server) as proxy:
-        proxy.greeting_delay = 0.1
+        # More than a check's budget, less than a probe may take.
+        proxy.greeting_delay = 0.6
         url = f"redis://127.0.0.1:{proxy.port}"
-        async with asyncio.timeout(30), Window(url, prefix="t", budget=0.05, pause=0.01) as window:
+        async with asyncio.timeout(scaled(30)), Window(url, prefix="t", budget=0.4, pause=0.01) as window:
             proxy.reset()
             while not window.statistics().alone:
                 await window.check("key", 1000)
