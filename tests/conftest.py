@@ -18,6 +18,7 @@ import structlog
 from hypothesis import settings
 
 from quotecast.local import valkey
+from support.runs.deadlines import slowness
 from support.runs.figures import LINES, SLACK, Figures
 from support.servers import databases
 from support.servers.processes import Postgres, Valkey, running_postgres, running_valkey
@@ -54,11 +55,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--redis-server", help="program of the Redis or Valkey to test with, not the wheel's")
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     """Makes every test's server the one of `--redis-server`, and signals what they are in a terminal.
 
     A shell ignores SIGINT for what it runs in the background, and nohup SIGHUP: commands would inherit that.
+    The longest time of a test grows with the slowness of the machine, as the deadlines in it do.
     """
+    factor = slowness()
+    if not hasattr(config, "workerinput"):
+        config.option.timeout = factor * float(config.option.timeout or config.getini("timeout"))
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     if program := config.getoption("--redis-server"):
@@ -84,7 +90,7 @@ def _own_logs() -> Iterator[None]:
 def figures(request: pytest.FixtureRequest) -> Figures:
     """Returns the figures of the test; its lines appear in the summary of the run."""
     lines = request.config.stash.setdefault(LINES, [])
-    slack = 1.0 if request.config.getoption("--strict-figures") else SLACK
+    slack = 1.0 if request.config.getoption("--strict-figures") else SLACK * slowness()
     return Figures(request.node.name.removeprefix("test_").replace("_", " "), lines, slack)
 
 

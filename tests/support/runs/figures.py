@@ -5,7 +5,7 @@ from typing import Final
 import pytest
 
 LINES: Final = pytest.StashKey[list[str]]()
-#: Factor by which measurements may exceed promises where others use the machine too.
+#: Factor by which measurements may exceed promises where others use an idle machine of 2024 too.
 SLACK: Final = 3.0
 
 
