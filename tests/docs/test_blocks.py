@@ -20,6 +20,7 @@ import pytest
 import yaml  # type: ignore[import-untyped]  # it has no types
 
 from docs.pages import DOCS, README, ROOT
+from support.runs.deadlines import scaled
 from support.servers.running_up import Up, running_up
 
 #: Blocks that a test of their own runs, by page and language.
@@ -44,7 +45,7 @@ _BLOCK: Final = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 _SHELL: Final = frozenset({"console", "bash", "sh"})
-#: What a program that follows a feed prints, and the seconds that it runs, until it is believed.
+#: Lines that a program prints which follows a feed, or its seconds after the first one, until it is believed.
 _ENOUGH_LINES: Final = 5
 _WHILE: Final = 10.0
 #: Between the outputs of two commands.
@@ -212,7 +213,7 @@ class Shell:
             env=self._environment,
             capture_output=True,
             text=True,
-            timeout=_SECONDS,
+            timeout=scaled(_SECONDS),
             check=False,
         )
         assert done.returncode == 0, f"{texts}\n{done.stdout}{done.stderr}"
@@ -252,16 +253,21 @@ def follow_program(shell: Shell, program: str) -> None:
         env=shell.environment(),
         cwd=shell.folder,
     ) as process:
-        deadline = threading.Timer(_WHILE if is_endless(program) else _SECONDS, process.kill)
+        deadline = threading.Timer(scaled(_SECONDS), process.kill)
+        enough = threading.Timer(_WHILE, process.kill)
         deadline.start()
         assert process.stdout
         assert process.stderr
         printed: list[str] = []
         for line in process.stdout:
             printed.append(line)
-            if is_endless(program) and len(printed) == _ENOUGH_LINES:
-                process.kill()
+            if is_endless(program):
+                if len(printed) == 1:
+                    enough.start()
+                if len(printed) == _ENOUGH_LINES:
+                    process.kill()
         deadline.cancel()
+        enough.cancel()
         error = process.stderr.read()
-    good = {0, -signal.SIGKILL} if is_endless(program) else {0}
+    good = {0, -signal.SIGKILL} if is_endless(program) and printed else {0}
     assert process.returncode in good, f"{program}\n{''.join(printed)}{error}"
