@@ -171,7 +171,7 @@ def test_a_failed_star_shows_a_message(page: Page) -> None:
 
 def test_an_emptied_watchlist_stays_empty(page: Page) -> None:
     """A new account takes over this browser's list once; removed symbols do not come back."""
-    with page.expect_response(lambda answer: answer.request.method == "GET" and "/watchlist" in answer.url):
+    with page.expect_response(lambda answer: answer.request.method == "GET" and "/watchlists" in answer.url):
         register(page, address(page.context.browser, "emptied"))
     watchlist = page.locator("[data-kind=watchlist]")
     remove = watchlist.get_by_role("button", name=re.compile("Remove"))

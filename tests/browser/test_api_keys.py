@@ -97,8 +97,8 @@ def test_a_key_is_revoked_after_a_confirmation(page: Page, service: Service) -> 
     section.get_by_role("button", name="Make key").click()
     row = section.get_by_role("listitem")
     row.get_by_text("Revoke", exact=True).click()
-    assert keys_of(page, service)[0]["revoked_at"] is None
     expect(row).to_contain_text("stop at once")
+    assert keys_of(page, service)[0]["revoked_at"] is None
     row.get_by_role("button", name="Revoke key Old program").click()
     # The confirmation has the word too.
     expect(row.get_by_role("button")).to_have_count(0)

@@ -24,7 +24,7 @@ def test_the_clients_tests_on_node_pass(service: Service) -> None:
         env={**os.environ, "QUOTECAST_URL": service.url},
         capture_output=True,
         text=True,
-        timeout=280,
+        timeout=200,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr

@@ -46,7 +46,7 @@ def test_ids_are_cursors_and_a_restart_is_resumed(blank_page: Page, service: Ser
         assert last_id == place
     resumed = blank_page.evaluate_handle(f"() => ({{ reason: ({RESUMED})() }})")
     service.processes[-1].send_signal(signal.SIGTERM)
-    service.processes[-1].wait(20)
+    service.processes[-1].wait(60)
     service.start("api")
     assert resumed.evaluate("(each) => each.reason") == "resume"
 

@@ -64,7 +64,8 @@ def test_crypto_is_sorted_by_turnover_of_one_currency(page: Page, service: Servi
     quotes = service.get("/api/crypto/quotes").json()
     tether = {key: each["price"] * each["volume"] for key, each in quotes.items() if key.endswith("/USDT")}
     if first and first.endswith("/USDT"):
-        assert first == max(tether, key=lambda key: tether[key])
+        # Between the page's sorting and this answer a pair may pass another.
+        assert tether[first] >= 0.99 * max(tether.values())
 
 
 def test_sector_is_zoomed_and_left_by_keys(page: Page) -> None:
@@ -123,13 +124,14 @@ def test_palette_is_remembered_and_tiles_have_a_sign(page: Page) -> None:
     page.reload()
     expect(heatmap.locator(".heat")).to_have_attribute("data-palette", "blueOrange")
     heatmap.locator(".tile i:not(:empty)").first.wait_for()
-    bare = heatmap.locator(".tile[data-bare][data-heat]:not([data-heat='0'])")
-    signs = bare.evaluate_all(
-        "tiles => tiles.map("
-        "(tile) => [tile.dataset.heat[0] === '-', getComputedStyle(tile, '::after').content])"
+    # At the start of a day no small tile has moved far enough: each heat in turn, in place of the market's.
+    signs = heatmap.locator(".tile[data-bare][data-heat]").first.evaluate(
+        """tile => ["-3", "-1", "0", "1", "3"].map((heat) => {
+            tile.dataset.heat = heat;
+            return getComputedStyle(tile, "::after").content;
+        })"""
     )
-    assert {(is_fall, sign) for is_fall, sign in signs} <= {(False, '"+"'), (True, '"\u2212"')}
-    assert signs
+    assert signs == ['"\u2212"', '"\u2212"', "none", '"+"', '"+"']
 
 
 def test_news_are_those_of_the_selected_symbol(page: Page) -> None:
@@ -191,9 +193,11 @@ def test_banks_have_their_spread_over_time(page: Page, service: Service) -> None
             then = {key: each | {"buying": each["buying"] - len(asked)} for key, each in quotes.items()}
             route.fulfill(json=then)
 
+    # The page that asks now gets no answer of the test.
+    page.goto("about:blank")
     page.route("**/api/doviz/quotes?*at=*", fulfil)
     with page.expect_response(lambda answer: "/doviz/quotes" in answer.url and answer.status == 422):
-        page.reload()
+        page.goto(service.url)
     banks = pane(page, "doviz").locator(".banks")
     line = banks.get_by_role("img", name=re.compile("spread since")).first
     expect(line).to_have_attribute(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, Route, expect
+from playwright.sync_api import Browser, Route, expect
 
 from support.servers.fault_proxy import FaultProxy
 from support.servers.opened_page import (
@@ -61,7 +61,8 @@ def test_a_dead_connection_is_detected_when_the_network_changes(
         for feed in ("market", "crypto", "doviz"):
             wait_for_live(page, feed)
         price = page.locator("[data-kind=watchlist] tr", has_text="AAPL").locator("td.price")
-        bright = colour(page)
+        watched = page.locator("[data-kind=watchlist] td.price").first
+        bright = str(watched.evaluate("(cell) => getComputedStyle(cell).color"))
         line.truncate_after = 0
         line.swallow(b"GET")
         page.evaluate(event)
@@ -71,17 +72,11 @@ def test_a_dead_connection_is_detected_when_the_network_changes(
         expect(banner).to_contain_text(re.compile(r"Stocks.*no connection since \d"), timeout=DEADLINE_MS)
         expect(banner).to_be_in_viewport(ratio=1)
         expect(price).to_contain_text(re.compile(r"\d"))
-        assert colour(page) != bright
+        expect(watched).not_to_have_css("color", bright)
         line.truncate_after = None
         wait_for_live(page)
         expect(banner).to_be_empty()
-        assert colour(page) == bright
-
-
-def colour(page: Page) -> str:
-    """Returns the colour of the watchlist's prices."""
-    cell = page.locator("[data-kind=watchlist] td.price").first
-    return str(cell.evaluate("(cell) => getComputedStyle(cell).color"))
+        expect(watched).to_have_css("color", bright)
 
 
 def answer_closed(route: Route) -> None:

@@ -435,6 +435,7 @@ def test_linked_panes_have_a_symbol_of_their_own(page: Page) -> None:
 
 def test_a_question_mark_lists_the_keys(page: Page) -> None:
     """Escape closes the list."""
+    wait_for_price(page)
     page.keyboard.press("?")
     dialog = page.get_by_role("dialog", name="Keyboard")
     expect(dialog).to_contain_text("Maximise the pane with the focus")
@@ -447,10 +448,10 @@ def test_rows_are_as_dense_as_the_reader_wants(page: Page) -> None:
     page.get_by_role("button", name="Settings").click()
     page.get_by_role("radio", name="Roomy").click()
     row = pane(page, "watchlist").locator("tbody tr[data-row]").first
-    page.wait_for_function("row => row.offsetHeight === 32", arg=row.element_handle())
+    expect(row).to_have_js_property("offsetHeight", 32)
     page.reload()
     wait_for_price(page)
-    page.wait_for_function("row => row.offsetHeight === 32", arg=row.element_handle())
+    expect(row).to_have_js_property("offsetHeight", 32)
 
 
 def test_times_are_of_the_clock_and_the_zone_that_the_reader_wants(page: Page) -> None:

@@ -209,10 +209,11 @@ def test_reduced_motion_has_no_flashes(browser: Browser, service: Service) -> No
     """With reduced motion no cell flashes and nothing moves by itself."""
     with open_page(browser, service.url, reduced_motion="reduce") as page:
         wait_for_price(page)
-        page.locator("td.lit-rise, td.lit-fall").first.wait_for(state="attached")
-        grounds = """() => [...document.querySelectorAll("td.lit-rise, td.lit-fall, .lit")]
-            .map((each) => getComputedStyle(each).backgroundColor)"""
-        assert {*page.evaluate(grounds)} <= {"rgba(0, 0, 0, 0)"}
+        grounds = """() => {
+            const lit = [...document.querySelectorAll("td.lit-rise, td.lit-fall, .lit")];
+            return lit.length && lit.map((each) => getComputedStyle(each).backgroundColor);
+        }"""
+        assert {*page.wait_for_function(grounds).json_value()} == {"rgba(0, 0, 0, 0)"}
         assert page.evaluate("document.getAnimations().length") == 0
 
 
@@ -229,12 +230,16 @@ def test_a_service_that_records_nothing_has_no_time_machine(page: Page) -> None:
 
 #: Widths of the edges of a feed's dot, of the mark of simulated data and of the chosen row.
 EDGES = """() => {
-    const style = (selector, part) => getComputedStyle(document.querySelector(selector), part);
-    return [
-        style(".feed[data-state=live] em", "::before").borderTopWidth,
-        style(".status mark").borderTopWidth,
-        style("tr[aria-current=true] > th").outlineWidth,
+    const style = (selector, part) => {
+        const found = document.querySelector(selector);
+        return found && getComputedStyle(found, part);
+    };
+    const edges = [
+        style(".feed[data-state=live] em", "::before")?.borderTopWidth,
+        style(".status mark")?.borderTopWidth,
+        style("tr[aria-current=true] > th")?.outlineWidth,
     ];
+    return edges.every(Boolean) && edges;
 }"""
 
 
@@ -244,4 +249,4 @@ def test_forced_colours_hide_no_state(browser: Browser, service: Service) -> Non
         wait_for_price(page)
         wait_for_live(page)
         page.locator(".status mark").wait_for()
-        assert page.evaluate(EDGES) == ["4px", "1px", "2px"]
+        assert page.wait_for_function(EDGES).json_value() == ["4px", "1px", "2px"]

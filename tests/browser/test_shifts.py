@@ -5,7 +5,7 @@ from typing import Any, Final
 import pytest
 from playwright.sync_api import Browser, Route
 
-from support.servers.opened_page import open_page, wait_for_live, wait_for_price
+from support.servers.opened_page import eventually, open_page, wait_for_live, wait_for_price
 from support.servers.service import Service
 
 pytestmark = pytest.mark.browser
@@ -73,6 +73,7 @@ def test_the_bar_of_a_phone_stays_for_the_mark_of_simulated_data(browser: Browse
         for feed in ("market", "crypto", "doviz"):
             wait_for_live(page, feed)
         bar = page.locator(".pane-bar")
+        eventually(page, lambda: held, "the page does not ask for the market's state")
         place = bar.bounding_box()
         for route in held:
             route.continue_()

@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Page
 from support.made.web_files import WEB
 from support.runs.figures import Figures
 from support.servers.browsers import Browsers
-from support.servers.opened_page import open_page, wait_for_live, wait_for_price
+from support.servers.opened_page import DEADLINE_MS, eventually, open_page, wait_for_live, wait_for_price
 from support.servers.processes import running_valkey
 from support.servers.service import Service
 
@@ -90,6 +90,8 @@ def test_the_start_is_small(browser: Browser, service: Service, figures: Figures
         )
         page.goto(service.url)
         page.locator("[data-kind=heatmap] button").first.wait_for()
+        page.wait_for_function("() => window.firstPriceAt", timeout=DEADLINE_MS)
+        eventually(page, lambda: frames, "no frame came")
         first: list[str] = page.evaluate(ASKED_BEFORE_FIRST_PRICE)
     # The browser counts the socket's handshake as no resource.
     paths = [urlsplit(each).path for each in first]

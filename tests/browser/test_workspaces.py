@@ -104,7 +104,8 @@ def test_workspaces_of_two_windows_are_kept(browser: Browser, service: Service) 
         email = address(browser, "workspaces")
         with first.expect_response(has_saved):
             register(first, email)
-        log_in(second, email)
+        with second.expect_response(lambda answer: answer.request.method == "GET" and LAYOUT in answer.url):
+            log_in(second, email)
         expect(second.get_by_role("tab")).to_have_count(1)
         with first.expect_response(has_saved):
             choose(first, "New workspace")
@@ -140,7 +141,7 @@ def test_a_layout_whose_save_fails_is_stored_here_and_saved_later(
 ) -> None:
     """The status line says so; a reload keeps the change; the account has it once the service answers."""
     register(page, address(browser, "unsaved"))
-    page.get_by_text("Layout saved").wait_for()
+    wait_for_layout(page, service, lambda layout: '"news"' in layout)
     page.route(SAVES, lambda route: route.abort() if route.request.method == "PUT" else route.continue_())
     page.get_by_role("button", name="Close News").click()
     expect(page.get_by_text("Layout not saved yet")).to_be_visible()
@@ -168,7 +169,7 @@ def test_a_newer_layout_of_another_browser_replaces_one_that_was_not_saved(
 ) -> None:
     """The account's version has moved on since the change that this browser could not save."""
     register(page, address(browser, "overtaken"))
-    page.get_by_text("Layout saved").wait_for()
+    wait_for_layout(page, service, lambda layout: '"news"' in layout)
     page.route(SAVES, lambda route: route.abort() if route.request.method == "PUT" else route.continue_())
     page.get_by_role("button", name="Close News").click()
     expect(page.get_by_text("Layout not saved yet")).to_be_visible()
@@ -183,7 +184,7 @@ def test_a_layout_that_did_not_load_is_not_overwritten(
 ) -> None:
     """A change of before is made on this browser's layout: the account's own workspaces stay as they are."""
     register(page, address(browser, "unloaded"))
-    page.get_by_text("Layout saved").wait_for()
+    wait_for_layout(page, service, lambda layout: '"news"' in layout)
     close_movers_elsewhere(page, service)
     page.route(SAVES, lambda route: route.abort())
     page.reload()

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from playwright.sync_api import APIResponse, Browser, Page, Route
+from playwright.sync_api import APIResponse, Browser, Page, Route, expect
 
 from support.servers.service import Service
 
@@ -44,8 +44,8 @@ def open_page(
     context = browser.new_context(**{**defaults, **settings})
     if panes:
         context.add_init_script(STORE_LAYOUT % json.dumps({"panes": panes}))
+    context.set_default_timeout(DEADLINE_MS)
     page = context.new_page()
-    page.set_default_timeout(DEADLINE_MS)
     errors: list[str] = []
     # Firefox logs a failed connection of a WebSocket as a script error.
     page.on("pageerror", lambda error: None if " ws://" in str(error) else errors.append(str(error)))
@@ -77,7 +77,7 @@ def fetched(route: Route) -> APIResponse:
 def wait_for_price(page: Page, symbol: str = "AAPL") -> None:
     """Waits until the watchlist shows a symbol's price."""
     cell = page.locator("[data-kind=watchlist] tbody tr", has_text=symbol).locator("td.price")
-    page.wait_for_function("cell => /\\d/.test(cell.textContent)", arg=cell.element_handle())
+    expect(cell).to_have_text(re.compile(r"\d"))
 
 
 def wait_for_live(page: Page, feed: str = "market") -> None:
