@@ -105,6 +105,16 @@ class RouteTable:
         self._router = app.asgi_router
         self._routes = {id(handler): _declared(path, handler) for path, handler in _handlers(app)}
 
+    def require_streams(self, paths: Mapping[str, Feed]) -> None:
+        """Raises ImproperlyConfiguredException for the path of an event stream that no route declares.
+
+        The feed server serves it in front of the routes, and the gate would let its requests through.
+        """
+        for path, feed in paths.items():
+            route = self.route_of({"type": "http", "method": "GET", "path": path})
+            if route is None or route.feed is not feed or not route.is_stream:
+                raise ImproperlyConfiguredException(f"{path} needs a route that declares {feed!r} and `sse`")
+
     def route_of(self, scope: Scope) -> Route | None:
         """Returns the route of a request; None where the application has none."""
         if scope["type"] == "websocket":

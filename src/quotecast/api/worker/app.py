@@ -49,6 +49,7 @@ from quotecast.api.routes.portfolio import layouts, portfolio, watchlist, watchl
 from quotecast.errors import InvalidValue, UnknownParameter
 from quotecast.market.codec import encode_json
 from quotecast.similar_names import meant_name, misspelt
+from quotecast.stream.event_stream import EVENT_PATHS
 
 MAX_BODY_BYTES: Final = 80 * 1024
 
@@ -121,7 +122,8 @@ def build_app(
         logging_config=None,
     )
     require_guards(app)
-    app.state.table = RouteTable(app)
+    app.state.table = table = RouteTable(app)
+    table.require_streams(EVENT_PATHS)
     return app
 
 

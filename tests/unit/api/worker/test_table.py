@@ -10,6 +10,7 @@ from litestar.params import FromPath, FromQuery
 from quotecast.api.route_table import EVERY, Route, RouteTable
 from quotecast.api.worker.app import build_app
 from quotecast.market.feeds import Feed
+from quotecast.stream.event_stream import EVENT_PATHS
 from support.made.factories import app_of, empty_mirrors, services
 
 
@@ -59,6 +60,15 @@ def test_a_service_does_not_start_with_a_route_that_declares_too_little(handler:
     """The gate would let its requests through."""
     with pytest.raises(ImproperlyConfiguredException, match=complaint):
         build_app(services(empty_mirrors()), extra_handlers=[handler])
+
+
+def test_a_service_does_not_start_with_an_event_stream_without_a_route(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The feed server would serve it, and the gate would let its requests through."""
+    monkeypatch.setitem(EVENT_PATHS, "/api/sse/bonds", Feed.STOCKS)
+    with pytest.raises(ImproperlyConfiguredException, match="/api/sse/bonds needs a route"):
+        build_app(services(empty_mirrors()))
 
 
 def test_doors_of_a_route_and_of_its_routers_add_up() -> None:

@@ -149,11 +149,20 @@ def _responses(feed: Feed) -> dict[int, ResponseSpec]:
     }
 
 
-def _route(feed: Feed, operation_id: str, summary: str) -> Any:
+_SUMMARIES: Final = {
+    Feed.STOCKS: "Stream of the market's quotes",
+    Feed.CRYPTO: "Stream of the pairs' quotes",
+    Feed.DOVIZ: "Stream of currencies', metals' and gold's quotes",
+}
+
+
+def _route(feed: Feed) -> Any:
+    operation_id = f"stream{feed.spec.name.capitalize()}"
+
     @get(
         f"/{feed.spec.name}",
         operation_id=operation_id,
-        summary=summary,
+        summary=_SUMMARIES[feed],
         operation_class=EventReading,
         responses=_responses(feed),
         sync_to_thread=False,
@@ -186,11 +195,7 @@ def _route(feed: Feed, operation_id: str, summary: str) -> Any:
 
 ROUTER: Final = Router(
     "/api/sse",
-    route_handlers=[
-        _route(Feed.STOCKS, "streamMarket", "Stream of the market's quotes"),
-        _route(Feed.CRYPTO, "streamCrypto", "Stream of the pairs' quotes"),
-        _route(Feed.DOVIZ, "streamDoviz", "Stream of currencies', metals' and gold's quotes"),
-    ],
+    route_handlers=[_route(feed) for feed in Feed],
     tags=["Event streams"],
     opt={"tag": "Feeds as server-sent events; they have no rate limit.", "door": "sse", "symbols": "nowhere"},
 )
