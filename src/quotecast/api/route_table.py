@@ -14,7 +14,7 @@ A route with the parameter `at` may serve a recorded moment.
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
 from litestar import Litestar
 from litestar.exceptions import HTTPException, ImproperlyConfiguredException
@@ -25,9 +25,10 @@ from litestar.typing import FieldDefinition
 from litestar.utils import normalize_path
 from msgspec import Struct
 
-from quotecast.access.plans import Door
+from quotecast.access.plans import DOORS, Door
 from quotecast.asgi import Scope, query_values
 from quotecast.market.feeds import Feed
+from quotecast.settings.model import LIMIT_GROUPS
 from quotecast.stream.endpoint import ALL_FEEDS, GRIDS, PATHS
 from quotecast.stream.relays import PATH as RELAY_PATH
 
@@ -39,7 +40,6 @@ LIMIT: Final = "limit"
 BY_ADDRESS: Final = "by_address"
 #: The description of a router's tag in the OpenAPI document.
 TAG: Final = "tag"
-_KEYS: Final = frozenset({FEED, DOOR, SYMBOLS, LIVE, LIMIT, BY_ADDRESS, TAG})
 
 #: Data of several feeds: a client's view leaves out what its plan excludes.
 EVERY: Final = "every"
@@ -48,6 +48,15 @@ EVERY: Final = "every"
 Place = Literal["path", "query", "list", "nowhere"]
 
 _AT: Final = "at"
+#: The values of each declaration that has choices.
+_CHOICES: Final[Mapping[str, Sequence[object]]] = {
+    DOOR: DOORS,
+    SYMBOLS: get_args(Place),
+    LIVE: (True, False),
+    LIMIT: LIMIT_GROUPS,
+    BY_ADDRESS: (True, False),
+}
+_KEYS: Final = frozenset({FEED, TAG, *_CHOICES})
 
 
 class Route(Struct, frozen=True):
@@ -98,7 +107,7 @@ def query_parameters(handler: BaseRouteHandler) -> Mapping[str, FieldDefinition]
 class RouteTable:
     """The declared routes of an application, found by a request's method and path.
 
-    Raises ImproperlyConfiguredException for a route that declares no feed, and for a misspelt declaration.
+    Raises ImproperlyConfiguredException for a route without a feed, and for a misspelt declaration or value.
     """
 
     def __init__(self, app: Litestar) -> None:
@@ -165,8 +174,13 @@ def _declared(path: str, handler: HTTPRouteHandler | ASGIRouteHandler) -> Route:
         raise ImproperlyConfiguredException(f"{path} declares {', '.join(unknown)}, which has no meaning")
     if declared.get(SYMBOLS) == "path" and "{symbol:" not in path:
         raise ImproperlyConfiguredException(f"{path} has no parameter `symbol`")
-    layers = [(layer.opt or {}).get(DOOR) for layer in handler.ownership_layers]
-    doors = tuple(dict.fromkeys(door for door in layers if door is not None))
+    layers = [layer.opt or {} for layer in handler.ownership_layers]
+    for key, value in (each for layer in layers for each in layer.items()):
+        if value not in _CHOICES.get(key, (value,)):
+            raise ImproperlyConfiguredException(
+                f"{path} declares {key} {value!r}; there are: {', '.join(map(str, _CHOICES[key]))}"
+            )
+    doors = tuple(dict.fromkeys(layer[DOOR] for layer in layers if DOOR in layer))
     return Route(
         feed=feed if isinstance(feed, Feed) else None,
         has_data=feed is not None,

@@ -288,6 +288,12 @@ class Settings(McpSettings, frozen=True, kw_only=True):
     ] = 1000
 
 
+#: The groups of routes with a rate limit; each has its setting.
+LIMIT_GROUPS: Final = tuple(
+    name.removeprefix("limit_") for name in Settings.__struct_fields__ if name.startswith("limit_")
+)
+
+
 def history_seconds(settings: Settings) -> int:
     """Returns how long published batches are kept; 0 if they are not."""
     if settings.history == "off":

@@ -62,7 +62,7 @@ from quotecast.providers.base import (
 )
 from quotecast.providers.offer import FINANCIALS, Budgets, ExchangeNow
 from quotecast.providers.offers import NONE, offer_of
-from quotecast.settings.model import Settings, history_folder
+from quotecast.settings.model import LIMIT_GROUPS, Settings, history_folder
 from quotecast.stream.capacity import OWN_FILES, Capacity, capacity, memory, open_files
 from quotecast.stream.endpoint import Streams
 from quotecast.stream.hubs import FeedHubs, hub_of
@@ -314,8 +314,7 @@ def postgres_check(database_url: str) -> Check:
 
 def limits_of(settings: Settings) -> dict[str, int]:
     """Returns the requests per minute and path of each group."""
-    names = [name for name in settings.__struct_fields__ if name.startswith("limit_")]
-    return {name.removeprefix("limit_"): getattr(settings, name) for name in names}
+    return {group: getattr(settings, f"limit_{group}") for group in LIMIT_GROUPS}
 
 
 def capacity_of(settings: Settings) -> Capacity:

@@ -62,6 +62,31 @@ def test_a_service_does_not_start_with_a_route_that_declares_too_little(handler:
         build_app(services(empty_mirrors()), extra_handlers=[handler])
 
 
+@pytest.mark.parametrize(
+    ("declared", "complaint"),
+    [
+        ({"door": "bar"}, "/api/candles declares door 'bar'; there are: bars, "),
+        ({"symbols": "querry"}, "/api/candles declares symbols 'querry'; there are: path, "),
+        ({"limit": "markets"}, "/api/candles declares limit 'markets'; there are: .*market, "),
+        ({"live": "yes"}, "/api/candles declares live 'yes'; there are: True, False"),
+        ({"by_address": 2}, "/api/candles declares by_address 2; there are: True, False"),
+    ],
+)
+@pytest.mark.parametrize("is_routers", [True, False])
+def test_a_service_does_not_start_with_a_declaration_of_no_meaning(
+    declared: dict[str, Any], complaint: str, *, is_routers: bool
+) -> None:
+    """The first request would fail, or pass unchecked."""
+
+    @get("/candles", sync_to_thread=False, opt={"feed": EVERY} | ({} if is_routers else declared))
+    def candles_of_all() -> str:
+        return ""
+
+    router = Router("/api", route_handlers=[candles_of_all], opt=declared if is_routers else {})
+    with pytest.raises(ImproperlyConfiguredException, match=complaint):
+        build_app(services(empty_mirrors()), extra_handlers=[router])
+
+
 def test_a_service_does_not_start_with_an_event_stream_without_a_route(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
