@@ -9,7 +9,7 @@ A route declares this in its `opt`, or in that of its router:
 - `live`: True if it needs live quotes, as alerts do.
 - `limit`: the group of its rate limit; `by_address` counts requests by address, also those with a token.
 
-A route with the parameter `at` may serve a recorded moment.
+A route with the query parameter `at` may serve a recorded moment.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -186,7 +186,7 @@ def _declared(path: str, handler: HTTPRouteHandler | ASGIRouteHandler) -> Route:
         has_data=feed is not None,
         doors=doors,
         symbols=declared.get(SYMBOLS),
-        has_moment=_AT in handler.parsed_fn_signature.parameters,
+        has_moment=_AT in query_parameters(handler),
         needs_live=bool(declared.get(LIVE)),
         is_stream="sse" in doors,
     )

@@ -1,11 +1,11 @@
 """The table of routes: each route declares what it serves and asks for."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 from litestar import Litestar, Router, get
 from litestar.exceptions import ImproperlyConfiguredException
-from litestar.params import FromPath, FromQuery
+from litestar.params import FromPath, FromQuery, QueryParameter
 
 from quotecast.api.route_table import EVERY, Route, RouteTable
 from quotecast.api.worker.app import build_app
@@ -85,6 +85,22 @@ def test_a_service_does_not_start_with_a_declaration_of_no_meaning(
     router = Router("/api", route_handlers=[candles_of_all], opt=declared if is_routers else {})
     with pytest.raises(ImproperlyConfiguredException, match=complaint):
         build_app(services(empty_mirrors()), extra_handlers=[router])
+
+
+def test_a_recorded_moment_is_the_parameter_of_the_query() -> None:
+    """The gate checks the query, whatever name the route's function has for the parameter."""
+
+    @get("/api/candles", sync_to_thread=False, opt={"feed": EVERY})
+    def candles_at(moment: Annotated[str | None, QueryParameter(name="at")] = None) -> str:
+        return f"{moment}"
+
+    @get("/api/lines", sync_to_thread=False, opt={"feed": EVERY})
+    def lines(at: Annotated[str | None, QueryParameter(name="place")] = None) -> str:
+        return f"{at}"
+
+    table = table_of(candles_at, lines)
+    assert table.route_of(asked("/api/candles")) == Route(has_moment=True)
+    assert table.route_of(asked("/api/lines")) == Route()
 
 
 def test_a_service_does_not_start_with_an_event_stream_without_a_route(
