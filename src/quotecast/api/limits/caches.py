@@ -15,9 +15,10 @@ this is for public reads. Workers count requests of accounts themselves, with an
 import hmac
 import re
 from collections.abc import Awaitable, Iterable
-from typing import Any, Final
+from typing import Any, Final, get_args
 from urllib.parse import quote, unquote
 
+from quotecast.access.plans import Group
 from quotecast.access.request_state import request_state
 from quotecast.api.gate.addresses import is_trusted_peer
 from quotecast.api.middleware.middleware import MAX_PATH_LENGTH
@@ -33,8 +34,8 @@ ASKED_WAY: Final = b"x-edge-limits"
 WINDOW: Final = b"x-limit-window"
 LIMIT: Final = b"x-limit-requests"
 
-#: Groups of routes whose reads are public; caches count no others.
-PUBLIC_GROUPS: Final = frozenset({"market", "crypto", "doviz", "financials", "search", "prices"})
+#: Groups of routes whose reads are public, as plans have them; caches count no others.
+PUBLIC_GROUPS: Final = frozenset(get_args(Group))
 _SLASHES: Final = re.compile("//+")
 
 
