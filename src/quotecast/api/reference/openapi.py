@@ -24,6 +24,7 @@ from litestar.openapi.spec import (
     Server,
     Tag,
 )
+from litestar.routes import HTTPRoute
 from litestar.types import ControllerRouterHandler
 from msgspec import Struct
 
@@ -31,7 +32,7 @@ from quotecast.api.answers.csv import FORMAT
 from quotecast.api.market.selection import MAX_HEADER_BYTES
 from quotecast.api.reference.samples import add_samples
 from quotecast.api.reference.schemas import complete_fields, complete_parameters, without_modules
-from quotecast.api.route_table import TAG
+from quotecast.api.route_table import FEED, TAG
 from quotecast.errors import FieldProblem, Problem
 from quotecast.market.feeds import Feed
 from quotecast.market.moves import SELECTABLE
@@ -126,8 +127,6 @@ def add_formats(operation: Operation, responses: Mapping[str, OpenAPIResponse]) 
             responses["200"].content = {**(responses["200"].content or {}), **more}
 
 
-#: Statuses of refused keys.
-_REFUSALS: Final = frozenset({"401", "403"})
 #: The security requirement of public reads: none, or an API key, whose plan then bounds the client.
 _OPEN: Final = [{}, {"apiKey": list[str]()}, {"apiKeyBearer": list[str]()}]
 
@@ -157,31 +156,34 @@ def _refusal(description: str, *problems: Problem) -> OpenAPIResponse:
 
 @dataclass
 class Reading(Operation):
-    """An operation that only reads; adds to each response the headers of its status.
-
-    The document alone shows that a key is optional: a handler with security would need a token.
-    """
+    """An operation that only reads; adds to each response the headers of its status."""
 
     own_headers: ClassVar[Sequence[str]] = ()
 
     def __post_init__(self) -> None:
-        """Adds the refusals of keys, and headers, to the framework's responses."""
+        """Adds headers to the framework's responses."""
         responses = cast("dict[str, OpenAPIResponse]", self.responses or {})
         self.security = self.security or []
-        if self._takes_key(responses):
-            self.security = _OPEN
-            responses |= _key_refusals()
         add_formats(self, responses)
         # The framework documents a 400 for bad parameters; this API answers 422.
         responses.pop("400", None)
-        for status, response in responses.items():
-            # The gate refuses keys before requests count.
-            is_counted = "429" in responses and status not in _REFUSALS
-            names = [*self._headers_of(status), *(LIMITED if is_counted else ())]
-            response.headers = {name: Reference(f"#/components/headers/{name}") for name in names}
+        self._add_headers(responses, *(LIMITED if "429" in responses else ()))
 
-    def _takes_key(self, responses: Mapping[str, OpenAPIResponse]) -> bool:
-        return "429" in responses
+    def accept_key(self) -> None:
+        """Adds an optional API key, and the answers to one that is refused.
+
+        The document alone shows the key: a handler with security would need a token.
+        """
+        self.security = _OPEN
+        refusals = _key_refusals()
+        # The gate refuses keys before requests count.
+        self._add_headers(refusals)
+        self.responses = {**(self.responses or {}), **refusals}
+
+    def _add_headers(self, responses: Mapping[str, OpenAPIResponse], *more: str) -> None:
+        for status, response in responses.items():
+            names = [*self._headers_of(status), *more]
+            response.headers = {name: Reference(f"#/components/headers/{name}") for name in names}
 
     def _headers_of(self, status: str) -> list[str]:
         match status:
@@ -308,6 +310,12 @@ def openapi_document(
         use_handler_docstrings=True,
     )
     app = Litestar(handlers, openapi_config=config, logging_config=None)
+    paths = app.openapi_schema.paths or {}
+    for route in (each for each in app.routes if isinstance(each, HTTPRoute)):
+        item = paths.get(route.path_format)
+        operation = item.get if item else None
+        if isinstance(operation, Reading) and route.route_handler_map["GET"][0].opt.get(FEED) is not None:
+            operation.accept_key()
     document = without_modules(app.openapi_schema.to_schema())
     _, schemas = msgspec.json.schema_components(bodies, ref_template="#/components/schemas/{name}")
     document["components"]["schemas"] |= schemas

@@ -3,13 +3,12 @@
 `quotecast.stream.event_stream` serves the streams in front of the routes.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, NoReturn
 
 from litestar import Router, get
 from litestar.openapi import ResponseSpec
-from litestar.openapi.spec import Example, OpenAPIResponse
+from litestar.openapi.spec import Example
 from litestar.params import HeaderParameter, QueryParameter
 
 from quotecast.access.request_state import request_state
@@ -113,10 +112,6 @@ LastEventId = Annotated[
 @dataclass
 class EventReading(Reading):
     """An operation whose answer is an endless stream of events."""
-
-    def _takes_key(self, responses: Mapping[str, OpenAPIResponse]) -> bool:
-        del responses
-        return True
 
     def _headers_of(self, status: str) -> list[str]:
         return ["X-Request-ID"] if status == "200" else super()._headers_of(status)
