@@ -4,12 +4,16 @@ from collections.abc import Sequence
 
 from msgspec import UNSET, Struct, UnsetType
 
+from quotecast.close_codes import CloseCode
+
 
 class QuotecastError(Exception):
     """An error with a message that is safe to show to clients and operators."""
 
     status = 500
     code = "internal"
+    #: The close code of a socket that the error refuses. By default the client connects again later.
+    close_code = CloseCode.NO_DATA
     #: The class's row in docs/errors.md, in Markdown: why a client gets the error, and what to do.
     cause = ""
     remedy = ""
@@ -226,6 +230,7 @@ class NotAuthenticated(QuotecastError):
 
     status = 401
     code = "not_authenticated"
+    close_code = CloseCode.KEY_ENDED
     cause = "the route needs a token, and the request has none"
     remedy = "[log in](authentication.md) and send `Authorization: Bearer`"
     text = "Not authenticated"

@@ -16,6 +16,7 @@ class InvalidKey(NotAuthenticated):
 class SessionEnded(InvalidToken):
     """The session with which a page opened a feed has ended; the page may connect again without it."""
 
+    close_code = CloseCode.RIGHTS_CHANGED
     text = "The session of this user ended; connect again"
 
 
@@ -24,6 +25,7 @@ class KeyNotEnough(QuotecastError):
 
     status = 403
     code = "key_not_enough"
+    close_code = CloseCode.NOT_ALLOWED
     cause = "the route needs a login, and an API key opens no account"
     remedy = "[log in](authentication.md), and send that token"
     text = "This route needs a user token; API keys cannot access accounts"
@@ -33,6 +35,7 @@ class OutOfScope(QuotecastError):
     """The scope of an API key excludes a request; the message names the bound."""
 
     status = 403
+    close_code = CloseCode.NOT_ALLOWED
     code = "key_scope"
     cause = "the scope of the API key excludes the request"
     remedy = "ask for what the key is for, or change its [scope](keys.md#a-key)"
@@ -42,6 +45,7 @@ class OutOfPlan(QuotecastError):
     """The plan of a client excludes a request; `bound` is a predicate such as "has no bars"."""
 
     status = 403
+    close_code = CloseCode.NOT_ALLOWED
 
     def __init__(self, plan: str, bound: str) -> None:
         super().__init__(f'Plan "{plan}" {bound}')
@@ -83,20 +87,6 @@ class SocketsInUse(OutOfPlan):
     """All sockets of the plan are open."""
 
     code = "plan_sockets"
+    close_code = CloseCode.PLAN_FULL
     cause = "all sockets and event streams of the plan are open"
     remedy = "close one, or try again later"
-
-
-def close_code_of(refusal: QuotecastError) -> CloseCode:
-    """Returns the close code of a socket that an error refuses."""
-    match refusal:
-        case SocketsInUse():
-            return CloseCode.PLAN_FULL
-        case SessionEnded():
-            return CloseCode.RIGHTS_CHANGED
-        case NotAuthenticated():
-            return CloseCode.KEY_ENDED
-        case _ if refusal.status == OutOfScope.status:
-            return CloseCode.NOT_ALLOWED
-        case _:
-            return CloseCode.NO_DATA

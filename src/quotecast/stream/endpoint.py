@@ -10,7 +10,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any, Final
 
-from quotecast.access.errors import close_code_of
 from quotecast.access.request_state import request_state
 from quotecast.asgi import App
 from quotecast.close_codes import CloseCode
@@ -234,7 +233,7 @@ async def refuse_socket(scope: Any, send: Any, refusal: QuotecastError) -> None:
     """Accepts a handshake to say why the socket closes: browsers cannot read the answer to a handshake."""
     encoding = await _accept_socket(scope, send) or JSON
     scope["extensions"][WRITER].write(encoding.write(error(refusal.status, str(refusal))))
-    await _close(send, close_code_of(refusal))
+    await _close(send, refusal.close_code)
 
 
 async def _accept_socket(scope: Any, send: Any) -> Encoding | None:
