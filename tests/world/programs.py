@@ -145,7 +145,7 @@ async def _serve(
 ) -> None:
     """Serves until the process stops: feeds over connections, `http` for readers."""
     factory = connection_factory(app, parts.occupancy)
-    async with run_loops(parts.relay.run(), ticker.run(parts.hubs.values()), *loops):
+    async with run_loops(parts.listener.run(), ticker.run(parts.hubs.values()), *loops):
         server = await asyncio.get_running_loop().create_server(factory, settings.host, PORT)
         process = PROCESS.get()
         process.parts, process.http = parts, http

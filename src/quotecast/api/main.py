@@ -165,9 +165,9 @@ async def _open_delayed_feeds(settings: Settings, feeds: Iterable[Feed]) -> Asyn
     bus = RedisBus(settings.redis_url, delayed_prefix(settings))
     mirrors, documents = {feed: Mirror(feed) for feed in Feed}, Documents()
     hubs = {feed: hub_of(mirrors[feed], settings.heartbeat_ms, late_seconds=seconds) for feed in feeds}
-    relay = BusListener(bus, {feed: hub.mirror for feed, hub in hubs.items()}, documents)
+    listener = BusListener(bus, {feed: hub.mirror for feed, hub in hubs.items()}, documents)
     try:
-        yield _DelayedFeeds(DelayedMarket(mirrors, documents, seconds), hubs, [relay.run()])
+        yield _DelayedFeeds(DelayedMarket(mirrors, documents, seconds), hubs, [listener.run()])
     finally:
         await bus.close()
 

@@ -1,6 +1,6 @@
-"""One bus subscription per worker: the relay applies messages to the mirrors and documents, and heals gaps.
+"""The listener applies one bus subscription per worker to the mirrors and documents, and heals gaps.
 
-The relay subscribes before it loads, so that no batch is lost in between. After a gap, a new epoch or a
+It subscribes before it loads, so that no batch is lost in between. After a gap, a new epoch or a
 heartbeat ahead of the mirror it loads the state again; clients then receive only real changes. It also
 reloads after silence: a connection can look healthy and deliver nothing.
 """

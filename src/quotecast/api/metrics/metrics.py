@@ -42,7 +42,7 @@ class WorkerParts(Struct, frozen=True, kw_only=True):
     hubs: Mapping[str, Hub]
     streams: Streams
     occupancy: Occupancy
-    relay: BusListener
+    listener: BusListener
     relays: Relays
     #: The clock of the mirrors' `heard_at`, in seconds.
     monotonic: Callable[[], float]
@@ -68,14 +68,14 @@ def feed_families(worker: WorkerParts) -> Iterator[Metric]:
     yield from _connections(worker.occupancy, worker.streams.clients, worker.hubs)
     yield from _fan_out(worker.hubs, worker.streams)
     yield from _feeds(mirrors, worker.monotonic())
-    counts = worker.relay.statistics()
+    counts = worker.listener.statistics()
     yield counter("bus_batches", "Batches read.", counts["batches"])
     yield counter("bus_reloads", "Loads of a feed's whole state.", counts["reloads"])
     yield counter("bus_reconnects", "Losses of the subscription.", counts["reconnects"])
     yield histogram(
         "bus_lag_seconds",
         "Time from a batch's publication to its arrival here, by the clocks of two machines.",
-        {(feed,): lag for feed, lag in worker.relay.lags.items()},
+        {(feed,): lag for feed, lag in worker.listener.lags.items()},
         ["feed"],
     )
     yield gauge("relays", "Edges and installations that follow this worker's feeds.", len(worker.relays))

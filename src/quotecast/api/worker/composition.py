@@ -189,7 +189,7 @@ def make_parts(
     hubs = {feed: hub_of(services.mirrors[feed], settings.heartbeat_ms) for feed in services.configured()}
     all_hubs = FeedHubs(hubs, late_hubs, settings.delay_seconds)
     relays = Relays(bus, settings.relay_secret)
-    # The relay ignores data on the bus of a feed that no longer has a provider.
+    # The listener ignores data on the bus of a feed that no longer has a provider.
     mirrors = {feed: hub.mirror for feed, hub in hubs.items()}
     return WorkerParts(
         requests=Requests(),
@@ -205,7 +205,7 @@ def make_parts(
             relays=relays,
         ),
         occupancy=Occupancy(capacity_of(settings)),
-        relay=BusListener(bus, mirrors, services.documents, on_message=relays.publish),
+        listener=BusListener(bus, mirrors, services.documents, on_message=relays.publish),
         relays=relays,
         monotonic=time.monotonic,
     )

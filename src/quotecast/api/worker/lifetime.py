@@ -86,7 +86,7 @@ async def serve(compose: Callable[[contextlib.AsyncExitStack], Awaitable[Worker]
             counts.families,
             readiness=partial(readiness_on_private_port, worker.services, serves.is_set),
         )
-        loops = run_loops(parts.relay.run(), ticker.run(parts.hubs.values()), *worker.loops)
+        loops = run_loops(parts.listener.run(), ticker.run(parts.hubs.values()), *worker.loops)
         async with loops, port as scraped:
             await _serve_until_stopped(worker, serves, scraped)
 
@@ -161,7 +161,7 @@ async def _wait_for_data(worker: Worker) -> None:
     mirrors = [worker.services.mirrors[feed] for feed in worker.services.configured()]
     # Polls: it happens once, at the start, and is not worth an event in the mirror.
     while not all(mirror.loaded for mirror in mirrors):
-        if loop.time() - began > (FIRST_DATA_SECONDS if worker.parts.relay.has_asked else BUS_SECONDS):
+        if loop.time() - began > (FIRST_DATA_SECONDS if worker.parts.listener.has_asked else BUS_SECONDS):
             return
         await asyncio.sleep(0.01)
 
