@@ -31,7 +31,7 @@ from quotecast.ingest.delaying import Delaying
 from quotecast.ingest.documents import DocumentSource, publish_documents
 from quotecast.ingest.follow import Follower
 from quotecast.ingest.metrics import families
-from quotecast.ingest.publish import SPACING_SECONDS, FeedPublisher, IngestStatistics
+from quotecast.ingest.publish import FeedPublisher, IngestStatistics
 from quotecast.ingest.report import reporting
 from quotecast.ingest.sinks import Sink
 from quotecast.limits.budget import budget
@@ -176,15 +176,14 @@ async def _lead(
     bus: BusWriter,
     owner: str,
     *,
-    statistics: IngestStatistics | None = None,
-    bars: BarWriter | None = None,
-    alerts: FeedAlerts | None = None,
-    spacing_seconds: float = SPACING_SECONDS,
-    sinks: Sequence[Sink] = (),
+    statistics: IngestStatistics,
+    bars: BarWriter | None,
+    alerts: FeedAlerts | None,
+    spacing_seconds: float,
+    sinks: Sequence[Sink],
 ) -> None:
     """Leads the feed, and writes its documents, bars and events of alerts, whenever no other ingest does."""
     own = [each for each in documents if each.feed is provider.feed]
-    statistics = statistics or IngestStatistics()
 
     async def term() -> None:
         publisher = FeedPublisher(

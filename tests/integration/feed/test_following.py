@@ -11,6 +11,7 @@ from quotecast.feed.bus_listener import BusListener
 from quotecast.feed.mirror import Mirror
 from quotecast.ingest import lease
 from quotecast.ingest.main import _lead
+from quotecast.ingest.publish import SPACING_SECONDS, IngestStatistics
 from quotecast.market.feeds import Feed
 from quotecast.providers.base import Update
 from support.made.market import stock
@@ -189,7 +190,19 @@ async def test_an_ingest_that_loses_the_lease_while_it_stops_still_stops(
 
     upstream = SlowToClose()
     monkeypatch.setattr(lease, "RENEW_SECONDS", 0.05)
-    leading = asyncio.create_task(_lead(upstream, [], bus, "a"))
+    leading = asyncio.create_task(
+        _lead(
+            upstream,
+            [],
+            bus,
+            "a",
+            statistics=IngestStatistics(),
+            bars=None,
+            alerts=None,
+            spacing_seconds=SPACING_SECONDS,
+            sinks=(),
+        )
+    )
     upstream.send(stock("AAPL", 1.0))
     await until(lambda: upstream.connections)
     # Who releases a lease for another ingest to take it competes with the leader, which takes it again.
