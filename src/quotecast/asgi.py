@@ -17,6 +17,10 @@ App = Callable[[Any, Any, Any], Awaitable[None]]
 Header = tuple[bytes, bytes]
 Headers = list[Header]
 
+#: The beginning of the paths of event streams.
+EVENTS_PATH: Final = "/api/sse/"
+#: Paths that balancers and orchestrators ask several times a second.
+PROBES: Final = ("/api/health", "/api/ready")
 
 #: Codes of errors whose status has another phrase in each version of Python, or none of its own.
 _CODES: Final = {413: "too_large", 414: "uri_too_long", 431: "header_too_large"}

@@ -9,7 +9,7 @@ import os
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from functools import partial
 from importlib.metadata import version
-from typing import Any, Final
+from typing import Any
 
 from opentelemetry import trace
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
@@ -23,12 +23,7 @@ from opentelemetry.sdk.trace.sampling import Decision, Sampler, SamplingResult
 from opentelemetry.trace import SpanKind, Status, StatusCode
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-from quotecast.asgi import App, Message, Send
-
-#: Balancers and orchestrators ask these several times a second.
-PROBES: Final = frozenset({"/api/health", "/api/ready"})
-#: Their answers last for hours.
-EVENT_STREAMS: Final = "/api/sse/"
+from quotecast.asgi import EVENTS_PATH, PROBES, App, Message, Send
 
 
 class OnlyRequests(Sampler):
@@ -70,7 +65,8 @@ class TracingApp:
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Serves one connection of any ASGI type."""
         path = scope["path"]
-        if scope["type"] != "http" or path.rstrip("/") in PROBES or path.startswith(EVENT_STREAMS):
+        # The answer of an event stream lasts for hours.
+        if scope["type"] != "http" or path.rstrip("/") in PROBES or path.startswith(EVENTS_PATH):
             await self._app(scope, receive, send)
             return
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}

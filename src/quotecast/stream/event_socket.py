@@ -11,15 +11,13 @@ from typing import Any, Final
 import structlog
 from websockets.http11 import Request
 
-from quotecast.asgi import App
+from quotecast.asgi import EVENTS_PATH, App
 from quotecast.feed.sse import chunk
 from quotecast.framing import Frame
 from quotecast.stream.handshakes import http_scope_of
 from quotecast.stream.occupancy import Occupancy
 from quotecast.stream.outlet import WRITER, Outlet
 
-#: The beginning of the paths of event streams.
-EVENTS_PATH: Final = "/api/sse/"
 #: Bytes that a client may send after its request; nobody reads them.
 MAX_EXTRA_BYTES: Final = 64 * 1024
 #: Seconds that a client has to take the last bytes.

@@ -15,7 +15,7 @@ from typing import Any, Final, Protocol
 from msgspec.structs import replace
 
 from quotecast.access.request_state import request_state
-from quotecast.asgi import App, Headers, header_value, respond, wait_until_left
+from quotecast.asgi import EVENTS_PATH, App, Headers, header_value, respond, wait_until_left
 from quotecast.close_codes import CloseCode
 from quotecast.codings import best_coding
 from quotecast.errors import (
@@ -34,7 +34,6 @@ from quotecast.framing import Frame
 from quotecast.market.feeds import Feed
 from quotecast.stream.client import Client, ClientSocket, ConnectionEnded, connection_id
 from quotecast.stream.clients import Clients
-from quotecast.stream.event_socket import EVENTS_PATH
 from quotecast.stream.handshakes import FULL
 from quotecast.stream.hubs import FeedHubs
 from quotecast.stream.outlet import WRITER

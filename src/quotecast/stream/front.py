@@ -12,7 +12,7 @@ import re
 from collections.abc import AsyncIterator, Callable
 from typing import Any, Final
 
-from quotecast.asgi import App, respond
+from quotecast.asgi import EVENTS_PATH, PROBES, App, respond
 from quotecast.stream.handshakes import full_response
 from quotecast.stream.occupancy import Occupancy
 from quotecast.stream.server import listening_socket
@@ -28,14 +28,14 @@ MAX_HEAD_BYTES: Final = 32 * 1024
 LAST_ANSWERS_SECONDS: Final = 1.0
 
 #: The beginnings of requests for feeds.
-_FEEDS: Final = (b"GET /api/ws", b"GET /api/sse/")
+_FEEDS: Final = (b"GET /api/ws", b"GET " + EVENTS_PATH.encode())
 _END_OF_HEAD: Final = b"\r\n\r\n"
-_HEALTH: Final = (b"GET /api/health ", b"GET /api/ready ")
+_HEALTH: Final = tuple(f"GET {path} ".encode() for path in PROBES)
 _UPGRADE: Final = re.compile(rb"\r\nupgrade:[ \t]*websocket", re.IGNORECASE)
 #: A lone request for an event stream. granian also serves streams, and gets the others: of HTTP/1.0, with a
 #: body, with a longer line than the feed server reads, or with another request behind it.
 _EVENTS: Final = re.compile(
-    rb"GET /api/sse/[^\r\n ]{0,8000} HTTP/1\.1\r\n"
+    re.escape(_FEEDS[1]) + rb"[^\r\n ]{0,8000} HTTP/1\.1\r\n"
     rb"(?:(?!content-length:|transfer-encoding:|upgrade:)[^\r\n]+\r\n)*\r\n\Z",
     re.IGNORECASE,
 )

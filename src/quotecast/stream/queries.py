@@ -6,6 +6,7 @@ from urllib.parse import parse_qs
 
 from msgspec.structs import replace
 
+from quotecast.asgi import query_values
 from quotecast.feed.commands import Query
 from quotecast.market.feeds import Feed, feed_named
 from quotecast.similar_names import misspelt, near_name
@@ -27,18 +28,14 @@ class Replay(NamedTuple):
 
 def replay_of(query_string: bytes) -> Replay | None:
     """Returns the replay that an address asks for; None for the live feed."""
-    if b"at=" not in query_string:
-        return None
-    given = parse_qs(query_string.decode("latin-1"), keep_blank_values=True)
-    at = _last(given, "at")
-    return None if at is None else Replay(at, _last(given, "speed"))
+    moments, speeds = query_values(query_string, "at"), query_values(query_string, "speed")
+    return Replay(moments[-1], speeds[-1] if speeds else None) if moments else None
 
 
 def heartbeat_of(query_string: bytes) -> str | None:
     """Returns the seconds between heartbeats that an address asks for, unparsed."""
-    if b"heartbeat" not in query_string:
-        return None
-    return _last(parse_qs(query_string.decode("latin-1"), keep_blank_values=True), "heartbeat")
+    values = query_values(query_string, "heartbeat")
+    return values[-1] if values else None
 
 
 def queries_of(query_string: bytes, feed: Feed | None) -> dict[str, Query]:

@@ -53,3 +53,4 @@ def test_a_query_without_at_is_live() -> None:
     """Whatever its other parameters."""
     assert replay_of(b"symbols=all&speed=10&format=x") is None
     assert replay_of(b"symbols=all&at=5&speed=10") == ("5", "10")
+    assert replay_of(b"symbols=all&%61t=5") == ("5", None)

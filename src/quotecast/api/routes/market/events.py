@@ -15,6 +15,7 @@ from quotecast.access.request_state import request_state
 from quotecast.api.market.parameters import number_parameter, optional_schema, text_parameter
 from quotecast.api.market.services import HttpRequest
 from quotecast.api.reference.openapi import ID, Reading, refused
+from quotecast.asgi import EVENTS_PATH
 from quotecast.errors import FieldProblem, NoData, Problem, UpgradeRequired
 from quotecast.feed.commands import DEFAULT_INTERVAL, INTERVALS, MAX_HEARTBEAT_SECONDS, MIN_HEARTBEAT_SECONDS
 from quotecast.market.feeds import Feed
@@ -189,7 +190,7 @@ def _route(feed: Feed) -> Any:
 
 
 ROUTER: Final = Router(
-    "/api/sse",
+    EVENTS_PATH,
     route_handlers=[_route(feed) for feed in Feed],
     tags=["Event streams"],
     opt={"tag": "Feeds as server-sent events; they have no rate limit.", "door": "sse", "symbols": "nowhere"},
