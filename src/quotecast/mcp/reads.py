@@ -6,11 +6,11 @@ from urllib.parse import unquote
 
 from msgspec.structs import replace
 
+from quotecast.market.feeds import Feed
 from quotecast.mcp import arguments as given
 from quotecast.mcp.asking import Asking, ToolRefused, path_of
 from quotecast.mcp.results import Row, TextRecord, TextTable, record, table
 
-_MARKET: Final = {"stocks": "market", "crypto": "crypto", "doviz": "doviz"}
 #: The longest range of the newest bars of stocks, by interval.
 _RANGES: Final = {"1m": "1M", "5m": "6M", "15m": "1Y"}
 _LONGEST: Final = "5Y"
@@ -59,7 +59,7 @@ async def _quotes(asking: Asking, wanted: given.Quotes) -> TextTable:
 
 async def quote(asking: Asking, feed: str, symbol: str) -> TextRecord:
     """Returns the quote of one symbol."""
-    answer = await asking.read(path_of(_MARKET[feed], "quotes", symbol))
+    answer = await asking.read(path_of(Feed(feed).spec.name, "quotes", symbol))
     return record(answer.data)
 
 
@@ -77,7 +77,7 @@ async def bars(asking: Asking, wanted: given.Bars) -> TextTable:
         query["range"] = _RANGES.get(wanted.interval, _LONGEST) if newest else None
     else:
         query["timeframe"] = wanted.interval
-    answer = await asking.read(path_of(_MARKET[wanted.feed], "bars", wanted.symbol), **query)
+    answer = await asking.read(path_of(Feed(wanted.feed).spec.name, "bars", wanted.symbol), **query)
     rows = answer.data[::-1] if newest else answer.data
     return table(rows, answer, more="x-next-page" in answer.headers)
 

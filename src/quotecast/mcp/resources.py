@@ -7,6 +7,7 @@ from urllib.parse import unquote
 import msgspec
 from msgspec import Struct
 
+from quotecast.market.feeds import Feed
 from quotecast.mcp import reads
 from quotecast.mcp.arguments import Arguments
 from quotecast.mcp.asking import Asking, ToolRefused, path_of
@@ -16,7 +17,6 @@ SCHEME: Final = "quotecast://"
 JSON: Final = "application/json"
 QUOTE: Final = f"{SCHEME}quotes/{{feed}}/{{symbol}}"
 _QUOTES: Final = f"{SCHEME}quotes/"
-_FEEDS: Final = ("stocks", "crypto", "doviz")
 
 #: The pages of a service that describe it, by path.
 PAGES: Final = {
@@ -68,8 +68,8 @@ async def read_resource(asking: Asking, uri: str) -> str:
         data = await found.read(asking)
     elif uri.startswith(_QUOTES) and uri.isprintable():
         feed, _, symbol = uri.removeprefix(_QUOTES).partition("/")
-        if feed not in _FEEDS or not symbol:
-            raise ToolRefused(f"A quote's address is {QUOTE}, with a feed of {', '.join(_FEEDS)}", 404)
+        if feed not in [*Feed] or not symbol:
+            raise ToolRefused(f"A quote's address is {QUOTE}, with a feed of {', '.join(Feed)}", 404)
         data = (await reads.quote(asking, feed, unquote(symbol))).record
     else:
         raise ToolRefused(f"There is no resource {uri[:128]!r}", 404)

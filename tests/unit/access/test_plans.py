@@ -1,11 +1,23 @@
 """Plans in TOML: a file of them, or one."""
 
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
-from quotecast.access.plans import MAX_PLANS, Plan, PlanFileError, parse_plan, parse_plans, read_plans
+from quotecast.access.plans import (
+    FEEDS,
+    MAX_PLANS,
+    Group,
+    Plan,
+    PlanFileError,
+    parse_plan,
+    parse_plans,
+    read_plans,
+)
 from quotecast.commands.plans import toml_lines
+from quotecast.market.feeds import Feed
+from quotecast.settings.model import LIMIT_GROUPS
 
 FILE = """
 [plans.anonymous]
@@ -28,6 +40,13 @@ PARTNER = Plan(
     freshness="delayed",
     history_days=30,
 )
+
+
+def test_plans_name_every_feed_and_limit_of_a_feed() -> None:
+    """A new feed is in the types of plans too."""
+    names = tuple(feed.spec.name for feed in Feed)
+    assert names == FEEDS
+    assert {*names} < {*get_args(Group)} < {*LIMIT_GROUPS}
 
 
 def test_file_has_its_plans(tmp_path: Path) -> None:

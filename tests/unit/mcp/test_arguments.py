@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from quotecast.api.bars.parameters import STOCK_INTERVALS
+from quotecast.market.feeds import Feed
 from quotecast.mcp.arguments import Arguments, Bars, News, Quotes, read_arguments, schema_of
 from quotecast.mcp.asking import ToolRefused
 from quotecast.mcp.tools import TOOLS, listed_tools
@@ -93,3 +94,7 @@ def test_account_tools_are_listed_with_a_token_only() -> None:
     account = {"portfolio", "watchlists", "watchlist"}
     assert {tool.name for tool in listed_tools(with_account=False)} == {*TOOLS} - account
     assert {tool.name for tool in listed_tools(with_account=True)} == {*TOOLS}
+
+
+def test_tools_take_every_feed() -> None:
+    assert {*schema_of(Quotes)["properties"]["feed"]["enum"]} == {*Feed}

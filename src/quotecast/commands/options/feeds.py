@@ -4,6 +4,7 @@ import argparse
 from typing import Final
 
 from quotecast.commands.options.actions import Command, add_action, add_json
+from quotecast.market.feeds import Feed, feed_named
 
 
 def add_record(command: argparse.ArgumentParser) -> None:
@@ -21,9 +22,8 @@ def add_history(command: argparse.ArgumentParser) -> None:
     add_json(add_action(actions, "list", "list what is recorded of each feed"))
     export = add_action(actions, "export", "write the updates of a feed to a file")
     moment = "such as 2026-11-20T14:30:00Z, or Unix seconds"
-    export.add_argument(
-        "--feed", type=_feed, required=True, choices=("stocks", "crypto", "doviz"), help="the feed"
-    )
+    feeds = [feed.value for feed in Feed]
+    export.add_argument("--feed", type=_feed, required=True, choices=feeds, help="the feed")
     export.add_argument(
         "--from", dest="start", required=True, metavar="TIME", help=f"the first moment, {moment}"
     )
@@ -40,7 +40,8 @@ def add_history(command: argparse.ArgumentParser) -> None:
 
 def _feed(text: str) -> str:
     """Returns the name of a feed that the choices have: paths say `market`, lists of instruments `stock`."""
-    return "stocks" if text in {"market", "stock"} else text
+    found = feed_named(text)
+    return found.value if found else text
 
 
 def add_watch(command: argparse.ArgumentParser) -> None:

@@ -16,6 +16,7 @@ from quotecast.commands.watching.board import BoardRow, PriceBoard
 from quotecast.commands.watching.names import complaint, look_up
 from quotecast.commands.watching.table import FLASH_SECONDS, UNKNOWN, View, number, percent, table
 from quotecast.local.console import json_lines
+from quotecast.market.feeds import Feed as ServiceFeed
 from quotecast_client import Client, ConnectionFailed, Feed, QuotecastError, State, Stream
 
 _STATUS_SECONDS: Final = 15.0
@@ -70,7 +71,7 @@ class Following:
 
 _COLOURS: Final[dict[str, str]] = {"live": "green", "stale": "yellow", "connecting": "yellow"}
 #: Names of feeds in the service's state.
-_STATUS_NAMES: Final[dict[Feed, str]] = {"market": "stocks", "crypto": "crypto", "doviz": "doviz"}
+_STATUS_NAMES: Final[Mapping[str, str]] = {feed.spec.name: feed.value for feed in ServiceFeed}
 #: Seconds between two redraws when nothing changes: the age of the last prices grows.
 _IDLE_SECONDS = 1.0
 #: Seconds between two redraws under load.
