@@ -45,13 +45,13 @@ TAG: Final = "tag"
 EVERY: Final = "every"
 #: In the parameter `symbol` of the path or `symbols` of the query. A list needs no names: it has those of the
 #: key alone. Nowhere: the answer has no symbols, or the feed checks them.
-Place = Literal["path", "query", "list", "nowhere"]
+SymbolsIn = Literal["path", "query", "list", "nowhere"]
 
 _AT: Final = "at"
 #: The values of each declaration that has choices.
 _CHOICES: Final[Mapping[str, Sequence[object]]] = {
     DOOR: DOORS,
-    SYMBOLS: get_args(Place),
+    SYMBOLS: get_args(SymbolsIn),
     LIVE: (True, False),
     LIMIT: LIMIT_GROUPS,
     BY_ADDRESS: (True, False),
@@ -67,7 +67,7 @@ class Route(Struct, frozen=True):
     #: Whether it serves data of the market.
     has_data: bool = True
     doors: tuple[Door, ...] = ()
-    symbols: Place | None = None
+    symbols: SymbolsIn | None = None
     #: Whether a request may name a recorded moment.
     has_moment: bool = False
     needs_live: bool = False

@@ -81,22 +81,22 @@ class Admissions:
     def __init__(self, finder: Finder, clock: Callable[[], float]) -> None:
         self._finder = finder
         self._clock = clock
-        self._known: dict[bytes, Admission] = {}
+        self._remembered: dict[bytes, Admission] = {}
 
     def find(self, given: bytes, scope: Scope) -> Admission | None:
         """Returns the admission of a request that needs no other look; None otherwise."""
-        known = self._known.get(given)
-        if known is None or known.state is not self._finder.state:
+        admission = self._remembered.get(given)
+        if admission is None or admission.state is not self._finder.state:
             return None
         # A stream needs a place: `add` leaves it out.
         if scope["type"] != "http":
             return None
-        route = known.routes.get((scope["method"], scope["path"]))
+        route = admission.routes.get((scope["method"], scope["path"]))
         if route is None or route.moments(scope["query_string"]):
             return None
-        if known.until is not None and self._clock() >= known.until:
+        if admission.until is not None and self._clock() >= admission.until:
             return None
-        return known
+        return admission
 
     def add(
         self,
@@ -114,18 +114,18 @@ class Admissions:
             return Admission(grant, view, key.id)
         parts = parse(text_of(given))
         state = self._finder.state
-        known = self._known.get(given)
-        if known is None or known.state is not state:
+        admission = self._remembered.get(given)
+        if admission is None or admission.state is not state:
             until = None if parts is None else key.good_until(digest(parts.secret))
-            known = Admission(grant, view, key.id, state, until)
+            admission = Admission(grant, view, key.id, state, until)
         narrow = key.scope.origins or key.scope.addresses or key.scope.symbols
-        if len(self._known) >= MAX_CREDENTIALS:
-            self._known.clear()
+        if len(self._remembered) >= MAX_CREDENTIALS:
+            self._remembered.clear()
         if parts is not None and not narrow and route is not None and not route.is_stream:
-            self._known[given] = known
-            if len(known.routes) < MAX_ROUTES and not route.moments(scope["query_string"]):
-                known.routes[scope["method"], scope["path"]] = route
-        return known
+            self._remembered[given] = admission
+            if len(admission.routes) < MAX_ROUTES and not route.moments(scope["query_string"]):
+                admission.routes[scope["method"], scope["path"]] = route
+        return admission
 
 
 def credential_of(scope: Scope, table: RouteTable) -> bytes | None:

@@ -114,7 +114,7 @@ class Gate:
         try:
             holder = await self._holder(given, scope, route)
             if holder is not None:
-                self._check_place_of_use(holder.key, scope)
+                self._check_origin_and_address(holder.key, scope)
             grant = await self._everybodys(scope, route) if holder is None else Grant.of(holder)
             if grant is not None:
                 self._check(grant, scope, route)
@@ -160,7 +160,7 @@ class Gate:
         is_users = await self._finder.is_open_session(claims.sid)
         return both.user if is_users else both.anonymous
 
-    def _check_place_of_use(self, key: Key, scope: Scope) -> None:
+    def _check_origin_and_address(self, key: Key, scope: Scope) -> None:
         """Raises OutOfScope for an origin or an address that the key is not for."""
         origins, allowed = key.scope.origins, key.scope.addresses
         origin = header_value(scope, b"origin")
