@@ -38,7 +38,7 @@ def test_a_name_and_a_password_change(page: Page, service: Service) -> None:
     expect(page.locator("button.who")).to_have_text("Ada Lovelace")
     form = dialog.get_by_role("form", name="Change password")
     for current, text in (("wrong horse", "Wrong password"), (PASSWORD, "Your password is changed")):
-        form.get_by_label("Present password").fill(current)
+        form.get_by_label("Current password").fill(current)
         form.get_by_label(re.compile("New password")).fill("another horse")
         form.get_by_role("button", name="Change password").click()
         expect(form).to_contain_text(text)
@@ -70,7 +70,7 @@ def test_an_account_is_deleted_once_its_email_is_typed(page: Page, service: Serv
     dialog = opened(page)
     dialog.get_by_text("Delete account").first.click()
     form = dialog.get_by_role("form", name="Delete account")
-    form.get_by_label("Present password").fill(PASSWORD)
+    form.get_by_label("Current password").fill(PASSWORD)
     form.get_by_label(re.compile("to confirm")).fill("somebody@else.example.com")
     form.get_by_role("button", name="Delete account").click()
     form.get_by_label(re.compile("to confirm")).fill("Gone@dialog.example.com")

@@ -246,7 +246,7 @@ def test_a_pane_that_fails_leaves_the_others(browser: Browser, service: Service)
         page.route("**/api/market/movers", lambda route: route.fulfill(json={}))
         movers.get_by_role("button", name="Reset").click()
         page.get_by_role("button", name="Settings").click()
-        expect(page.get_by_role("radio", name="As the system")).to_be_checked()
+        expect(page.get_by_role("radio", name="Match system")).to_be_checked()
 
 
 def test_revenue_is_earned_and_estimates_are_marked(page: Page, service: Service) -> None:

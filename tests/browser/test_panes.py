@@ -212,7 +212,7 @@ def test_a_pane_has_a_window_of_its_own(page: Page) -> None:
     expect(chart.locator("h3")).to_have_text("NVDA")
     expect(page).to_have_title(re.compile("^MSFT"))
     popped.goto(popped.url.replace("pane=watchlist", "pane=gone"))
-    expect(popped.get_by_text("The layout has no such pane any more.")).to_be_visible()
+    expect(popped.get_by_text("This pane no longer exists.")).to_be_visible()
 
 
 def test_a_blocked_window_is_explained(page: Page) -> None:

@@ -81,7 +81,7 @@ def test_the_workspace_plays_what_was_recorded(browser: Browser, service: Servic
         wait_for_price(page, "BTC/USDT")
         for kind, mark in (("watchlist", "replay"), ("chart", "replay")):
             expect(page.locator(f"[data-kind={kind}] > header mark")).to_have_text(mark)
-        expect(page.locator("[data-kind=movers]")).to_contain_text("shows the present only")
+        expect(page.locator("[data-kind=movers]")).to_contain_text("shows live data only")
         ingest = service.processes[-1]
         ingest.send_signal(signal.SIGTERM)
         ingest.wait(30)

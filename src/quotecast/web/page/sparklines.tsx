@@ -20,7 +20,7 @@ const ROUTES = {
 const EVERY_MS = 180_000;
 /** Symbols of one request, at most. */
 const SYMBOLS_AT_MOST = 500;
-/** Fewer points are no line of a day. */
+/** Fewer points do not make the line of a day. */
 const LEAST_POINTS = 4;
 const [WIDTH, HEIGHT, MARGIN] = [56, 16, 1];
 

@@ -94,7 +94,7 @@ export function useAnswer<T>(path: string, everyMs = 0): Answer<T> {
   };
 }
 
-/** Renews the session while somebody uses the page: its own questions are no use. */
+/** Renews the session while somebody uses the page: its own polls do not count as use. */
 export function renewOnUse(): void {
   let renewedAt = Date.now();
   const renew = () => {

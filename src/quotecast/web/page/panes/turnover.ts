@@ -8,7 +8,7 @@ const HOPS_AT_MOST = 3;
 
 const sides = (ticker: string): [string, string] => ticker.split("/", 2) as [string, string];
 
-/** Returns the rates of pairs and currencies, with their inverses. A stablecoin is no other name of a currency. */
+/** Returns the rates of pairs and currencies, with their inverses. A stablecoin is not another name of a currency. */
 export function ratesOf(pairs: Iterable<CryptoQuote>, currencies: Iterable<DovizQuote>): Rates {
   const rates = new Map<string, Map<string, number>>();
   const add = (from: string, to: string, rate: number) => {

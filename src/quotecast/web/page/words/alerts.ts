@@ -38,7 +38,7 @@ export const english = {
   deviceOnlyOpen: "This device gets notifications while this page is open. The service has no Web Push.",
   deviceStop: "Stop notifying this device",
   deviceTitle: "Notifications",
-  deviceUnable: "This browser has no notifications here. They need HTTPS.",
+  deviceUnable: "Notifications are unavailable here: they need HTTPS.",
   dismissAll: "Close all",
   phraseAbove: "above {value}",
   phraseBelow: "below {value}",

@@ -7,7 +7,7 @@ export const english = {
   keyCopied: "Copied",
   keyCopy: "Copy",
   keyExpired: "expired {time}",
-  keyExpires: "Last day; empty without an end",
+  keyExpires: "Last day (leave empty for no expiry)",
   keyExpiresAt: "expires {time}",
   keyMake: "Make key",
   keyMakeTitle: "New API key",

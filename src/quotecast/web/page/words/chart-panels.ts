@@ -27,7 +27,7 @@ export const english = {
   log: "Logarithmic",
   magnet: "Magnet: points snap to open, high, low or close (Ctrl or Cmd inverts)",
   measure: "Measure",
-  notAPrice: "This is no price above zero.",
+  notAPrice: "This is not a price above zero.",
   note: "Note",
   noteText: "Text of the note",
   percent: "Percent",

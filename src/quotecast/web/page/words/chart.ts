@@ -41,7 +41,7 @@ export const turkish: Record<keyof typeof english, string> = {
   newestBar: "En yeni",
   olderLoading: "Eski çubuklar yükleniyor …",
   olderStart: "Daha eski çubuk yok.",
-  olderWaiting: "Hizmet meşgul. Eski çubuklar birazdan gelir.",
+  olderWaiting: "Sunucu meşgul. Eski çubuklar birazdan gelir.",
   preMarket: "Açılış öncesi",
   savePicture: "PNG olarak kaydet",
   scale: "Ölçek",

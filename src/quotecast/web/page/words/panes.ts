@@ -18,7 +18,7 @@ export const english = {
   paneAt: "{pane}: column {column}, row {row}, {width} wide, {height} high",
   paneButtons: "Buttons of {pane}",
   paneClosed: "{name} is closed",
-  paneGone: "The layout has no such pane any more.",
+  paneGone: "This pane no longer exists.",
   paneMaximised: "{pane} fills the workspace. Escape restores it.",
   paneRestored: "{pane} is back in its place",
   popOutPane: "Open {pane} in a window of its own",

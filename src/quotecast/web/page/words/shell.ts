@@ -1,7 +1,7 @@
 export const english = {
   hours: "Clock",
   hours24: "24 hours",
-  hoursOfLanguage: "As the language",
+  hoursOfLanguage: "Match language",
   newVersion: "A new version of this page is ready.",
   offlineAsOf: "Offline: values as of {time}",
   reload: "Reload",
