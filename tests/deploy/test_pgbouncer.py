@@ -215,7 +215,7 @@ def test_the_doctor_names_the_setting_that_is_missing(
         output, logged = capsys.readouterr()
         assert "FAILS   postgres: " in output
         assert "QUOTECAST_DATABASE_STATEMENT_CACHE=0" in output
-        assert "database away" not in output + logged
+        assert "database is unavailable" not in output + logged
     assert run_doctor(unprepared.url, tmp_path, 0) == 0
 
 

@@ -111,7 +111,7 @@ class KeyBook:
         return len(self._keys)
 
     def plan_of(self, name: str) -> Plan | None:
-        """Returns a plan by its name; without a plan of their own, users have that of everybody."""
+        """Returns a plan by its name; without a plan of their own, users have the anonymous one."""
         if name in RESERVED:
             anonymous, user = of_everybody(self._file)
             return user if name == USER else anonymous
@@ -210,7 +210,7 @@ class KeyBook:
                 self._new.difference_update(read.ids)
                 self._take(read)
         except Exception as error:  # noqa: BLE001 - a bug here must not end the following
-            self._outage.log_error("API keys not read", error)
+            self._outage.log_error("could not read API keys", error)
             if not self.is_fresh():
                 self.state = object()
             return self._backoff.delay()

@@ -155,7 +155,7 @@ class RollUp:
                     more = await self._database.session(partial(usage_storage.delete_before, day=first))
                     self._deleted_on = None if more else self._day
         except Exception as error:  # noqa: BLE001 - a bug here must not end the worker
-            self._outage.log_error("usage of API keys not stored", error)
+            self._outage.log_error("could not store usage of API keys", error)
             await self._copy()
             return False
         self._outage.log_end("usage of API keys is stored again")
@@ -191,7 +191,7 @@ class RollUp:
             await self._reserve.store(self._worker, batches, alive=alive)
             self._is_reserved = True
         except Exception as error:  # noqa: BLE001 - the counts stay in this worker
-            log.debug("no copy of usage in Redis", error=str(error))
+            log.debug("could not copy usage to Redis", error=str(error))
 
     async def _clear(self) -> None:
         """Removes the own copy, and adds the counts of dead workers."""
@@ -211,7 +211,7 @@ class RollUp:
             if len(orphans) > 1:
                 self._look_at = 0.0
         except Exception as error:  # noqa: BLE001 - the next look finds them
-            log.debug("no look at copies of usage in Redis", error=str(error))
+            log.debug("could not read usage copies in Redis", error=str(error))
 
     def _today(self) -> date:
         return datetime.fromtimestamp(self._wall_clock(), UTC).date()

@@ -103,7 +103,7 @@ class Delivery:
             await self._drop_expired()
             await self._count_overdue()
         except Exception as error:  # noqa: BLE001 - a bug here must not end the feeds of this process
-            self._log_failure("deliveries not read", error)
+            self._log_failure("could not read deliveries", error)
             return self._backoff.delay()
         self._backoff.reset()
         self._outage.log_end("deliveries are read again")
@@ -152,7 +152,7 @@ class Delivery:
                 self._silent.discard(claim.user_id)
             await self._record(claim, result)
         except DatabaseAway as error:
-            self._log_failure("outcome of a delivery not recorded", error)
+            self._log_failure("could not record the outcome of a delivery", error)
         except Exception:
             log.exception("delivery failed", delivery=claim.delivery_id)
 

@@ -100,7 +100,7 @@ class LevelBook:
                 with contextlib.suppress(BusError):
                     await self._bus.store_levels(feed, _encoder.encode(levels))
         except Exception as error:  # noqa: BLE001 - a bug here must not end the feeds' quotes
-            self._outage.log_error("alerts not read", error)
+            self._outage.log_error("could not read alerts", error)
             return self._backoff.delay()
         finally:
             self._known.set()
@@ -130,7 +130,7 @@ class LevelBook:
             stored = {feed: await self._bus.levels(feed) for feed in self._levels}
             self._take({feed: _decoder.decode(levels) for feed, levels in stored.items() if levels})
         except (BusError, ValueError) as error:
-            log.warning("copies of the thresholds not read", error=str(error))
+            log.warning("could not read copies of the thresholds", error=str(error))
             return
         self._copies_read = True
 

@@ -90,7 +90,7 @@ class CrossingWriter:
             self._last = None
             self._size = max(1, self._size // 8)
             self._outage.log_error(
-                "events of alerts not written",
+                "could not write events of alerts",
                 error,
                 feed=self._feed,
                 crossings_waiting=self.statistics.waiting,
@@ -131,7 +131,7 @@ class CrossingWriter:
 
 
 class FeedAlerts(Struct, frozen=True):
-    """What the publisher of one feed needs for alerts: the thresholds, and the writer of events."""
+    """The alerts of one feed, for its publisher: the thresholds, and the writer of events."""
 
     levels: LevelBook
     writer: CrossingWriter

@@ -173,7 +173,7 @@ class RedisCache:
             raise UpstreamError(f"{upstream}: no answer in {self._fetch_seconds:g} s") from error
         except Exception as error:
             # The adapter could not parse the answer; a stale answer serves readers better than an error 500.
-            log.exception("upstream answer not parsed", key=key)
+            log.exception("could not parse upstream answer", key=key)
             raise UpstreamError(f"{upstream}: {type(error).__name__}") from error
         if isinstance(body, Provisional):
             return CacheEntry(self._clock(), body=body.body, fresh_seconds=body.fresh_seconds)

@@ -72,7 +72,7 @@ def count_errors(counts: Counter[str], outage: OutageLog) -> Iterator[None]:
             raise
         hint = {"hint": _HINTS[kind]} if kind in _HINTS else {}
         outage.log_failure(
-            "database away",
+            "database is unavailable",
             kind=kind,
             error=type(error).__name__,
             sqlstate=getattr(error, "sqlstate", None),

@@ -38,7 +38,7 @@ class Copy(Generic[T]):
         try:
             self.items = self._read(document.content)
         except BusError as error:
-            log.warning("document not understood", feed=self.feed, document=self.name, error=str(error))
+            log.warning("could not decode document", feed=self.feed, document=self.name, error=str(error))
         else:
             self._derived.clear()
 

@@ -85,7 +85,7 @@ class BarWriter:
         try:
             return await recall(self._database, series=self._series, calendar=calendar, now=now)
         except Exception as error:  # noqa: BLE001 - quotes do not wait for bars
-            log.warning("bars in progress not recalled", feed=self._feed, error=str(error))
+            log.warning("could not load bars in progress", feed=self._feed, error=str(error))
             return None
 
     async def run(self) -> None:
@@ -119,7 +119,7 @@ class BarWriter:
                 ):
                     self._statistics.note_waiting(closings)
             self._outage.log_error(
-                "bars not written", error, feed=self._feed, minutes_waiting=self._statistics.waiting
+                "could not write bars", error, feed=self._feed, minutes_waiting=self._statistics.waiting
             )
             return self._backoff.delay()
         self._backoff.reset()
@@ -154,7 +154,7 @@ class BarWriter:
             work = partial(feed_days.write, series=self._series, process=self._process, days=days)
             await self._database.session(work)
         except Exception as error:  # noqa: BLE001 - whatever it is, the next write has the same figures
-            log.warning("figures of the day not written", feed=self._feed, error=str(error))
+            log.warning("could not write figures of the day", feed=self._feed, error=str(error))
 
     async def _drop_expired(self) -> None:
         """Drops partitions past retention, one a transaction, now and then."""

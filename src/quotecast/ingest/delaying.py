@@ -166,13 +166,15 @@ class FeedKeeper:
                 self._feed, self._owner, block, self._delay_seconds, after=self._last_id
             )
         except BusError as error:
-            self._outage.log_failure("not kept for the delayed feed", feed=self._feed, error=str(error))
+            self._outage.log_failure(
+                "could not store a block for the delayed feed", feed=self._feed, error=str(error)
+            )
             kept = None
         if kept is None:
             self._lose(block.messages)
             self._has_lost = True
             return
-        self._outage.log_end("kept again for the delayed feed", feed=self._feed)
+        self._outage.log_end("blocks are stored again for the delayed feed", feed=self._feed)
         self.blocks += 1
         self.bytes += kept.length
         self._last_id = kept.id
@@ -319,7 +321,7 @@ async def publish_delayed(
 
 
 class Delaying(Struct, frozen=True):
-    """What keeps the feeds' messages, and what publishes them again when they are due."""
+    """The keepers of the feeds' messages, and the loops that publish them again when they are due."""
 
     keepers: Mapping[Feed, FeedKeeper]
     statistics: Mapping[Feed, IngestStatistics]

@@ -140,7 +140,7 @@ async def store_where_missing(document: Document, bus: BusWriter, owner: str, ou
     try:
         stored = await _digest_on(bus, document) != document.digest and await bus.store(owner, document)
     except BusError as error:
-        outage.log_failure("document not stored", **place, error=str(error))
+        outage.log_failure("could not store document", **place, error=str(error))
         return False
     outage.log_end("the bus answers again", **place)
     return stored

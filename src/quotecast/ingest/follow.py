@@ -220,7 +220,7 @@ class Follower:
         elif self._is_written:
             await self._write(self._bus.publish(self._owner, batch, *stored))
             if self._is_written:
-                self._outage.log_end("written again", feed=self._feed)
+                self._outage.log_end("feed is written again", feed=self._feed)
                 state.forget_closings()
                 statistics = self._statistics
                 statistics.batches += 1
@@ -265,7 +265,7 @@ class Follower:
             return
         self._is_written = True
         self.begun.set()
-        self._outage.log_end("written again", feed=self._feed)
+        self._outage.log_end("feed is written again", feed=self._feed)
         log.info("state written", feed=self._feed, epoch=state.epoch, seq=state.seq, symbols=len(state))
         self._bars.start(snapshot.info.market)
         state.forget_closings()
@@ -276,7 +276,7 @@ class Follower:
 
     def _fail(self, error: BusError) -> None:
         self._statistics.failures += 1
-        self._outage.log_failure("not written", feed=self._feed, error=str(error))
+        self._outage.log_failure("could not write the feed", feed=self._feed, error=str(error))
         # The message may have arrived: writing the whole state is right in both cases.
         self._is_written = False
         self._begin_at = self._clock() + RETRY_SECONDS
@@ -297,10 +297,10 @@ class Follower:
         try:
             snapshot = await self._origin.load(self._feed)
         except UnreadableState as error:
-            self._unreadable.log_failure("origin's state unreadable", feed=self._feed, error=str(error))
+            self._unreadable.log_failure("could not read origin's state", feed=self._feed, error=str(error))
             await self._origin.report(self._feed)
             return
-        self._unreadable.log_end("origin's state readable again", feed=self._feed)
+        self._unreadable.log_end("origin's state is readable again", feed=self._feed)
         if snapshot is None or (self._state is not None and self._state.has(snapshot)):
             return
         earlier, self._state = self._state, Followed(snapshot)

@@ -84,7 +84,7 @@ async def renew(
         try:
             held = await bus.hold(feed, owner, LEASE_MILLISECONDS)
         except BusError as error:
-            outage.log_failure("lease not renewed", feed=feed, error=str(error))
+            outage.log_failure("could not renew the lease", feed=feed, error=str(error))
             report("unknown")
             continue
         outage.log_end("the bus answers again", feed=feed)

@@ -231,10 +231,10 @@ class FeedPublisher:
                 if loop.time() >= beat_at:
                     beat_at = loop.time() + BEAT_SECONDS
                     await self._beat()
-                    self._outage.log_end("published again", feed=self._feed)
+                    self._outage.log_end("feed is published again", feed=self._feed)
             except BusError as error:
                 self._statistics.failures += 1
-                self._outage.log_failure("not published", feed=self._feed, error=str(error))
+                self._outage.log_failure("could not publish the feed", feed=self._feed, error=str(error))
                 # The message may have arrived: a new epoch with the whole state is right in both cases.
                 self._ledger.epoch = ""
                 self._wake.set()

@@ -147,7 +147,7 @@ async def test_bars_wait_for_the_migrations(bus: RedisBus, database_url: str) ->
             for _ in range(3):
                 await writer.step()
         warnings = [each for each in logs if each["log_level"] == "warning"]
-        assert [each["event"] for each in warnings] == ["database away", "bars not written"]
+        assert [each["event"] for each in warnings] == ["database is unavailable", "could not write bars"]
         assert "quotecast migrate" in warnings[0]["hint"]
         assert warnings[1]["minutes_waiting"] == 3
         await migrations.apply(database_url)

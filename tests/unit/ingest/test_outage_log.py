@@ -94,7 +94,7 @@ async def test_ingest_stands_by_while_another_leads(logs: list[Any]) -> None:
 async def test_lease_that_cannot_be_renewed_is_one_warning(logs: list[Any]) -> None:
     with pytest.raises(Enough):
         await lease.renew(Bus(30), Feed.STOCKS, "me", Seconds(32).sleep)
-    assert said(logs) == ["lease not renewed", AGAIN]
+    assert said(logs) == ["could not renew the lease", AGAIN]
 
 
 async def test_document_that_cannot_be_stored_is_a_warning_a_minute(logs: list[Any]) -> None:
@@ -116,7 +116,7 @@ async def test_document_that_cannot_be_stored_is_a_warning_a_minute(logs: list[A
     source = DocumentSource(Feed.STOCKS, ASSETS, 3600.0, fetch)
     with pytest.raises(Enough):
         await DocumentPublisher(source, bus, "me", clock=lambda: now, sleep=sleep).run()
-    assert said(logs) == ["document not stored"] * 2 + [AGAIN, "document changed"]
+    assert said(logs) == ["could not store document"] * 2 + [AGAIN, "document changed"]
 
 
 def test_epoch_is_logged_when_the_bus_has_it(logs: list[Any]) -> None:
@@ -133,5 +133,5 @@ def test_epoch_is_logged_when_the_bus_has_it(logs: list[Any]) -> None:
                 await publisher.run()
 
     virtual_time.run(publish())
-    publisher = {"not published": 1, "epoch begins": 1, "published again": 1}
-    assert Counter(said(logs)) == {**publisher, "lease not renewed": 1, AGAIN: 1}
+    publisher = {"could not publish the feed": 1, "epoch begins": 1, "feed is published again": 1}
+    assert Counter(said(logs)) == {**publisher, "could not renew the lease": 1, AGAIN: 1}

@@ -158,7 +158,7 @@ class Waker:
             first = self._newest is None
             self._newest, users = await self._look(self._newest)
         except DatabaseAway as error:
-            log.debug("events of alerts not read", error=str(error))
+            log.debug("could not read events of alerts", error=str(error))
             return
         if first:
             # An event may have come since the request looked.

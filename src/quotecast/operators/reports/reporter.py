@@ -56,7 +56,7 @@ class Reporter:
             try:
                 await self._store.remove(self._process)
             except Exception as error:  # noqa: BLE001 - the report expires
-                log.debug("report not removed", error=str(error))
+                log.debug("could not remove report", error=str(error))
 
     async def step(self, seconds: float) -> None:
         """Reports once, `seconds` after the last time. Never raises."""
@@ -76,6 +76,6 @@ class Reporter:
                 )
             )
         except Exception as error:  # noqa: BLE001 - the page lacks this process, which goes on
-            self._outage.log_failure("no report for the operator's page", error=str(error))
+            self._outage.log_failure("could not write the report for the operator's page", error=str(error))
         else:
-            self._outage.log_end("reports for the operator's page again")
+            self._outage.log_end("reports for the operator's page are written again")

@@ -112,7 +112,7 @@ async def test_no_answer_and_no_log_holds_a_secret(url: str, said: Said, own_pos
         await everything(service, said, token)
         assert sum("503" in answer or "unavailable" in answer for answer in said.answers) > 1
         logged = said.logged()
-    assert "database away" in logged
+    assert "database is unavailable" in logged
     assert holds(logged, token, token.rpartition(".")[2], *secrets) == []
     # A login answers a new token, and no other secret.
     assert holds("\n".join(said.answers), token, *secrets) == []
