@@ -107,7 +107,7 @@ def test_a_wrong_scenario_is_one_line(
     monkeypatch.setenv("QUOTECAST_SIMULATOR_SCENARIO", "halt@noon")
     assert __main__.main(["doctor"]) == 2
     option, setting = capsys.readouterr().err.splitlines()
-    assert option.startswith("--scenario: no scenario 'haltt'; known are ")
+    assert option.startswith("--scenario: there is no scenario 'haltt'; known are ")
     assert setting.startswith("QUOTECAST_SIMULATOR_SCENARIO: halt: at 'noon' is not a start")
 
 
@@ -209,7 +209,7 @@ def test_commands_do_not_load_the_web_framework(modules: str, needed: str) -> No
             {"QUOTECAST_ORIGIN": "https://q.example.com"},
             ["QUOTECAST_ORIGIN: must begin with wss:// or ws://"],
         ),
-        ({"QUOTECAST_ORIGIN_SECRET": "Schlüssel"}, ["QUOTECAST_ORIGIN_SECRET: visible ASCII"]),
+        ({"QUOTECAST_ORIGIN_SECRET": "Schlüssel"}, ["QUOTECAST_ORIGIN_SECRET: must have visible ASCII"]),
         ({"QUOTECAST_RELAY_SECRET": "short"}, ["QUOTECAST_RELAY_SECRET: at least 32 bytes"]),
     ],
 )

@@ -104,7 +104,7 @@ def private_key_of(text: str) -> ec.EllipticCurvePrivateKey:
     except ValueError:
         raw = b""
     if len(raw) != PRIVATE_BYTES or not 0 < int.from_bytes(raw, "big") < _ORDER:
-        raise SettingsError("not a VAPID key: 32 bytes in base64url; `quotecast vapid` makes one")
+        raise SettingsError("must be a VAPID key, 32 bytes in base64url; `quotecast vapid` makes one")
     return ec.derive_private_key(int.from_bytes(raw, "big"), ec.SECP256R1())
 
 

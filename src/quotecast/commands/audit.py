@@ -27,12 +27,12 @@ def run(settings: Settings, arguments: Namespace) -> int:
         raise SettingsError("audit needs the address of a feed, or --vendor NAME")
     for name, value in (("--seconds", arguments.seconds), ("--check-every", arguments.check_every)):
         if not 0 < value <= LONGEST_SECONDS:
-            raise SettingsError(f"{name}: above 0 and at most {LONGEST_SECONDS:.0f}, which is a week")
+            raise SettingsError(f"{name}: must be above 0 and at most {LONGEST_SECONDS:.0f}, which is a week")
     given = {name: getattr(arguments, name) for name in _LIMITS if getattr(arguments, name) is not None}
     for name, value in given.items():
         # Written so that NaN, which compares with nothing, is refused too.
         if not value >= 0:
-            raise SettingsError(f"--{name.replace('_', '-')}: at least 0")
+            raise SettingsError(f"--{name.replace('_', '-')}: must be at least 0")
     limits = AuditLimits(**given)
     configure_logs(level=settings.log_level, as_json=False)
     if arguments.vendor:

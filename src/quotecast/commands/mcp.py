@@ -17,7 +17,7 @@ def run(settings: Settings, arguments: argparse.Namespace) -> int:
         raise SettingsError(f"`quotecast mcp` needs an extra: {mcp.REMEDY}")
     url = arguments.url or f"http://127.0.0.1:{settings.port}"
     if not url.startswith(("http://", "https://")):
-        raise SettingsError("--url: an address such as http://127.0.0.1:8000")
+        raise SettingsError("--url: must be an address such as http://127.0.0.1:8000")
     configure_logs(level=settings.log_level, as_json=False)
     token = _token(arguments.token_file) if arguments.token_file else ""
     stdio = importlib.import_module("quotecast.mcp.stdio")

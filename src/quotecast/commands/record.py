@@ -36,7 +36,7 @@ def run(settings: Settings, arguments: Namespace) -> int:
     if arguments.provider not in RECORDABLE:
         raise SettingsError(f"Cannot record {arguments.provider!r}: name one of {', '.join(RECORDABLE)}")
     if not 0 < arguments.seconds <= LONGEST_SECONDS:
-        raise SettingsError(f"--seconds: above 0 and at most {LONGEST_SECONDS:.0f}, which is a week")
+        raise SettingsError(f"--seconds: must be above 0 and at most {LONGEST_SECONDS:.0f}, which is a week")
     configure_logs(level=settings.log_level, as_json=False)
     for problem in offer_of(arguments.provider).problems(settings.own[arguments.provider]):
         raise SettingsError(f"{PREFIX}{arguments.provider.upper()}_{problem}")

@@ -52,7 +52,7 @@ def run(settings: Settings, arguments: Namespace) -> int:
         console.say_all(console.json_lines(listing()) if arguments.json else describe())
         return 0
     if arguments.json:
-        raise SettingsError("--json: only with --list-scenarios")
+        raise SettingsError("--json: works with --list-scenarios only")
     server = _server(arguments)
     token = _token(arguments.control_token_file)
     configure_logs(level=settings.log_level, as_json=settings.mode == "production")

@@ -60,7 +60,7 @@ def _wrong_secrets(settings: Settings) -> Iterator[str]:
             yield f"{PREFIX}{name.upper()}: {problem}"
     for name in ("relay_secret", "origin_secret"):
         if not _HEADER.fullmatch(getattr(settings, name)):
-            yield f"{PREFIX}{name.upper()}: visible ASCII characters only, since a header carries it"
+            yield f"{PREFIX}{name.upper()}: must have visible ASCII characters only: a header carries it"
 
 
 def _wrong_edge(settings: Settings) -> Iterator[str]:
@@ -75,7 +75,7 @@ def _wrong_edge(settings: Settings) -> Iterator[str]:
 
 def _wrong_receivers(settings: Settings) -> Iterator[str]:
     if settings.vapid_private_key and not _VAPID_KEY.fullmatch(settings.vapid_private_key):
-        yield f"{PREFIX}VAPID_PRIVATE_KEY: 32 bytes in base64url, such as `quotecast vapid` prints"
+        yield f"{PREFIX}VAPID_PRIVATE_KEY: must be 32 bytes in base64url, such as `quotecast vapid` prints"
     for network in settings.webhook_networks:
         try:
             ipaddress.ip_network(network)
@@ -121,7 +121,7 @@ def _wrong_providers(group: str, settings: Settings) -> Iterator[str]:
 
 
 def _stands_alone(name: str) -> bool:
-    """Returns whether a provider is no fallback of others, and has none."""
+    """Returns whether a provider is not a fallback of others, and has none."""
     return name == NONE or (name in BUILT_IN and (BUILT_IN[name].simulated or BUILT_IN[name].follows))
 
 

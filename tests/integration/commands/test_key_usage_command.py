@@ -85,4 +85,4 @@ async def test_days_are_bounded(accounts_url: str, days: str) -> None:
     """The service has the usage of 400 days."""
     code, _, said = await usage(accounts_url, "--days", days)
     assert code == 2
-    assert "from 1 to 400" in said
+    assert "must be from 1 to 400" in said

@@ -196,8 +196,8 @@ async def test_a_recording_of_nothing_is_a_failure_and_leaves_no_file(tmp_path: 
     ("arguments", "said"),
     [
         (["acme", "new.ndjson"], "Cannot record 'acme'"),
-        (["coinbase", "new.ndjson", "--seconds", "nan"], "--seconds: above 0"),
-        (["coinbase", "new.ndjson", "--seconds", "-1"], "--seconds: above 0"),
+        (["coinbase", "new.ndjson", "--seconds", "nan"], "--seconds: must be above 0"),
+        (["coinbase", "new.ndjson", "--seconds", "-1"], "--seconds: must be above 0"),
         (["coinbase", "missing/new.ndjson"], "Cannot write"),
     ],
 )

@@ -143,11 +143,11 @@ def test_scenarios_are_listed() -> None:
         (["coinbase", "--rate", "inf"], "--rate: must be from 0.1 to 1000000"),
         (["coinbase", "--seed", str(2**63)], "--seed: must be from "),
         (["coinbase", "--start", "soon"], "--start: 'soon' is not a time such as 2026-11-20T14:25:00Z"),
-        (["coinbase", "--scenario", "nope"], "--scenario: no scenario 'nope'; known are "),
+        (["coinbase", "--scenario", "nope"], "--scenario: there is no scenario 'nope'; known are "),
         (["coinbase", "--scenario", "no.toml"], "--scenario: no.toml: No such file or directory"),
         (
             ["coinbase", "--scenario", "halt,symbols=AAPL+BTC-USD"],
-            "--scenario: halt: symbols: no 'BTC-USD'; name ",
+            "--scenario: halt: symbols: there is no 'BTC-USD'; name ",
         ),
         (["coinbase", "--free-plan"], "--free-plan: only alpaca and finnhub have one"),
         (["coinbase", "--host", ""], "--host: needs an address, such as 127.0.0.1"),

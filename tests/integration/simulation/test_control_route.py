@@ -69,18 +69,18 @@ async def test_a_scenario_may_start_later() -> None:
         (b"[" * 60_000, 400, "bad_request", "The body is not JSON"),
         (b"[]", 422, "invalid", 'Give an object such as {"name": "open-burst", "factor": 5}'),
         (b'{"name":3}', 422, "invalid", 'Give an object such as {"name": "open-burst", "factor": 5}'),
-        (b'{"name":"nope"}', 422, "invalid", "no scenario 'nope'; known are "),
+        (b'{"name":"nope"}', 422, "invalid", "there is no scenario 'nope'; known are "),
         (b'{"name":"frozen","seconds":-1}', 422, "invalid", "frozen: seconds: Must be at least 0.1"),
         (b'{"name":"frozen","seconds":{}}', 422, "invalid", "frozen: seconds: Must be a number"),
         (
             b'{"name":"frozen","symbols":["APPL"]}',
             422,
             "invalid",
-            "frozen: symbols: no 'APPL'; name tickers ",
+            "frozen: symbols: there is no 'APPL'; name tickers ",
         ),
-        (b'{"name":"frozen","more":1}', 422, "invalid", "frozen: no parameter 'more'; it has "),
+        (b'{"name":"frozen","more":1}', 422, "invalid", "frozen: there is no parameter 'more'; it has "),
         (b'{"name":"frozen","at":[]}', 422, "invalid", "frozen: at '[]' is not a start"),
-        (b" " * 65_537, 413, "too_large", "At most 65536 bytes"),
+        (b" " * 65_537, 413, "too_large", "The body may have at most 65536 bytes"),
     ],
 )
 async def test_wrong_bodies(body: bytes, status: int, code: str, detail: str) -> None:

@@ -56,7 +56,7 @@ def test_token_names_the_push_service_and_ends_within_a_day() -> None:
 )
 def test_text_that_is_no_key_is_an_error(text: str) -> None:
     """The error leaves out the text."""
-    with pytest.raises(SettingsError, match="not a VAPID key") as error:
+    with pytest.raises(SettingsError, match="must be a VAPID key") as error:
         Vapid(text, "mailto:operator@example.com")
     assert not text or text not in str(error.value).replace("a VAPID", "")
 

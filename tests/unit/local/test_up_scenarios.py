@@ -60,9 +60,9 @@ def test_the_greeting_names_the_scenarios() -> None:
 
 
 def test_a_wrong_scenario_is_one_line() -> None:
-    with pytest.raises(SettingsError, match=r"^--scenario: no scenario 'opn-burst'; known are .*$"):
+    with pytest.raises(SettingsError, match=r"^--scenario: there is no scenario 'opn-burst'; known are .*$"):
         planned("opn-burst")
-    with pytest.raises(SettingsError, match=rf"^{VARIABLE}: drop: no parameter 'evry'; it has .*$"):
+    with pytest.raises(SettingsError, match=rf"^{VARIABLE}: drop: there is no parameter 'evry'; it has .*$"):
         planned(SIMULATOR_SCENARIO="drop,evry=5")
 
 

@@ -62,7 +62,7 @@ def test_a_bad_value_is_answered_with_what_may_stand_there(name: str, value: str
     [
         (
             {"VAPID_PRIVATE_KEY": "short"},
-            "VAPID_PRIVATE_KEY: 32 bytes in base64url, such as `quotecast vapid` prints",
+            "VAPID_PRIVATE_KEY: must be 32 bytes in base64url, such as `quotecast vapid` prints",
         ),
         (
             {"WEBHOOK_NETWORKS": "10.0.0.1/8"},

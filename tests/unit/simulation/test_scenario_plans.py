@@ -50,25 +50,25 @@ def test_texts(text: str, planned: Planned) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "no scenario ''; known are bad-tick, "),
-        ("nope", "no scenario 'nope'; known are bad-tick, "),
-        ("bad-tick,foo=1", "bad-tick: no parameter 'foo'; it has symbols, every, kind, seconds"),
-        ("bad-tick,name=frozen", "bad-tick: no parameter 'name'"),
+        ("", "there is no scenario ''; known are bad-tick, "),
+        ("nope", "there is no scenario 'nope'; known are bad-tick, "),
+        ("bad-tick,foo=1", "bad-tick: there is no parameter 'foo'; it has symbols, every, kind, seconds"),
+        ("bad-tick,name=frozen", "bad-tick: there is no parameter 'name'"),
         ("frozen,seconds", "frozen: 'seconds' is not key=value"),
-        ("drop,symbols=AAPL", "drop: no parameter 'symbols'; it has every, seconds"),
+        ("drop,symbols=AAPL", "drop: there is no parameter 'symbols'; it has every, seconds"),
         ("frozen,seconds=soon", "frozen: seconds: Must be a number"),
         ("frozen,seconds=nan", "frozen: seconds: Must be at least 0.1"),
         ("frozen,seconds=inf", "frozen: seconds: Must be at most 604800.0"),
         ("bad-tick,every=0", "bad-tick: every: Must be at least 1"),
         ("slow,by=" + "9" * 400, "slow: by: Must be at most 60000"),
         ("bad-tick,kind=odd", "bad-tick: kind: Must be one of zero, hundredfold, nan, crossed, future"),
-        ("frozen,symbols=" + "A" * 33, "frozen: symbols: at most 1000, of 32 characters each"),
-        ("halt,symbols=AAPL+BTCUSDT", "halt: symbols: no 'BTCUSDT'; name tickers (AAPL) and "),
+        ("frozen,symbols=" + "A" * 33, "frozen: symbols: Must be at most 1000, of 32 characters each"),
+        ("halt,symbols=AAPL+BTCUSDT", "halt: symbols: there is no 'BTCUSDT'; name tickers (AAPL) and "),
         ("frozen@25:00", "frozen: at '25:00' is not a start within a year; give +SECONDS, HH:MM, "),
         ("frozen@+99999999", "is not a start within a year"),
         ("frozen@9999-12-31T23:59:59-12:00", "is not a start within a year"),
         ("frozen@+-3", "is not a start within a year"),
-        ("frozen," + "x" * 5000, "at most 4096 characters"),
+        ("frozen," + "x" * 5000, "must have at most 4096 characters"),
     ],
 )
 def test_errors_of_texts(text: str, message: str) -> None:
@@ -112,17 +112,23 @@ def test_a_file_plans_by_clock_time(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("= 3", "no TOML: "),
+        ("= 3", "is not TOML: "),
         ("", "needs at least one [[scenario]]"),
         ("scenario = 3", "needs at least one [[scenario]]"),
-        ("scenarios = []", "no key 'scenarios'; it has [[scenario]] only"),
+        ("scenarios = []", "there is no key 'scenarios'; it has [[scenario]] only"),
         ("[[scenario]]\nat = 3", "scenario 1: needs a name"),
-        ('[[scenario]]\nname = "frozen"\n[[scenario]]\nname = "nope"', "scenario 2: no scenario 'nope'"),
+        (
+            '[[scenario]]\nname = "frozen"\n[[scenario]]\nname = "nope"',
+            "scenario 2: there is no scenario 'nope'",
+        ),
         ('[[scenario]]\nname = "frozen"\nseconds = []', "scenario 1: frozen: seconds: Must be a number"),
         ('[[scenario]]\nname = "frozen"\nat = true', "scenario 1: frozen: at 'True' is not a start"),
         ('[[scenario]]\nname = "frozen"\nat = nan', "scenario 1: frozen: at 'nan' is not a start"),
-        ("#" * (MAX_FILE_BYTES + 1), f"larger than {MAX_FILE_BYTES} bytes"),
-        ('[[scenario]]\nname = "frozen"\n' * (MAX_PLANNED + 1), f"at most {MAX_PLANNED} scenarios"),
+        ("#" * (MAX_FILE_BYTES + 1), f"is larger than {MAX_FILE_BYTES} bytes"),
+        (
+            '[[scenario]]\nname = "frozen"\n' * (MAX_PLANNED + 1),
+            f"there may be at most {MAX_PLANNED} scenarios",
+        ),
     ],
 )
 def test_errors_of_files(tmp_path: Path, text: str, message: str) -> None:
@@ -162,7 +168,7 @@ def test_a_missing_file_is_named() -> None:
 def test_a_file_that_is_no_text_is_named(tmp_path: Path) -> None:
     file = tmp_path / "wrong.toml"
     file.write_bytes(b"\xff\xfe")
-    with pytest.raises(ScenarioError, match="no TOML"):
+    with pytest.raises(ScenarioError, match="is not TOML"):
         plan_of([str(file)], NOW)
 
 

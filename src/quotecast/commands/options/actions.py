@@ -1,4 +1,4 @@
-"""What a command declares, and what the options of several commands share."""
+"""The declaration of a command, and options that several commands share."""
 
 import argparse
 from collections.abc import Callable

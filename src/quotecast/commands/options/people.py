@@ -24,9 +24,9 @@ def add_users(command: argparse.ArgumentParser) -> None:
         if name == "list":
             add_json(action)
         else:
-            action.add_argument("email", metavar="EMAIL", help="with which the user registered")
+            action.add_argument("email", metavar="EMAIL", help="email of the user")
         if name == "delete":
-            action.add_argument("--yes", action="store_true", help="do not ask")
+            action.add_argument("--yes", action="store_true", help="skip the confirmation")
 
 
 def add_keys(command: argparse.ArgumentParser) -> None:
@@ -34,7 +34,7 @@ def add_keys(command: argparse.ArgumentParser) -> None:
     actions = command.add_subparsers(dest="action", metavar="ACTION", required=True)
     create = add_action(actions, "create", "make a key, and print it once on standard output")
     for option, metavar, summary in (
-        ("--user", "EMAIL", "its user; by default it is the operator's"),
+        ("--user", "EMAIL", "its user; without one the operator's"),
         ("--expires", "TIME", "its end: days such as 90d, or a time in ISO 8601; none by default"),
         ("--feeds", "NAMES", "feeds that it may read, of stocks, crypto and doviz, with commas between"),
         ("--symbols", "NAMES", "symbols, and groups such as sector:Energy, with commas between"),
@@ -42,8 +42,8 @@ def add_keys(command: argparse.ArgumentParser) -> None:
         ("--addresses", "NETWORKS", "addresses and networks of its clients, with commas between"),
     ):
         create.add_argument(option, metavar=metavar, help=summary)
-    create.add_argument("--name", required=True, metavar="NAME", help="by which people recognise it")
-    create.add_argument("--plan", default="user", metavar="PLAN", help="its plan; that of users by default")
+    create.add_argument("--name", required=True, metavar="NAME", help="name shown in lists")
+    create.add_argument("--plan", default="user", metavar="PLAN", help="its plan; `user` by default")
     add_json(add_action(actions, "list", "list all keys"))
     usage = add_action(actions, "usage", "show what keys used, by key and day")
     usage.add_argument("--key", metavar="ID", help="only this key")
@@ -55,7 +55,7 @@ def add_keys(command: argparse.ArgumentParser) -> None:
     revoke = add_action(actions, "revoke", "revoke a key")
     for action in (plan, revoke):
         action.add_argument("id", metavar="ID", help="its id, or the beginning of the key that lists show")
-    plan.add_argument("plan", metavar="NAME", help="the plan; `user` is that of users")
+    plan.add_argument("plan", metavar="NAME", help="the new plan, such as `user`")
 
 
 def add_plans(command: argparse.ArgumentParser) -> None:
@@ -83,7 +83,7 @@ def add_operators(command: argparse.ArgumentParser) -> None:
     add = add_action(actions, "add", "let a user sign in to the page /admin")
     remove = add_action(actions, "remove", "take the role from a user, and end their sessions of it")
     for action in (add, remove):
-        action.add_argument("email", metavar="EMAIL", help="with which the user registered")
+        action.add_argument("email", metavar="EMAIL", help="email of the user")
     add.add_argument(
         "--totp", action="store_true", help="ask for codes of an app too; prints a new secret for it, once"
     )
@@ -94,7 +94,7 @@ def add_operators(command: argparse.ArgumentParser) -> None:
 def _usage_days(text: str) -> int:
     """Returns a number of days. Raises ArgumentTypeError."""
     if not (text.isascii() and text.isdigit() and 1 <= int(text) <= MAX_DAYS):
-        raise argparse.ArgumentTypeError(f"from 1 to {MAX_DAYS}")
+        raise argparse.ArgumentTypeError(f"must be from 1 to {MAX_DAYS}")
     return int(text)
 
 

@@ -55,7 +55,7 @@ def add_edge(command: argparse.ArgumentParser) -> None:
 
 
 def add_migrate(command: argparse.ArgumentParser) -> None:
-    """Adds the way back, which names what it deletes."""
+    """Adds `--undo`, which names the tables and columns that it deletes."""
     command.add_argument(
         "--undo",
         dest="entry",

@@ -98,7 +98,7 @@ class Control:
         if "transfer-encoding" in request.headers or not (length.isascii() and length.isdigit()):
             raise ControlError("bad_request", "The body needs a Content-Length")
         if len(length) > 9 or int(length) > MAX_BODY_BYTES:
-            raise ControlError("too_large", f"At most {MAX_BODY_BYTES} bytes")
+            raise ControlError("too_large", f"The body may have at most {MAX_BODY_BYTES} bytes")
         return msgspec.structs.replace(request, body=await reader.readexactly(int(length)))
 
     def answer(self, request: Request) -> tuple[HTTPStatus, bytes]:
@@ -135,7 +135,9 @@ class Control:
         if not isinstance(name, str):
             raise ControlError("invalid", 'Give an object such as {"name": "open-burst", "factor": 5}')
         if len(schedule.planned) >= MAX_PLANNED:
-            raise ControlError("too_many_scenarios", f"At most {MAX_PLANNED} scenarios; DELETE ends all")
+            raise ControlError(
+                "too_many_scenarios", f"There may be at most {MAX_PLANNED} scenarios; DELETE ends all"
+            )
         try:
             planned = made_of(name, parameters.pop("at", None), parameters, now)
         except ScenarioError as error:
@@ -160,7 +162,7 @@ async def serving(server: VendorServer, token: str, host: str, port: int) -> Asy
 
 
 async def read_head(reader: asyncio.StreamReader) -> Request:
-    """Returns a request without its body. Raises ControlError for bytes that are no HTTP."""
+    """Returns a request without its body. Raises ControlError for bytes that are not HTTP."""
     try:
         head = await reader.readuntil(b"\r\n\r\n")
     except asyncio.LimitOverrunError:
@@ -169,7 +171,7 @@ async def read_head(reader: asyncio.StreamReader) -> Request:
     words = first.split(" ")
     pairs = [line.partition(":") for line in lines]
     if len(words) != 3 or not words[2].startswith("HTTP/1.") or not all(pair[1] for pair in pairs):
-        raise ControlError("bad_request", "No HTTP request")
+        raise ControlError("bad_request", "The request is not HTTP")
     headers = {name.lower(): value.strip() for name, _, value in pairs}
     return Request(words[0], words[1].partition("?")[0], headers)
 

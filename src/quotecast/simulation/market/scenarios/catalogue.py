@@ -66,12 +66,12 @@ class ScenarioError(ValueError):
 def scenario_of(name: str, parameters: Mapping[str, Any]) -> Scenario:
     """Returns a scenario; numbers may be texts. Raises ScenarioError."""
     if name not in CATALOGUE:
-        raise ScenarioError(f"no scenario {name[:40]!r}; known are {', '.join(sorted(CATALOGUE))}")
+        raise ScenarioError(f"there is no scenario {name[:40]!r}; known are {', '.join(sorted(CATALOGUE))}")
     kind = CATALOGUE[name]
     known = [each.name for each in _fields(kind)]
     unknown = next((key for key in parameters if key not in known), None)
     if unknown is not None:
-        raise ScenarioError(f"{name}: no parameter {unknown[:40]!r}; it has {', '.join(known)}")
+        raise ScenarioError(f"{name}: there is no parameter {unknown[:40]!r}; it has {', '.join(known)}")
     try:
         scenario = msgspec.convert({"name": name, **parameters}, kind, strict=False)
     except msgspec.ValidationError as error:
@@ -81,10 +81,14 @@ def scenario_of(name: str, parameters: Mapping[str, Any]) -> Scenario:
         text = f"{found.field}: {found.message}" if found.field else found.message
         raise ScenarioError(f"{name}: {text}") from None
     if len(scenario.symbols) > _MAX_SYMBOLS or any(len(each) > _MAX_SYMBOL for each in scenario.symbols):
-        raise ScenarioError(f"{name}: symbols: at most {_MAX_SYMBOLS}, of {_MAX_SYMBOL} characters each")
+        raise ScenarioError(
+            f"{name}: symbols: Must be at most {_MAX_SYMBOLS}, of {_MAX_SYMBOL} characters each"
+        )
     unlisted = next((each for each in scenario.symbols if each not in _instruments()), None)
     if unlisted is not None:
-        raise ScenarioError(f"{name}: symbols: no {unlisted!r}; name tickers (AAPL) and pairs (BTC/USDT)")
+        raise ScenarioError(
+            f"{name}: symbols: there is no {unlisted!r}; name tickers (AAPL) and pairs (BTC/USDT)"
+        )
     return scenario
 
 

@@ -36,14 +36,14 @@ def plan_of(texts: Iterable[str], now: int | None) -> list[Planned]:
     for text in (part.strip() for joined in texts for part in joined.split(";")):
         plan += _file(text, now) if text.endswith(".toml") else [planned_of(text, now)]
         if len(plan) > MAX_PLANNED:
-            raise ScenarioError(f"at most {MAX_PLANNED} scenarios in one session")
+            raise ScenarioError(f"there may be at most {MAX_PLANNED} scenarios in one session")
     return plan
 
 
 def planned_of(text: str, now: int | None) -> Planned:
     """Returns the scenario of one text, such as `bad-tick@14:30,every=50,symbols=AAPL+MSFT`."""
     if len(text) > MAX_TEXT:
-        raise ScenarioError(f"{text[:20]}...: at most {MAX_TEXT} characters")
+        raise ScenarioError(f"{text[:20]}...: must have at most {MAX_TEXT} characters")
     head, *pairs = text.split(",")
     name, _, at = head.partition("@")
     given: dict[str, Any] = {}
@@ -131,18 +131,18 @@ def _file(name: str, now: int | None) -> Iterator[Planned]:
     except OSError as error:
         raise ScenarioError(f"{name}: {error.strerror}") from None
     if len(data) > MAX_FILE_BYTES:
-        raise ScenarioError(f"{name}: larger than {MAX_FILE_BYTES} bytes")
+        raise ScenarioError(f"{name}: is larger than {MAX_FILE_BYTES} bytes")
     try:
         tables = tomllib.loads(data.decode())
     except ValueError as error:
-        raise ScenarioError(f"{name}: no TOML: {error}") from None
+        raise ScenarioError(f"{name}: is not TOML: {error}") from None
     yield from _tables(name, tables, now)
 
 
 def _tables(file: str, tables: Mapping[str, Any], now: int | None) -> Iterator[Planned]:
     unknown = next((key for key in tables if key != "scenario"), None)
     if unknown is not None:
-        raise ScenarioError(f"{file}: no key {unknown[:40]!r}; it has [[scenario]] only")
+        raise ScenarioError(f"{file}: there is no key {unknown[:40]!r}; it has [[scenario]] only")
     rows = tables.get("scenario", [])
     if not isinstance(rows, list) or not rows:
         raise ScenarioError(f"{file}: needs at least one [[scenario]]")
