@@ -45,7 +45,7 @@ def complaint(text: str, choices: Sequence[object] = (), *, as_text: bool = Fals
     place = _PLACE.fullmatch(text)
     message, field = (place["message"], place["field"] or "") if place else (text, "")
     if missing := _MISSING.fullmatch(message):
-        return Complaint(".".join(filter(None, (field, missing["field"]))), "Missing")
+        return Complaint(".".join(filter(None, (field, missing["field"]))), "Must be given")
     if unknown := _UNKNOWN.fullmatch(message):
         return Complaint(".".join(filter(None, (field, unknown["field"]))), "There is no such field")
     return Complaint(field, _sentence(message, choices, as_text=as_text))
@@ -70,7 +70,7 @@ def _sentence(message: str, choices: Sequence[object], *, as_text: bool) -> str:
         return f"Must have {_ORDERS[length['order']]} {length['bound']} {units}"
     if _CHOICE.fullmatch(message) and choices:
         return f"Must be {_list_choices(choices)}"
-    return "Is too large" if _RANGE.fullmatch(message) else "Has the wrong form"
+    return "Is too large" if _RANGE.fullmatch(message) else "Must match the documented format"
 
 
 def _kinds(names: str, choices: Sequence[object] = ()) -> str:

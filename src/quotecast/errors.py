@@ -68,7 +68,7 @@ class InvalidRows(InvalidValue):
     """Lines of a file are wrong; `problems` name each with its line."""
 
     def __init__(self, problems: Sequence["FieldProblem"]) -> None:
-        super().__init__("file", "Wrong lines")
+        super().__init__("file", "Some lines are wrong")
         self.problems = problems
 
 
@@ -80,7 +80,7 @@ class KeyReused(InvalidValue):
     remedy = "use a new key for a new request"
 
     def __init__(self) -> None:
-        super().__init__("Idempotency-Key", "Used for another request in the past 24 hours")
+        super().__init__("Idempotency-Key", "Was used for another request in the past 24 hours")
 
 
 class MalformedJson(QuotecastError):
@@ -261,7 +261,7 @@ class WrongPassword(QuotecastError):
     code = "wrong_password"
     cause = "the current password in the body is wrong; the token stays valid"
     remedy = "ask the user again"
-    text = "Wrong password"
+    text = "The password is wrong"
 
 
 class TooManyRequests(QuotecastError):
@@ -336,7 +336,7 @@ class Full(QuotecastError):
     remedy = "delete one"
 
     def __init__(self, limit: int, what: str) -> None:
-        super().__init__(f"At most {limit} {what}")
+        super().__init__(f"You have the maximum of {limit} {what}; delete one first")
 
 
 class StaleVersion(QuotecastError):

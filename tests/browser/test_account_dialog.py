@@ -37,7 +37,7 @@ def test_a_name_and_a_password_change(page: Page, service: Service) -> None:
     dialog.get_by_role("button", name="Save").click()
     expect(page.locator("button.who")).to_have_text("Ada Lovelace")
     form = dialog.get_by_role("form", name="Change password")
-    for current, text in (("wrong horse", "Wrong password"), (PASSWORD, "Your password is changed")):
+    for current, text in (("wrong horse", "The password is wrong"), (PASSWORD, "Your password is changed")):
         form.get_by_label("Current password").fill(current)
         form.get_by_label(re.compile("New password")).fill("another horse")
         form.get_by_role("button", name="Change password").click()

@@ -152,7 +152,7 @@ def test_wrong_code_is_refused(browser: Browser, service: Service, settings: dic
     make_operator(settings, email)
     with open_page(browser, f"{service.url}/admin") as page:
         sign_in(page, email, b"another secret")
-        expect(page.get_by_role("alert")).to_contain_text("Invalid email, password or code")
+        expect(page.get_by_role("alert")).to_contain_text("Email, password or code is wrong")
         expect(page.get_by_label("Code of your app")).to_have_value("")
         page.get_by_role("button", name="Türkçe").click()
         expect(page.get_by_role("button", name="Giriş yap")).to_be_visible()

@@ -146,7 +146,7 @@ def test_a_plain_get_of_a_feed_asks_for_an_upgrade(service: Service, path: str) 
         (("PATCH", "/api/auth/profile", {"name": None}), "name", "Must be text, not null"),
         (("PATCH", "/api/auth/profile", {"name": 3}), "name", "Must be text, not a whole number"),
         (("PATCH", "/api/auth/profile", []), "body", "Must be an object, not a list"),
-        (("PATCH", "/api/auth/profile", {}), "name", "Missing"),
+        (("PATCH", "/api/auth/profile", {}), "name", "Must be given"),
         (("PUT", "/api/terminal/layout", {"layout": {}, "version": -1}), "version", "Must be at least 0"),
         (
             ("POST", "/api/watchlist", {"ticker": "AAPL", "type": "bond"}),

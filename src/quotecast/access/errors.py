@@ -10,7 +10,7 @@ class InvalidKey(NotAuthenticated):
     code = "invalid_key"
     cause = "the API key or ticket is unknown, expired, revoked, used or malformed"
     remedy = "check the key; make a new one, or [rotate](keys.md#a-key) it"
-    text = "Invalid, expired or revoked API key"
+    text = "The API key is invalid, expired or revoked"
 
 
 class SessionEnded(InvalidToken):

@@ -114,7 +114,7 @@ T = TypeVar("T")
 def of_everybody(plans: Mapping[str, Plan]) -> tuple[Plan, Plan]:
     """Returns the plans of clients without a key: that without a login, and that of users.
 
-    Without one of their own, users have that of everybody.
+    Without a plan of their own, users have that of clients without a login.
     """
     anonymous = plans.get(ANONYMOUS, UNLIMITED)
     return anonymous, plans.get(USER, anonymous)
@@ -136,7 +136,7 @@ def parse_plans(text: str) -> dict[str, Plan]:
     """Returns the plans of a TOML text, each a table `[plans.<name>]`. Raises PlanFileError."""
     tables = _converted(_tables(text), _File, "").plans
     if len(tables) > MAX_PLANS:
-        raise PlanFileError(f"At most {MAX_PLANS} plans")
+        raise PlanFileError(f"Must have at most {MAX_PLANS} plans")
     return {check_name(name): _converted(table, Plan, f"plans.{name}") for name, table in tables.items()}
 
 

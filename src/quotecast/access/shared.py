@@ -1,4 +1,4 @@
-"""What workers share about keys in Redis: tickets, and the places of sockets."""
+"""Tickets of keys and places of sockets in Redis, which all workers share."""
 
 import asyncio
 import contextlib
@@ -28,7 +28,7 @@ class TicketsAway(QuotecastError):
 
     status = 503
     code = "tickets_away"
-    cause = "Redis is away, so there are no [tickets](keys.md#in-a-browser)"
+    cause = "Redis is unavailable, so there are no [tickets](keys.md#in-a-browser)"
     remedy = "wait for `Retry-After`"
     retry_after = 1.0
     text = "Tickets are not available now"

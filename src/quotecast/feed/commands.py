@@ -110,7 +110,7 @@ def decode(message: str | bytes, encoding: Encoding) -> Command:
     except msgspec.ValidationError as error:
         raise CommandError(_explain(str(error))) from None
     except (msgspec.DecodeError, RecursionError, UnicodeError):
-        raise CommandError("Malformed MessagePack" if packed else "Malformed JSON") from None
+        raise CommandError("Commands must be valid MessagePack" if packed else "Malformed JSON") from None
     for field in _LISTS:
         value = getattr(command, field)
         if isinstance(value, str) and value.lower() != "all":

@@ -77,7 +77,7 @@ class FeedSession:
 
     def _subscribe(self, command: Command) -> list[Frame]:
         if command == Command("subscribe", id=command.id, snapshot=command.snapshot, feed=command.feed):
-            raise CommandError("subscribe must have `symbols`: a list, or all")
+            raise CommandError("symbols: Must be given with subscribe: a list, or all")
         # Nobody knows which names and cursors are right before the feed has data.
         names = isinstance(command.symbols, list) and bool(command.symbols)
         among_feeds = self.subscription.form.label is not UNSET
@@ -90,7 +90,7 @@ class FeedSession:
         form = self._form(command)
         bars_since = None if command.bars_since is None else require_time(command.bars_since)
         if bars_since is not None and form.bars is None:
-            raise CommandError("barsSince must come with `bars`")
+            raise CommandError("barsSince: Must be given together with `bars`")
         named = self._resolve(command.symbols)
         wanted = self._union(named.wanted)
         self.interval = interval
@@ -214,7 +214,7 @@ class FeedSession:
     def _unsubscribe(self, command: Command) -> list[Frame]:
         subscription = self.subscription
         if command.symbols is None:
-            raise CommandError("unsubscribe must have `symbols`: a list, or all")
+            raise CommandError("symbols: Must be given with unsubscribe: a list, or all")
         if isinstance(command.symbols, list) and subscription.wanted is None:
             raise CommandError("All symbols are subscribed already; unsubscribe from `all` first")
         # The client must hear of symbols that left a group before the set changes.

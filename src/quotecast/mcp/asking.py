@@ -75,7 +75,7 @@ class Asking:
         try:
             return await self._client.get(path, params=query)
         except httpx.TransportError:
-            raise ToolRefused(f"quotecast does not answer at {self._client.base_url}", 503) from None
+            raise ToolRefused(f"The service does not answer at {self._client.base_url}", 503) from None
 
 
 def path_of(*segments: str) -> str:

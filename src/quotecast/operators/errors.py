@@ -12,7 +12,7 @@ class WrongOperator(WrongCredentials):
     code = "wrong_operator"
     cause = "no operator has this email, password and code"
     remedy = "correct them; the answer does not say which"
-    text = "Invalid email, password or code"
+    text = "Email, password or code is wrong"
 
     def __init__(self, reason: str = "") -> None:
         super().__init__()

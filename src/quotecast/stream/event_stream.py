@@ -51,7 +51,7 @@ _HEADERS: Final[Headers] = [
     (b"vary", b"Accept-Encoding"),
 ]
 #: The parameter that a CommandError begins with.
-_PARAMETER: Final = re.compile(r"(interval|fields|barsSince|bars|snapshot|heartbeat)\b(?:: )?")
+_PARAMETER: Final = re.compile(r"(symbols|interval|fields|barsSince|bars|snapshot|heartbeat): ")
 
 
 class EventWriter(ClientSocket, Protocol):
@@ -230,4 +230,4 @@ def _invalid(error: CommandError) -> InvalidValue:
     if found is None:
         return InvalidValue("symbols", text)
     name = "bars_since" if found[1] == "barsSince" else found[1]
-    return InvalidValue(name, text[found.end() :] if found[0].endswith(": ") else text)
+    return InvalidValue(name, text[found.end() :])

@@ -71,7 +71,7 @@ def test_file_has_its_plans(tmp_path: Path) -> None:
         ("[plan.partner]", "plan: There is no such field"),
         ("plans = 1", "plans: Must be an object, not a whole number"),
         ("[plans.partner", "Expected ']'"),
-        ("\n".join(f"[plans.p{number}]" for number in range(MAX_PLANS + 1)), "At most 100 plans"),
+        ("\n".join(f"[plans.p{number}]" for number in range(MAX_PLANS + 1)), "Must have at most 100 plans"),
     ],
 )
 def test_bad_file_names_plan_and_field(text: str, message: str) -> None:

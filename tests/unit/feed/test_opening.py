@@ -110,4 +110,4 @@ def test_the_address_says_true_or_false(mirror: Mirror, wrong: str) -> None:
 def test_a_subscription_to_nothing_is_an_error_in_any_case(mirror: Mirror) -> None:
     session = MarketSession(mirror, JSON)
     (answer,) = parsed(session.receive('{"action":"subscribe","snapshot":false}', 0.0))
-    assert answer["detail"] == "subscribe must have `symbols`: a list, or all"
+    assert answer["detail"] == "symbols: Must be given with subscribe: a list, or all"

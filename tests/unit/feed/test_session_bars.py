@@ -238,7 +238,7 @@ def test_a_time_that_is_none_is_an_error(market: BarMarket, time: str) -> None:
 def test_a_time_needs_bars(market: BarMarket) -> None:
     """Without bars there is nothing to resume."""
     session, frames = opened(market, bars="none", bars_since=FIRST_MINUTE)
-    assert frames[1]["detail"] == "barsSince must come with `bars`"
+    assert frames[1]["detail"] == "barsSince: Must be given together with `bars`"
     assert asked(session, barsSince=FIRST_MINUTE)[0]["code"] == 400
 
 

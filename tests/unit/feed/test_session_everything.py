@@ -47,7 +47,7 @@ def test_in_a_command_a_list_names_symbols(symbols: Any, subscribed: Any) -> Non
         ({"action": "subscribe", "fields": []}, "fields: Must name a field, or be all"),
         ({"action": "dance"}, "action: Must be one of subscribe, unsubscribe, list, ping"),
         ({"action": "ping", "id": None, "since": 3}, "since: Must be text, not a whole number"),
-        ({}, "action: Missing"),
+        ({}, "action: Must be given"),
         ([], "command: Must be an object, not a list"),
     ],
 )

@@ -63,7 +63,7 @@ def test_a_msgpack_client_is_understood_in_its_own_notation(mirror: Mirror) -> N
         assert msgspec.msgpack.decode(frame.payload)["type"] == "pong"
     (frame,) = session.receive(b"\xc1", 0.0)
     assert frame.binary
-    assert msgspec.msgpack.decode(frame.payload)["detail"] == "Malformed MessagePack"
+    assert msgspec.msgpack.decode(frame.payload)["detail"] == "Commands must be valid MessagePack"
 
 
 def test_every_encoding_says_the_same(mirror: Mirror) -> None:

@@ -67,7 +67,7 @@ def test_no_interval_is_offered_that_a_feed_refuses() -> None:
 @pytest.mark.parametrize(
     ("kind", "given", "said"),
     [
-        (Quotes, {}, "symbols: Missing"),
+        (Quotes, {}, "symbols: Must be given"),
         (Quotes, {"symbols": []}, "symbols: Must have at least 1 item"),
         (Quotes, {"symbols": ["A"] * 51}, "symbols: Must have at most 50 items"),
         (Quotes, {"symbols": ["A" * 33]}, "symbols[0]: Must have at most 32 characters"),

@@ -118,5 +118,5 @@ async def test_an_absent_service_is_named(monkeypatch: pytest.MonkeyPatch) -> No
         raise httpx.ConnectError("refused")
 
     monkeypatch.setattr(asking, "_PAUSES", (0.0, 0.0))
-    with pytest.raises(ToolRefused, match="quotecast does not answer at http://quotecast"):
+    with pytest.raises(ToolRefused, match="The service does not answer at http://quotecast"):
         await asking_of(refuse).read("/api/market/status")

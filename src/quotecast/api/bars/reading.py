@@ -187,4 +187,4 @@ class EndedDays:
 
 def _require_days(interval: Interval) -> None:
     if interval != "D":
-        raise InvalidValue("as_of", "Must be with bars of days: interval=D")
+        raise InvalidValue("as_of", "Works with daily bars only: send `interval=D`")

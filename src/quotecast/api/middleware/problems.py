@@ -138,7 +138,7 @@ def _on_http_error(request: HttpRequest, error: HTTPException) -> Response[bytes
 
 def _field_problems(request: HttpRequest, error: ValidationException) -> list[FieldProblem]:
     if isinstance(error.__cause__, KeyError):
-        return [FieldProblem(str(error.__cause__.args[0]), "Missing")]
+        return [FieldProblem(str(error.__cause__.args[0]), "Must be given")]
     given: list[dict[str, str]] = error.extra if isinstance(error.extra, list) else []
     parameters = request.route_handler.parsed_fn_signature.parameters
     problems: list[FieldProblem] = []

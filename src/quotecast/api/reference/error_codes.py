@@ -17,7 +17,7 @@ from quotecast.errors import QuotecastError, TooManyRequests
 #: Causes and remedies of errors that have a status and no class: their code is the status in words.
 _OF_STATUS: Final[Mapping[int, tuple[str, str]]] = {
     400: (
-        "the request contradicts itself or is no HTTP, or the body ended too early",
+        "the request contradicts itself or is not HTTP, or the body ended too early",
         "send one `Host`, one length, and the whole body",
     ),
     403: (

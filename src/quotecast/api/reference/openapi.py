@@ -136,7 +136,7 @@ def _key_refusals() -> dict[str, OpenAPIResponse]:
     return {
         "401": _refusal(
             "The API key is wrong; without one the route is open",
-            Problem("Invalid, expired or revoked API key", "invalid_key", ID),
+            Problem("The API key is invalid, expired or revoked", "invalid_key", ID),
         ),
         "403": _refusal(
             "The scope or the plan of the client excludes the request",

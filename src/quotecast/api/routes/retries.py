@@ -13,7 +13,9 @@ from quotecast.portfolio import portfolio
 from quotecast.users.account import Account
 
 #: The response of a request for which the portfolio has no room.
-FULL: Final = refused("The portfolio is full", Problem("At most 1000 holdings", "full", ID))
+FULL: Final = refused(
+    "The portfolio is full", Problem("You have the maximum of 1000 holdings; delete one first", "full", ID)
+)
 
 _KEY: Final = re.compile("[!-~]{1,255}")
 

@@ -231,7 +231,7 @@ async def history(
     interval = parameters.interval_of(resolution, resolutions_of(market.feed, market.calendar))
     count = parameters.count_of(countback)
     if count is None and start is None:
-        raise InvalidValue("from", "Must be given unless countback is")
+        raise InvalidValue("from", "Must be given if `countback` is not")
     first = parameters.time_of("from", "0" if start is None else start)
     wanted = HistoryQuery(interval, first, parameters.time_of("to", end), count)
     bars, last = await read_history(services, market, wanted)

@@ -1,4 +1,4 @@
-"""What keeps an account safe: its password, its sessions, and its end."""
+"""The safety of an account: its password, its sessions, and its end."""
 
 from typing import Annotated, Final
 
@@ -88,7 +88,7 @@ _SHOWN: Final = SessionShown(
     expires_at="2026-11-27T15:30:00.000Z",
     current=True,
 )
-_WRONG: Final = refused("The password is wrong", Problem("Wrong password", "wrong_password", ID))
+_WRONG: Final = refused("The password is wrong", Problem("The password is wrong", "wrong_password", ID))
 
 
 @post(

@@ -183,7 +183,7 @@ async def change(request: HttpRequest) -> Answer:
     """Changes the name. `{"end_sessions": true}` logs out: it revokes all your tokens."""
     given = await body_of(request, ProfileChange)
     if given.name is UNSET and not given.end_sessions:
-        raise InvalidValue("name", "Missing")
+        raise InvalidValue("name", "Must be given")
     name = None if given.name is UNSET else rules.name(given.name)
 
     async def write(account: Account) -> UserRow:

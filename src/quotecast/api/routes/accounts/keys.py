@@ -110,7 +110,9 @@ _SHOWN: Final = KeyShown(
 )
 #: No valid key: a scanner for secrets must not take the document for a leak.
 _SECRET: Final = KeySecret(secret_key=f"{_SHOWN.key}_...", **asdict(_SHOWN))
-_FULL: Final = refused("There are too many keys", Problem("At most 20 API keys", "full", ID))
+_FULL: Final = refused(
+    "There are too many keys", Problem("You have the maximum of 20 API keys; delete one first", "full", ID)
+)
 DEFAULT_DAYS: Final = 30
 MAX_USAGE_DAYS: Final = 400
 FIRST_YEAR: Final = 2000

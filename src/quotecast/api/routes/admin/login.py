@@ -76,7 +76,7 @@ _SESSION: Final = OperatorSession("ayse@example.com", True, "2026-11-20T23:30:00
 _TOKEN: Final = OperatorToken(_SESSION.email, True, _SESSION.expires_at, IDLE_SECONDS, "eyJhbGciOi...")
 _WRONG: Final = refused(
     "No operator has this email, password and code",
-    Problem("Invalid email, password or code", "wrong_operator", ID),
+    Problem("Email, password or code is wrong", "wrong_operator", ID),
 )
 
 

@@ -31,7 +31,7 @@ from quotecast.api.reference.account_operations import (
 from quotecast.api.reference.openapi import ID, described, refused
 from quotecast.api.routes.bodies import body_of
 from quotecast.database.ids import new_id, require_id
-from quotecast.errors import Busy, InvalidValue, Problem, PushOff
+from quotecast.errors import Busy, Full, InvalidValue, Problem, PushOff
 
 
 class NewWebhook(Struct, frozen=True):
@@ -69,7 +69,7 @@ class WebhookSecret(WebhookShown, frozen=True, kw_only=True):
 
 
 class Trial(Struct, frozen=True):
-    """What became of a test: the receiver's status, or an error in words."""
+    """The outcome of a test: the receiver's status, or an error in words."""
 
     delivered: bool
     status: int | None
@@ -138,7 +138,7 @@ _OFF: Final = refused(
     Problem("Account data is temporarily unavailable", "database", ID),
 )
 _FULL: Final = refused(
-    "You have as many as you may", Problem(f"At most {MAX_SUBSCRIPTIONS} push subscriptions", "full", ID)
+    "You have as many as you may", Problem(str(Full(MAX_SUBSCRIPTIONS, "push subscriptions")), "full", ID)
 )
 
 

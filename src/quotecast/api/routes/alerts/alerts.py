@@ -131,7 +131,9 @@ _SHOWN: Final = AlertShown(
     created_at="2026-11-20T15:30:00.000Z",
     armed_at="2026-11-20T15:30:00.000Z",
 )
-_FULL: Final = refused("You have as many as you may", Problem("At most 100 alerts", "full", ID))
+_FULL: Final = refused(
+    "You have as many as you may", Problem("You have the maximum of 100 alerts; delete one first", "full", ID)
+)
 _UNKNOWN: Final = refused("No feed has the symbol", Problem("Symbol not found", "symbol_not_found", ID))
 _MISSING: Final = not_found("Alert")
 

@@ -40,10 +40,10 @@ def records_of(
     numbers: Sequence[str],
     most: int = MAX_ROWS,
 ) -> list[T]:
-    """Returns what `make` reads from the cells of each line, by the decimal sign of the file.s numbers.
+    """Returns what `make` reads from the cells of each line, by the decimal sign of the file's numbers.
 
     Columns may stand in any order. A header with semicolons makes semicolons the separators. Raises
-    InvalidRows with the problem of each wrong line, and for text that is no such file.
+    InvalidRows with the problem of each wrong line, and for text that is not such a file.
     """
     rows, delimiter = _rows_of(body, known, required, most)
     sign = _decimal_sign_of(rows, numbers) or ("." if delimiter == "," else None)
@@ -51,7 +51,7 @@ def records_of(
     problems: list[FieldProblem] = []
     for row in rows:
         if missing := [column for column in required if column not in row.cells]:
-            problems.append(FieldProblem(missing[0], "Missing", row.line))
+            problems.append(FieldProblem(missing[0], "Must be given", row.line))
             continue
         try:
             records.append(make(row.cells, sign))
@@ -93,30 +93,30 @@ def number_cell(column: str, text: str, sign: Sign | None) -> bytes:
 def _rows_of(body: bytes, known: Sequence[str], required: Sequence[str], most: int) -> tuple[list[_Row], str]:
     """Returns the lines that are not blank, at most so many, and what separates their cells.
 
-    The header has the required columns, and others of the known ones. Raises InvalidRows for text that is no
-    such file.
+    The header has the required columns, and others of the known ones. Raises InvalidRows for text that is not
+    such a file.
     """
     try:
         text = body.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise _refusal("", "Not UTF-8", body.count(b"\n", 0, error.start) + 1) from error
+        raise _refusal("", "Must be UTF-8", body.count(b"\n", 0, error.start) + 1) from error
     first = text.partition("\n")[0]
     delimiter = ";" if ";" in first and "," not in first else ","
     lines = _lines_of(text, delimiter)
     header = next(lines, None)
     if header is None:
-        raise _refusal("", "No header line", 1)
+        raise _refusal("", "Must begin with a header line", 1)
     columns = _columns_of(*header, known=known, required=required)
     rows: list[_Row] = []
     for line, cells in lines:
         if len(rows) == most:
-            raise _refusal("", f"At most {most} rows", line)
+            raise _refusal("", f"Must have at most {most} rows", line)
         if len(cells) != len(columns):
-            raise _refusal("", f"{len(columns)} cells, as in the header", line)
+            raise _refusal("", f"Must have {len(columns)} cells, like the header", line)
         named = zip(columns, (cell.strip() for cell in cells), strict=True)
         rows.append(_Row(line, {column: cell for column, cell in named if cell}))
     if not rows:
-        raise _refusal("", "No rows", header[0])
+        raise _refusal("", "Must have at least one row", header[0])
     return rows, delimiter
 
 
@@ -130,7 +130,8 @@ def _lines_of(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
                 yield line, cells
             line = reader.line_num + 1
     except csv.Error as error:
-        raise _refusal("", "Not CSV: a quote without its end, or a cell that is too long", line) from error
+        problem = "Must be CSV: a quoted cell does not end, or a cell is too long"
+        raise _refusal("", problem, line) from error
 
 
 def _columns_of(
@@ -139,9 +140,9 @@ def _columns_of(
     columns = [cell.strip().lower() for cell in cells]
     for column in required:
         if column not in columns:
-            raise _refusal(column, "The header lacks this column", line)
+            raise _refusal(column, "Must be a column of the header", line)
     if not set(columns) <= {*known} or len({*columns}) != len(columns):
-        raise _refusal("", f"The header has each column once: {', '.join(known)}", line)
+        raise _refusal("", f"The header must have each column once: {', '.join(known)}", line)
     return columns
 
 

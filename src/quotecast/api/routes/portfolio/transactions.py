@@ -128,7 +128,9 @@ SHOWN: Final = TransactionShown(
     new_shares=None,
     created_at="2026-11-20T15:30:00.000Z",
 )
-FULL: Final = refused("The ledger is full", Problem("At most 5000 transactions", "full", ID))
+FULL: Final = refused(
+    "The ledger is full", Problem("You have the maximum of 5000 transactions; delete one first", "full", ID)
+)
 _GIVEN: Final = {
     "type": "buy", "ticker": "AAPL", "date": "2026-03-02", "shares": 10, "price": 187.5, "fee": 1,
 }  # fmt: skip
@@ -160,7 +162,7 @@ async def transactions(request: HttpRequest, form: Format = "json") -> Answer:
     responses=outcomes(201, TransactionShown, SHOWN, "The new transaction", body=True, others={409: FULL}),
 )
 async def add(request: HttpRequest) -> Answer:
-    """A sale of more shares than there are on its day is refused, also if a later one needs them.
+    """Answers 422 to a sale of more shares than there are on its day, also if a later one needs them.
 
     With an `Idempotency-Key`, a retry within 24 hours gets the same answer and adds nothing.
     """

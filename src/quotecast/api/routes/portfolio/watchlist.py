@@ -88,7 +88,9 @@ class Entry(Struct, frozen=True):
 
 _ENTRY: Final = Entry("AAPL", "stock", 0, "2026-11-20T15:30:00.000Z")
 _QUOTED: Final = Entry("AAPL", "stock", 0, "2026-11-20T15:30:00.000Z", examples.STOCK)
-_FULL: Final = refused("The list is full", Problem("At most 500 watchlist entries", "full", ID))
+_FULL: Final = refused(
+    "The list is full", Problem("You have the maximum of 500 watchlist entries; delete one first", "full", ID)
+)
 _UNKNOWN: Final = refused(
     "No feed has the symbol, or you have no such list",
     Problem("Symbol not found", "symbol_not_found", ID),

@@ -62,7 +62,9 @@ class WatchlistChange(Struct, frozen=True):
 _LIST: Final = Watchlist("01a1fc87d5b47a905dd5d084", "Metals", 1, 2)
 _TAKEN: Final = Problem("Another list has this name", "name_taken", ID)
 _REFUSED: Final = refused(
-    "The name is taken, or there are too many lists", _TAKEN, Problem("At most 20 watchlists", "full", ID)
+    "The name is taken, or there are too many lists",
+    _TAKEN,
+    Problem("You have the maximum of 20 watchlists; delete one first", "full", ID),
 )
 
 

@@ -17,7 +17,7 @@ CHANGE = "/api/auth/password"
 PROFILE = "/api/auth/profile"
 LOGIN = "/api/auth/login"
 NEW = "another horse, another battery"
-WRONG = (403, {"detail": "Wrong password", "code": "wrong_password"})
+WRONG = (403, {"detail": "The password is wrong", "code": "wrong_password"})
 
 MANY_EVENTS = """
     WITH events AS (

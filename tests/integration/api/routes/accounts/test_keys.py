@@ -238,7 +238,7 @@ async def test_twenty_good_keys_are_enough(user: User, clock: Clock) -> None:
     answers = await asyncio.gather(*(user.post(KEYS, body) for body in bodies))
     assert sorted(answer.status_code for answer in answers) == [201] * 20 + [409] * 2
     refused = await user.post(KEYS, {"name": "one more"})
-    assert problem(refused) == (409, "full", "At most 20 API keys")
+    assert problem(refused) == (409, "full", "You have the maximum of 20 API keys; delete one first")
     first = (await user.get(KEYS)).json()[0]["id"]
     assert (await user.delete(f"{KEYS}/{first}")).status_code == 204
     await make(user, "in its place")

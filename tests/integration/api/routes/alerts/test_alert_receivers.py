@@ -171,7 +171,10 @@ async def test_ten_browsers_are_enough(user: User) -> None:
         made = await user.post(PUSH, {**SUBSCRIPTION, "endpoint": f"https://push.example.net/{number}"})
         assert made.status_code == 201
     full = await user.post(PUSH, SUBSCRIPTION)
-    assert (full.status_code, full.json()["detail"]) == (409, "At most 10 push subscriptions")
+    assert (full.status_code, full.json()["detail"]) == (
+        409,
+        "You have the maximum of 10 push subscriptions; delete one first",
+    )
 
 
 async def test_service_without_a_key_sends_no_notifications(accounts_url: str) -> None:

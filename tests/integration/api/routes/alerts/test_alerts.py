@@ -107,7 +107,10 @@ async def test_a_full_list_takes_no_more(user: User) -> None:
     for _ in range(5):
         first = await added(user)
     response = await user.post(ALERTS, ABOVE)
-    assert (response.status_code, response.json()["detail"]) == (409, "At most 5 alerts")
+    assert (response.status_code, response.json()["detail"]) == (
+        409,
+        "You have the maximum of 5 alerts; delete one first",
+    )
     await user.delete(f"{ALERTS}/{first['id']}")
     await added(user)
 

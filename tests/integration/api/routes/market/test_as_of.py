@@ -286,9 +286,9 @@ BARS = "/api/market/bars/AAPL"
         (f"/api/prices/MSFT?{as_of(0)}", UNREAD.format("MSFT")),
         (f"/api/prices/AAPL?{as_of(-1)}", UNREAD.format("AAPL")),
         (f"{BARS}?interval=D&range=1M&{as_of(-1)}", UNREAD.format("AAPL")),
-        (f"{BARS}?interval=5m&{as_of(0)}", "Must be with bars of days: interval=D"),
-        (f"{BARS}?interval=5m&session=extended&{as_of(0)}", "Must be with bars of days: interval=D"),
-        (f"/api/doviz/bars/USD?interval=5m&{as_of(0)}", "Must be with bars of days: interval=D"),
+        (f"{BARS}?interval=5m&{as_of(0)}", "Works with daily bars only: send `interval=D`"),
+        (f"{BARS}?interval=5m&session=extended&{as_of(0)}", "Works with daily bars only: send `interval=D`"),
+        (f"/api/doviz/bars/USD?interval=5m&{as_of(0)}", "Works with daily bars only: send `interval=D`"),
         ("/api/prices/AAPL?as_of=2126-01-01T00:00:00Z", "Must be a moment from 1970 to now"),
     ],
 )

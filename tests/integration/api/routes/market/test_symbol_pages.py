@@ -58,7 +58,7 @@ async def test_stocks_need_no_list_for_a_page(client: httpx.AsyncClient) -> None
     assert [*page.json()] == ["AAPL"]
     missing = await client.get("/api/market/quotes")
     assert missing.status_code == 422
-    assert missing.json()["errors"] == [{"field": "symbols", "message": "Missing"}]
+    assert missing.json()["errors"] == [{"field": "symbols", "message": "Must be given"}]
 
 
 async def test_category_and_table_go_with_pages(client: httpx.AsyncClient) -> None:

@@ -95,7 +95,7 @@ async def test_a_missing_field_is_named(user: User, field: str) -> None:
     response = await user.post(HOLDINGS, {key: value for key, value in BOUGHT.items() if key != field})
     assert (response.status_code, response.json()["errors"]) == (
         422,
-        [{"field": field, "message": "Missing"}],
+        [{"field": field, "message": "Must be given"}],
     )
 
 
