@@ -17,7 +17,7 @@ export interface Service {
 /**
  * Changes of a list of symbols, over all feeds on one socket, for `for await`.
  *
- * It reconnects for ever and resumes by the cursors of its copies. The loop throws UnknownSymbols if no feed has any of
+ * It reconnects indefinitely and resumes by the cursors of its copies. The loop throws UnknownSymbols if no feed has any of
  * them, StreamRefused if connecting again cannot help, and what `Rest.call` throws if the service is not there at the
  * beginning.
  */

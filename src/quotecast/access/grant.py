@@ -1,4 +1,4 @@
-"""What a client may have: its plan, narrowed by the scope of its key."""
+"""The rights of a client: its plan, narrowed by the scope of its key."""
 
 import zlib
 from typing import Final
@@ -25,7 +25,7 @@ _DOOR_NAMES: Final[dict[Door, str]] = {
 
 
 class Grant(Struct, frozen=True):
-    """The rights of one client; without a key those of everybody on a plan."""
+    """The rights of one client; without a key those of all clients on a plan."""
 
     plan_name: str
     plan: Plan

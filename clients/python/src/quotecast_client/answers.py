@@ -1,4 +1,4 @@
-"""What an answer of the service means; no I/O."""
+"""The meaning of the service's answers; no I/O."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ AnyBar = Union[Bar, DovizBar]
 
 
 class BarWish(NamedTuple):
-    """Which bars of a symbol to read."""
+    """The bars of a symbol to read."""
 
     interval: Interval | None
     span: Span | None

@@ -38,7 +38,7 @@ class BarChange(NamedTuple):
 
 
 class Changes(NamedTuple):
-    """What one frame changed."""
+    """The changes of one frame."""
 
     quotes: list[QuoteChange]
     bars: list[BarChange]

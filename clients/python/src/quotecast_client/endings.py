@@ -1,4 +1,4 @@
-"""Why a connection ended, and whether another one can help; no I/O."""
+"""Ends of connections, and whether another one can help; no I/O."""
 
 from __future__ import annotations
 

@@ -1841,7 +1841,7 @@ class RowShown(_RowShown, total=False):
 
 
 class Scope(TypedDict, total=False):
-    """What a key is for; an empty list leaves a side open.
+    """The bounds of a key; an empty list sets no bound.
 
     `symbols` are names and groups such as `sector:Energy`. `origins` are those of pages whose browsers may
     use the key; `addresses` are addresses and networks of clients.
@@ -2168,8 +2168,7 @@ class UsageRow(TypedDict):
 class UserTicket(TypedDict):
     """Schema UserTicket."""
 
-    #: For the parameter `ticket` of a feed's address, once; null where feeds need none: users have the
-    #: plan of everybody
+    #: For the parameter `ticket` of a feed's address, once; null if users have the anonymous plan
     ticket: Optional[str]
     #: Seconds until the ticket ends
     expires_in: int

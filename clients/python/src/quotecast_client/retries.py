@@ -1,4 +1,4 @@
-"""Which requests the client repeats, and when."""
+"""Retries of requests, and their delays."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ UNAVAILABLE = 503
 
 
 class Limits(NamedTuple):
-    """How often a request is repeated, and the longest `Retry-After` (seconds) to wait for."""
+    """The number of retries of a request, and the longest `Retry-After` (seconds) to wait for."""
 
     retries: int = 3
     longest_wait: float = 60.0

@@ -29,7 +29,7 @@ _REFUSALS = frozenset({401, 403, 503})
 
 
 class Wishes(NamedTuple):
-    """What a stream subscribes to, beside its symbols."""
+    """The subscription of a stream, beside its symbols."""
 
     interval: int = 250
     fields: Sequence[str] | None = None

@@ -50,7 +50,7 @@ class Everybody(Struct, frozen=True):
 
     @classmethod
     def of(cls, plans: Mapping[str, Plan]) -> "Everybody":
-        """Returns the reserved plans of a file; without one for users they have that of everybody."""
+        """Returns the reserved plans of a file; without one for users they have the anonymous one."""
         anonymous, user = of_everybody(plans)
         if user != anonymous:
             return cls(Grant(ANONYMOUS, anonymous, is_private=True), Grant(USER, user, is_private=True))
@@ -164,7 +164,7 @@ class Gate:
         """Raises OutOfScope for an origin or an address that the key is not for."""
         origins, allowed = key.scope.origins, key.scope.addresses
         origin = header_value(scope, b"origin")
-        # Clients that are no browsers send no origin and pass, as they do elsewhere.
+        # Clients other than browsers omit the origin and pass, as they do elsewhere.
         if origins and origin is not None and origin.decode("latin-1").lower() not in origins:
             raise OutOfScope("This API key is not allowed from this origin")
         if not allowed:
@@ -201,7 +201,7 @@ class Gate:
         grant.require_door("replay")
         if grant.plan.history_days is None:
             return
-        # The route answers a text that is no moment.
+        # The route answers a text that is not a moment.
         with contextlib.suppress(InvalidValue):
             reach = Reach(grant.plan_name, grant.plan.history_days)
             reach.require(parse_moment("at", moment), self._clock())

@@ -73,7 +73,7 @@ async def open_admin(
 def refuse_other_sites(connection: ASGIConnection[Any, Any, Any, Any], _: BaseRouteHandler) -> None:
     """Guards all routes of operators, the login too. Raises CrossSite.
 
-    Programs that are no browsers send no such header, and pass.
+    Clients other than browsers omit the header, and pass.
     """
     for name, value in connection.scope["headers"]:
         if name == b"sec-fetch-site" and value.strip().lower() not in _OWN:

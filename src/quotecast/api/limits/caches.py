@@ -48,7 +48,7 @@ class CacheLimits:
     """ASGI application around the routed one; recognises requests of caches.
 
     A request is a cache's if it comes from a trusted proxy and has the key. Any other request passes
-    unchanged and is counted as usual, also one for ASK_PATH, which is no route.
+    unchanged and is counted as usual, also one for ASK_PATH, which is not a route.
     """
 
     def __init__(self, app: App, *, key: str, trusted_proxies: Iterable[str]) -> None:

@@ -137,7 +137,7 @@ class Throttle:
 
 
 def _limit_of(state: RequestState, path: LimitedPath) -> int:
-    """Returns the requests per window of a client on a path: those of its plan, else of everybody."""
+    """Returns the requests per window of a client on a path: those of its plan, else of the settings."""
     grant = state.grant
     if grant is None or path.by_address:
         return path.limit

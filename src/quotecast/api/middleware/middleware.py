@@ -126,8 +126,8 @@ class Middleware:
       connection.
     - It answers 404 to a path that no resource can have, before routing; repeated slashes count as one, and
       the slash of a pair whose history is asked for is a dash: the router takes it for a part of the path.
-    - It refuses a WebSocket from an origin outside `websocket_origins` with 403. Clients that are no browsers
-      send no origin and pass. The server's own `send` passes unchanged: the stream handler needs its result.
+    - It refuses a WebSocket from an origin outside `websocket_origins` with 403. Clients other than browsers
+      omit the origin and pass. The server's own `send` passes unchanged: the stream handler needs its result.
     """
 
     def __init__(

@@ -58,7 +58,7 @@ class AsyncAlerts:
         )
 
     async def follow(self, after: int | None = None) -> AsyncIterator[EventShown]:
-        """Yields events for ever as they come, from now on or after an id; it misses none."""
+        """Yields events indefinitely as they come, from now on or after an id; it misses none."""
         last = after if after is not None else (await self.events(limit=1))["last"]
         while True:
             answer = await self.events(last, wait=POLL_SECONDS)

@@ -1,4 +1,4 @@
-"""What the asyncio face does where the blocking one does it in another way."""
+"""Functions of the asyncio face that the blocking one has in another form."""
 
 from __future__ import annotations
 

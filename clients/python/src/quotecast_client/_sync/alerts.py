@@ -55,7 +55,7 @@ class Alerts:
         return self._http.send(Call[Events]("GET", "/api/alerts/events", query, patience=float(wait or 0)))
 
     def follow(self, after: int | None = None) -> Iterator[EventShown]:
-        """Yields events for ever as they come, from now on or after an id; it misses none."""
+        """Yields events indefinitely as they come, from now on or after an id; it misses none."""
         last = after if after is not None else (self.events(limit=1))["last"]
         while True:
             answer = self.events(last, wait=POLL_SECONDS)

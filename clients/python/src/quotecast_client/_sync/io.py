@@ -1,4 +1,4 @@
-"""What the blocking face does where the asyncio one does it in another way."""
+"""Functions of the blocking face that the asyncio one has in another form."""
 
 from __future__ import annotations
 

@@ -35,7 +35,8 @@ _log = logging.getLogger("quotecast_client")
 class Following(Generic[T]):
     """Changes of a list of symbols, over all feeds on one socket.
 
-    It reconnects for ever and resumes by the cursors of its copies. Raises StreamRefused if that cannot help.
+    It reconnects indefinitely and resumes by the cursors of its copies. Raises StreamRefused if that cannot
+    help.
     """
 
     def __init__(self, feeds: Feeds, names: str | Iterable[str], market: Market, wishes: Wishes) -> None:

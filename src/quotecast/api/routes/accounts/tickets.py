@@ -25,7 +25,7 @@ class Ticket(Struct, frozen=True):
 _TICKET: Final = Ticket("qc_ticket_hWQ1iVx1ZrnXKlbUfCnEbmSySNyBHRExM0Vu0Tq4cJc", TICKET_SECONDS)
 _REFUSED: Final = refused(
     "The API key is missing, expired, revoked or unknown",
-    Problem("Invalid, expired or revoked API key", "invalid_key", ID),
+    Problem("The API key is invalid, expired or revoked", "invalid_key", ID),
 )
 
 
@@ -55,8 +55,8 @@ class UserTicket(Struct, frozen=True):
     ticket: Annotated[
         str | None,
         Meta(
-            description="For the parameter `ticket` of a feed's address, once; null where feeds need none: "
-            "users have the plan of everybody"
+            description="For the parameter `ticket` of a feed's address, once; "
+            "null if users have the anonymous plan"
         ),
     ]
     expires_in: Annotated[int, Meta(description="Seconds until the ticket ends", examples=[TICKET_SECONDS])]
