@@ -16,7 +16,7 @@ def best_coding(header: bytes, available: tuple[bytes, ...]) -> bytes:
 
 
 def _weighted(part: bytes) -> tuple[bytes, float]:
-    """Returns a coding and its weight; 0 for a weight that is no number."""
+    """Returns a coding and its weight; 0 for a weight that is not a number."""
     coding, _, parameter = part.partition(b";")
     name, _, weight = parameter.partition(b"=")
     if name.strip() != b"q":

@@ -29,7 +29,7 @@ Network = Annotated[str, Meta(min_length=2, max_length=43)]
 
 
 class Scope(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What a key is for; an empty list leaves a side open.
+    """The bounds of a key; an empty list sets no bound.
 
     `symbols` are names and groups such as `sector:Energy`. `origins` are those of pages whose browsers may
     use the key; `addresses` are addresses and networks of clients.

@@ -1,4 +1,4 @@
-"""What the layers in front of a route find out about a request, for the layers and the route behind them."""
+"""The state of a request: findings of the outer layers, for the inner ones and the route."""
 
 from collections.abc import Awaitable, Callable
 from enum import Enum
@@ -17,7 +17,7 @@ _STATE: Final = "quotecast"
 
 
 class NoClaims(Enum):
-    """Why a request has no claims."""
+    """Reasons why a request has no claims."""
 
     UNREAD = "nobody has read its token"
     ABSENT = "it has no token"

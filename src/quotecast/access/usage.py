@@ -18,7 +18,7 @@ MAX_TOTALS: Final = 10_000
 
 
 class Counts(Struct, eq=False):
-    """What one key used since the last roll-up; feeds add the frames of its sockets to it directly."""
+    """The usage of one key since the last roll-up; feeds add the frames of its sockets to it directly."""
 
     requests: int = 0
     refused: int = 0

@@ -112,7 +112,7 @@ def merged(batches: Sequence[Used]) -> list[Used]:
 
 
 class UsageRow(Struct, frozen=True, kw_only=True):
-    """What one key used on one day, in UTC."""
+    """The usage of one key on one day, in UTC."""
 
     key_id: str
     name: str

@@ -14,7 +14,7 @@ from quotecast.database.tables import Alert, AlertDelivery, PushSubscription, We
 from quotecast.errors import Full, NotFound
 from quotecast.users.account import Account
 
-#: Changes after which earlier crossings are no events of an alert.
+#: Changes after which earlier crossings are not events of an alert.
 _ARMING: Final = {"ticker", "measure", "direction", "threshold"}
 MAX_SUBSCRIPTIONS: Final = 10
 

@@ -38,7 +38,7 @@ _MAX_ADDRESSES: Final = 3
 
 
 class Result(Struct, frozen=True):
-    """What became of a post: an HTTP status, or an error in words. `retry_after` is in seconds."""
+    """The outcome of a post: an HTTP status, or an error in words. `retry_after` is in seconds."""
 
     status: int | None = None
     error: str | None = None

@@ -47,7 +47,7 @@ class AlertStatistics:
 
 
 class DeliveryStatistics:
-    """What one ingest delivered."""
+    """The deliveries of one ingest."""
 
     def __init__(self) -> None:
         #: By channel and outcome: sent, retried, failed, unsubscribed.

@@ -60,7 +60,7 @@ _KEYS: Final = frozenset({FEED, TAG, *_CHOICES})
 
 
 class Route(Struct, frozen=True):
-    """What a route serves of the market, and what a plan must include for it."""
+    """The market data that a route serves, and the rights that it needs of a plan."""
 
     #: The one feed of its data; None for several.
     feed: Feed | None = None
@@ -90,7 +90,7 @@ _SOCKETS: Final = {
     **{path: _socket(feed) for path, feed in PATHS.items()},
     **{path: _socket(feed, "openbb") for path, feed in GRIDS.items()},
 }
-#: Sockets of other paths are refused later.
+#: The endpoint refuses sockets of other paths later.
 _UNKNOWN_SOCKET: Final = _socket(None)
 
 

@@ -1,4 +1,4 @@
-"""What the scripts, streams and channels of the bus on Redis take and answer."""
+"""Arguments and answers of the scripts, streams and channels of the bus on Redis."""
 
 import asyncio
 import contextlib

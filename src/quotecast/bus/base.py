@@ -157,7 +157,7 @@ class Document(Struct, frozen=True):
 
 
 class Memory(Struct, frozen=True):
-    """What a leader remembers for a bus that loses its data, beside the feed's state."""
+    """A leader's memory beside the feed's state, for a bus that loses its data."""
 
     #: Closings before those of the state, and the newest crossings; the oldest first.
     closings: Sequence[Closing] = ()

@@ -1,4 +1,4 @@
-"""What a feed published in the last minutes, kept in Redis for the delayed feed.
+"""Messages that a feed published in the last minutes, stored in Redis for the delayed feed.
 
 A block has the messages of about a second. Its id is Redis's own time. Both that clock and the reader's must
 say that a block is old enough, so no reader gets one early because one of them is fast.

@@ -1,4 +1,4 @@
-"""What the commands on users, keys, plans and operators share: their database, long lists and failures.
+"""The database, long lists and failures of the commands on users, keys, plans and operators.
 
 The database is that of the settings, or of the `up` that runs.
 """

@@ -36,7 +36,7 @@ def run(settings: Settings, arguments: Namespace) -> int:
 
 
 class _Recorded(Struct):
-    """What is recorded of a feed; without times there is nothing."""
+    """The recording of a feed; without times there is none."""
 
     feed: Feed
     start: str | None = None

@@ -1,4 +1,4 @@
-"""What the commands change, in the log of operators' actions: with the change or not at all."""
+"""Rows for changes by commands in the log of operators' actions: with the change or not at all."""
 
 import os
 import pwd

@@ -16,6 +16,6 @@ def new_id(clock: Callable[[], float], random_bytes: Callable[[int], bytes] = se
 
 
 def require_id(what: str, text: str) -> None:
-    """Raises NotFound, which names what is missing, for a text that is no id."""
+    """Raises NotFound, which names what is missing, for a text that is not an id."""
     if not ID_PATTERN.fullmatch(text):
         raise NotFound(what)

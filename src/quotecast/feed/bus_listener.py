@@ -64,7 +64,7 @@ class BusListener:
         self.lags = {feed: Histogram() for feed in mirrors}
 
     async def run(self) -> None:
-        """Follows the bus for ever; returns at once if there are no mirrors."""
+        """Follows the bus indefinitely; returns at once if there are no mirrors."""
         self.has_asked = not self._mirrors
         while self._mirrors:
             try:

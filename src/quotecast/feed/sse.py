@@ -86,7 +86,7 @@ def _event(frame: Struct) -> SseEvent:
     return SseEvent(b"".join([*lines, b"data: ", _json.encode(frame), b"\n\n"]))
 
 
-#: The encoding of event streams; it is no subprotocol of WebSockets.
+#: The encoding of event streams; it is not a subprotocol of WebSockets.
 EVENTS: Final = Encoding(
     "",
     "json",

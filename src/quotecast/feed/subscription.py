@@ -137,7 +137,7 @@ class Subscription:
 
     @property
     def key(self) -> Key:
-        """What the subscription shares with equal ones."""
+        """Returns the key that equal subscriptions share."""
         return self.wanted, self.form
 
     def copy(self) -> "Subscription":

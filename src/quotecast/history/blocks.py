@@ -18,7 +18,7 @@ from zlib import crc32
 
 import zstandard
 
-#: A byte that is no ASCII begins the mark, which begins each header.
+#: A byte outside ASCII begins the mark, which begins each header.
 MARK: Final = b"\xf1qcB"
 #: Mark, kind, number in the group, length of the data, its length before compression, updates, times of the
 #: first and the last record, and the checksum of the data. The checksum of these follows.
@@ -156,7 +156,7 @@ class GroupDecoder:
 
 
 def blocks_of(file: BinaryIO, offset: int) -> Iterator[Block]:
-    """Yields the whole blocks of a file from an offset on, in order; skips bytes that are no block."""
+    """Yields the whole blocks of a file from an offset on, in order; skips bytes that are not a block."""
     size = file.seek(0, 2)
     while (block := _header_at(file, offset) or _next_header(file, offset + 1)) and block.end <= size:
         yield block

@@ -56,7 +56,7 @@ class ActionsAt(NamedTuple):
 
 
 class KnownActions:
-    """What each provider said about the actions of each stock, and when."""
+    """The actions of each stock as each provider gave them at each reading."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -23,7 +23,7 @@ _SYMBOLS: Final = (
 
 
 class Recalled(NamedTuple):
-    """What is final of coarser bars in progress, by symbol, and the Unix time up to which bars are final."""
+    """The final part of coarser bars in progress, by symbol, and the Unix time up to which bars are final."""
 
     parts: Mapping[str, Parts]
     through: int

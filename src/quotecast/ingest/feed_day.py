@@ -32,7 +32,7 @@ class DayCounter:
         self._next = 0
 
     def turn(self, now: float) -> None:
-        """Counts in the day of the feed's time from now on; 0 is no time."""
+        """Counts in the day of the feed's time from now on; 0 means no time."""
         self._now = now
         if now >= self._ends and now:
             day = next(self._zone.until(datetime.fromtimestamp(now, UTC)))

@@ -1,4 +1,4 @@
-"""Where a leader hands what it has published, beside the bus."""
+"""Receivers, beside the bus, of the messages that a leader has published."""
 
 from collections.abc import Callable
 from typing import Protocol

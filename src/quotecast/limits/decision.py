@@ -1,4 +1,4 @@
-"""What a rate limiter decides on, and its answer."""
+"""Paths with limits, and the decisions of a rate limiter."""
 
 from enum import Enum
 
@@ -19,7 +19,7 @@ class LimitedPath(Struct, frozen=True):
 
 
 class Step(Enum):
-    """What a worker does for a cache: counts, names the window, or answers what has been counted."""
+    """The task of a worker for a cache: to count, to name the window, or to answer a counted request."""
 
     COUNT = "count"
     NAME = "name"

@@ -44,10 +44,10 @@ class Deaths:
         self._ever_served = False
 
     def add(self, *, served: bool, seconds: float) -> float | None:
-        """The delay before the next start, in seconds; None if it died too often and never served.
+        """Returns the delay before the next start, in seconds; None if it died too often and never served.
 
-        A part that served once is started for ever: what it lacks now may come back, and the others do
-        without it meanwhile.
+        A process that has served once is restarted indefinitely: its dependency may return, and the others
+        run without it.
         """
         if served and seconds >= _HEALTHY_SECONDS:
             self._backoff.reset()
@@ -101,7 +101,7 @@ async def run_to_end(part: ProcessSpec) -> float:
 
 
 async def _supervise(part: ProcessSpec, serving: asyncio.Event, sleep: Sleep, clock: Clock) -> None:
-    deaths = Deaths(Random())  # noqa: S311 - jitter is no secret
+    deaths = Deaths(Random())  # noqa: S311 - jitter is not a secret
     while True:
         began = clock()
         life = await _run_once(part, serving)

@@ -49,7 +49,7 @@ class CorporateAction(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Adjustment(Struct, frozen=True):
-    """What prices are multiplied by: those before each day, by its factor."""
+    """Factors of prices: each multiplies those before its day."""
 
     steps: Sequence[tuple[date, Decimal]] = ()
 

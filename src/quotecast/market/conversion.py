@@ -38,7 +38,7 @@ class Rate(Struct, frozen=True):
         return direct is not None and direct.base != self.base
 
     def at_close(self, close: float, day: date) -> "Rate | None":
-        """Returns the rate that a past close of its quote implies; None for a close that is no price."""
+        """Returns the rate that a past close of its quote implies; None for a close that is not a price."""
         direct = rate_of(replace(self.quote, price=close, timestamp=None))
         if direct is None:
             return None

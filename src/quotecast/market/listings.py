@@ -1,4 +1,4 @@
-"""What a search finds: the stocks, pairs, currencies and metals of all feeds."""
+"""The listings that a search finds: the stocks, pairs, currencies and metals of all feeds."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
@@ -105,7 +105,7 @@ def doviz_listings(quotes: Mapping[str, DovizQuote]) -> Iterator[Listing]:
         bank = bank_of(quote, quotes)
         alias = alias_of("doviz", quote.symbol.removeprefix(f"{bank}-") if bank else quote.symbol)
         result = SearchResult("doviz", quote.symbol, quote.name, quote.currency, source=quote.source)
-        # A bank's instrument is no match for `usd` like that of the market.
+        # A bank's instrument does not match for `usd` like that of the market.
         parts = "" if bank else quote.symbol.replace("-", " ")
         # With dashes, `isbankasi` is a word too.
         names = f"{quote.name.replace(' ', '-')} {quote.source.replace(' ', '-')} {alias.names}"

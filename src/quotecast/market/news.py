@@ -12,7 +12,7 @@ from msgspec.structs import replace
 #: Characters of one text that an article keeps.
 MAX_LENGTH: Final = 10_000
 
-#: Elements whose text is no text of the article.
+#: Elements whose text is not part of the article.
 _UNSEEN: Final = {"script", "style"}
 _BLOCKS: Final = "article|blockquote|br|div|dd|dl|dt|h[1-6]|hr|li|ol|p|pre|section|table|td|th|tr|ul"
 #: Where words end: nh3 removes a tag without a trace.

@@ -47,7 +47,7 @@ class VenueBar(Struct, frozen=True, gc=False):
 
 
 class Part(Struct, frozen=True, gc=False, array_like=True):
-    """What is final of a coarser bar in progress, which ends at the Unix time `ends`."""
+    """The final part of a coarser bar in progress, which ends at the Unix time `ends`."""
 
     bar: OwnBar
     ends: int

@@ -12,7 +12,7 @@ from msgspec import Struct
 #: Days for which a close stands for the days after it: the longest pause of an exchange, with a reserve.
 CARRIED: Final = timedelta(days=10)
 _DIGITS: Final = 12
-#: A part of all traded shares that is no share.
+#: A smaller part of all traded shares counts as none.
 _RESIDUE: Final = 1e-12
 
 
@@ -74,6 +74,6 @@ def _carry(factor: Factor, days: Sequence[date]) -> list[float | None]:
         place = bisect_right(dates, day) - 1
         recent = place >= 0 and day - dates[place] <= CARRIED
         close = factor.closes[dates[place]] if recent else 0.0
-        # A close of zero has no inverse, and is no price.
+        # A close of zero has no inverse, and is not a price.
         found.append((1 / close if factor.inverse else close) if close > 0 else None)
     return found

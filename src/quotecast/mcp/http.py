@@ -28,7 +28,7 @@ _DETAILS: Final = {
     421: "MCP requests to this host are not answered: set QUOTECAST_MCP_HOSTS",
 }
 _NO_REQUEST: Final = "Must be one JSON-RPC 2.0 request, not a batch"
-#: What begins the SDK's text about a message that is no request; it goes on with names of its classes.
+#: What begins the SDK's text about a message that is not a request; it goes on with names of its classes.
 _OF_CLASSES: Final = "Validation error: "
 _INVALID_REQUEST: Final = -32_600
 _LOCAL: Final = ("127.0.0.1", "localhost", "[::1]")

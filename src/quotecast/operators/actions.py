@@ -34,7 +34,7 @@ _PAGE: Final = (
 
 
 class Actor(Struct, frozen=True):
-    """Who acts: an operator's email or the name of a user of the machine, and the client's network."""
+    """The actor: an operator's email or the name of a user of the machine, and the client's network."""
 
     via: Via
     name: str

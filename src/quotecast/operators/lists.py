@@ -75,7 +75,7 @@ class KeyListed(Struct, frozen=True, kw_only=True):
 
 
 class KeyUsage(Struct, frozen=True, kw_only=True):
-    """What a key used on some days."""
+    """The usage of a key on some days."""
 
     key_id: str
     name: str
@@ -111,7 +111,7 @@ async def usage(run: Run, first: date) -> list[KeyUsage]:
 
 
 async def names_of_keys(run: Run, ids: Collection[str]) -> dict[str, str]:
-    """Returns the names of keys by id; unknown ones are missing, and texts that are no ids."""
+    """Returns the names of keys by id; unknown ones are missing, and texts that are not ids."""
     given = [each for each in ids if ID_PATTERN.fullmatch(each)]
     rows = await run(Operator.raw(_NAMES, given)) if given else []
     return {row["id"]: row["name"] for row in rows}

@@ -1,4 +1,4 @@
-"""What a user holds after a series of transactions: lots, costs and realised gains, in exact fractions."""
+"""A user's holdings after a series of transactions: lots, costs and realised gains, in exact fractions."""
 
 from bisect import bisect_right
 from collections import Counter
@@ -72,7 +72,7 @@ class Lot(Struct):
 
 
 class Position(Struct):
-    """What is held of a ticker, and what it has brought, in one currency.
+    """The shares of a ticker in one currency, and their gains.
 
     A sale of more shares than there are is a `problem`, and no later entry counts.
     """
@@ -88,7 +88,7 @@ class Position(Struct):
 
     @property
     def cost(self) -> Fraction:
-        """What the shares cost."""
+        """Returns the cost of the shares."""
         return sum((lot.cost for lot in self.lots), _NOTHING)
 
 

@@ -89,7 +89,7 @@ async def reorder(
     after = sorted(before, key=lambda row: ranks.get((row["kind"], row["ticker"]), len(ranks)))
     if after != before:
         await account.delete(rows.table, *rows.conditions)
-        # The rows exchange their ids, which are the order. An older release orders by id too.
+        # The rows exchange their ids, which are the order.
         values = [
             {**rows.values, **{name: row[name] for name in ("kind", "ticker", "added_at")}, "id": old["id"]}
             for row, old in zip(after, before, strict=True)

@@ -1,1 +1,1 @@
-"""Where quotes come from: one folder per upstream, none known past this package."""
+"""Sources of quotes: one folder per upstream, none known past this package."""

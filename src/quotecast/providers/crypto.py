@@ -84,13 +84,13 @@ class Figures(Struct, frozen=True, kw_only=True):
         raise NotImplementedError
 
     def unreadable(self) -> list[str]:
-        """Returns the expected fields whose value is no number or below zero."""
+        """Returns the expected fields whose value is not a number or is below zero."""
         return [name for name in self.expected if number(getattr(self, name)) is None]
 
     def to_quote(self, pair: str, name: str, received: float, venue: Venue) -> CryptoQuote | None:
         """Returns the quote of `pair`, received at that Unix time; None without a price above zero.
 
-        A field that is no finite number above zero (of the volume: not below) is None: where nobody bids,
+        A field that is not a finite number above zero (of the volume: not below) is None: where nobody bids,
         Binance writes zero. `received` replaces a time that is missing, unreadable or more than a minute
         ahead of it; below that the two clocks merely differ, as they do by milliseconds in every recording.
         """

@@ -45,7 +45,7 @@ Allowed = Literal["yes", "no", "agreement", "unknown"]
 
 
 class Terms(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What a provider's terms allow; `unknown` where no public text that we know of says so."""
+    """The permissions of a provider's terms; `unknown` if no public text that we know of has them."""
 
     show: Allowed = "unknown"
     store: Allowed = "unknown"
@@ -61,7 +61,7 @@ class Terms(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Offer(Struct, Generic[S], frozen=True, kw_only=True):
-    """What one upstream offers.
+    """The offer of one upstream.
 
     Each function makes a provider when a process starts, from the upstream's own settings and the budgets of
     calls.
@@ -75,7 +75,7 @@ class Offer(Struct, Generic[S], frozen=True, kw_only=True):
     problems: Callable[[S], Iterator[str]] = lambda _settings: iter(())
     #: Whether `quotecast up --live` chooses it.
     live: bool = False
-    #: Whether its quotes are not the present ones of the market; then it is no fallback of a real provider.
+    #: Whether its quotes differ from the market's; then it is not a fallback of a real provider.
     simulated: bool = False
     #: Whether ingest follows its feeds as they are, with their numbers, instead of leading them with quotes.
     follows: bool = False

@@ -12,7 +12,7 @@ GROUP: Final = "quotecast.providers"
 
 
 class PluginBroken(QuotecastError):
-    """A package's provider cannot be loaded, or is no Offer."""
+    """A package's provider cannot be loaded, or is not an Offer."""
 
     code = "plugin"
 

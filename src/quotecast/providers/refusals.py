@@ -18,7 +18,7 @@ Reason = Literal[
     "outdated",  # older than a price already published
     "unjudged",  # a price whose unit another source has to confirm first
     "unreadable",  # a row without a price or a time
-    "unreadable_field",  # another field of a row that is no number
+    "unreadable_field",  # another field of a row that is not a number
 ]
 
 _lock: Final = Lock()

@@ -125,7 +125,7 @@ class _Line(asyncio.Protocol):
         await pool.release(self._connection)
 
     def data_received(self, data: bytes) -> None:
-        """Passes a complete answer on; bytes that are no part of it end the connection."""
+        """Passes a complete answer on; bytes outside it end the connection."""
         self._reader.feed(data)
         try:
             answer = self._reader.gets()

@@ -1,7 +1,7 @@
 """Connections to the master that Sentinels name; every new connection asks them.
 
 redis-py's own Sentinel client asks one Sentinel after the other, so that a frozen one uses up our deadlines.
-It takes the first answer: a partitioned Sentinel would send us back to the old master for ever.
+It takes the first answer: a partitioned Sentinel would send us back to the old master indefinitely.
 """
 
 import asyncio

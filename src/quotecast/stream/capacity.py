@@ -83,7 +83,7 @@ def memory(own: Path = Path("/proc/self/cgroup"), groups: Path = Path("/sys/fs/c
         limit = each / "memory.max"
         if each.is_relative_to(groups) and limit.is_file():
             text = limit.read_text().strip()
-            found += [int(text)] if text.isdigit() else []  # "max" is no limit
+            found += [int(text)] if text.isdigit() else []  # "max" means no limit
     return min(found)
 
 

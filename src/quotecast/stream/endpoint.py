@@ -83,7 +83,7 @@ class Streams:
             await self._relays.serve(scope, receive, send)
             return
         if path != ALL_FEEDS and (feed is None or feed not in self._hubs.of(request_state(scope).grant)):
-            # Closes a feed without a provider; refuses the handshake on a path that is no feed.
+            # Closes a feed without a provider; refuses the handshake on a path without a feed.
             if scope["path"] in _SERVED:
                 await _accept_socket(scope, send)
                 await _close(send, CloseCode.NO_PROVIDER)

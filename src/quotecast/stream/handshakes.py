@@ -67,7 +67,7 @@ _KEY: Final = re.compile(rb"[A-Za-z0-9+/]{22}==")
 _GUID: Final = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 #: What clients, and proxies in front of them, write in `Connection`; Firefox the second.
 _CONNECTIONS: Final = (b"upgrade", b"keep-alive, upgrade")
-#: Headers of a body, which a handshake has not.
+#: Headers that announce a body; a handshake has none.
 _BODY: Final = (b"content-length", b"transfer-encoding")
 _EXTENSIONS: Final = b"sec-websocket-extensions"
 _SUBPROTOCOLS: Final = b"sec-websocket-protocol"

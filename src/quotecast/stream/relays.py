@@ -127,7 +127,7 @@ class Relays:
         return frozenset(map(Feed, asked)) if known.issuperset(asked) else frozenset()
 
     async def _answer(self, data: bytes) -> Frame:
-        """Returns the answer to a question. Raises UnreadableState for what is no question."""
+        """Returns the answer to a question. Raises UnreadableState for another message."""
         question = relay_wire.decode_question(data)
         try:
             if question.call == "state":
@@ -167,7 +167,7 @@ class Relays:
     async def _report(self, feed: Feed) -> None:
         """Asks the leader for a new epoch if this worker cannot read the feed either.
 
-        A new epoch costs every client of the feed, and a relay of another version would ask for ever.
+        A new epoch costs every client of the feed, and a relay of another version would ask indefinitely.
         """
         now = self._clock()
         if now - self._checked_at.get(feed, float("-inf")) < REPORT_SECONDS:

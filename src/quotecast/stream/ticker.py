@@ -12,7 +12,7 @@ SWEEP_SECONDS: Final = 0.5
 
 
 async def run(hubs: Iterable[Hub]) -> None:
-    """Ticks and sweeps the hubs for ever; an interval without connections rests."""
+    """Ticks and sweeps the hubs indefinitely; an interval without connections rests."""
     served = tuple(hubs)
     entered = asyncio.Event()
     for hub in served:

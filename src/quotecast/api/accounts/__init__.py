@@ -1,1 +1,1 @@
-"""What routes open accounts with: keys, log-ins, alerts."""
+"""Access of routes to accounts: keys, log-ins, alerts."""

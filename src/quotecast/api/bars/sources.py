@@ -1,4 +1,4 @@
-"""Where bars come from: the upstream of the price, read through the cache."""
+"""Sources of bars: the upstream of the price, read through the cache."""
 
 import asyncio
 from collections.abc import Sequence

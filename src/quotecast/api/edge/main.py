@@ -107,8 +107,8 @@ def _check(settings: Settings) -> None:
         raise SettingsError("\n".join(problems))
 
 
-#: Paths that the origin alone has, however many slashes they have: it takes several for one. Feeds of an edge
-#: know no users, so their clients need no tickets.
+#: Served by the origin only. It collapses repeated slashes, so the pattern allows any number. An edge knows
+#: no users, so clients of its feeds need no tickets.
 _ORIGIN_ONLY: Final = re.compile("/+((api/+)?admin(/|$)|api/+auth/+ticket/*$)")
 
 
@@ -209,5 +209,5 @@ def is_local(table: RouteTable, scope: Scope) -> bool:
         return True
     if credential_of(scope, table) is not None:
         return False
-    # A proxy may understand an ambiguous request differently: it is refused here.
+    # A proxy may understand an ambiguous request differently: the edge refuses it itself.
     return is_ambiguous(scope) or (route is not None and not route.moments(scope["query_string"]))

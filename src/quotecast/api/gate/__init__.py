@@ -1,1 +1,1 @@
-"""Who a request is from, and what it may read: addresses, users, API keys, plans, operators."""
+"""The identity and the rights of a request: addresses, users, API keys, plans, operators."""

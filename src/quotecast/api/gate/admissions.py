@@ -58,7 +58,7 @@ class Finder(Protocol):
 
 
 class Admission(Struct):
-    """What the gate found: the grant of a client, its view of the market, and until when it holds."""
+    """The gate's decision: the grant of a client, its view of the market, and the end of both."""
 
     grant: Grant
     view: MarketServices | None

@@ -1,1 +1,1 @@
-"""What routes read the market with: services, names, search, past quotes."""
+"""Access of routes to the market: services, names, search, past quotes."""

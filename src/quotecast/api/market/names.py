@@ -77,7 +77,7 @@ class Names:
         return entry.key if entry else None
 
     def company(self, text: str) -> str | None:
-        """Returns the symbol of a company, of a former one the present symbol; None for what is no symbol."""
+        """Returns the symbol of a company, of a former one the present symbol; None for an unknown name."""
         symbol = _spell(text)
         if symbol is None or symbol in self._assets.derive(_tickers):
             return symbol

@@ -1,4 +1,4 @@
-"""What an unknown symbol may mean: another spelling, another feed's instrument, or a typing mistake."""
+"""Proposals for an unknown symbol: another spelling, another feed's instrument, or a typing mistake."""
 
 from collections.abc import Iterator
 from string import ascii_uppercase, digits

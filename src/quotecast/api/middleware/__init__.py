@@ -1,1 +1,1 @@
-"""What every request and answer passes first: CORS, ambiguous requests, page headers, problems."""
+"""The outer layers of every request and answer: CORS, ambiguous requests, page headers, problems."""

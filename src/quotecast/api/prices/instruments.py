@@ -1,4 +1,4 @@
-"""What a price is asked of: an instrument of any feed, or an amount of a metal."""
+"""The instrument behind a price: one of any feed, or an amount of a metal."""
 
 import re
 from collections.abc import Sequence

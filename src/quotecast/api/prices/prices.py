@@ -53,7 +53,7 @@ class Price(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class _Shared(Struct, frozen=True):
-    """What the prices of one feed in one currency share."""
+    """The common part of the prices of one feed in one currency."""
 
     rates: Sequence[Rate]
     factor: Decimal

@@ -47,7 +47,7 @@ _TEXT: Final = b"text/plain; charset=utf-8"
 _HEADING: Final = re.compile(r"^\*\*(.+)\*\*$", re.MULTILINE)
 _LINK: Final = re.compile(r"\]\((?!/|https?:)")
 _GUIDES: Final = "/api/docs/guides/"
-#: The part of llms.txt about the documents that are no guides.
+#: The part of llms.txt about the documents other than guides.
 _API: Final = """\
 ## Machine-readable
 

@@ -1,4 +1,4 @@
-"""What the fields of answers and bodies mean: by name, or by `Schema.name` where a schema differs."""
+"""Descriptions of the fields of answers and bodies: by name, or by `Schema.name` where a schema differs."""
 
 from typing import Final
 

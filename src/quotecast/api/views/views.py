@@ -21,7 +21,7 @@ from quotecast.market.feeds import Feed
 
 
 class ViewKey(NamedTuple):
-    """What a view depends on: the names of its feeds, its past, whether it is late, and its symbols."""
+    """The key of a view: the names of its feeds, its past, whether it is late, and its symbols."""
 
     feeds: tuple[str, ...]
     reach: Reach | None

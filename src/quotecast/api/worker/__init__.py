@@ -1,1 +1,1 @@
-"""What makes a worker: its application, its services, and their start and stop."""
+"""The parts of a worker: its application, its services, and their start and stop."""

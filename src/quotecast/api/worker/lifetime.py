@@ -51,7 +51,7 @@ _LIMIT_SECONDS: Final = 1.0
 
 
 class Worker(Struct, frozen=True, kw_only=True):
-    """What a process serves, and the loops that it runs meanwhile."""
+    """The application of a process, and the loops that it runs meanwhile."""
 
     #: The name of the process in its introduction.
     name: str

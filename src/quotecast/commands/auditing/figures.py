@@ -171,7 +171,7 @@ def milliseconds(timestamp: str) -> float:
 
 
 class ClockOffset:
-    """How far a service's clock is ahead of ours, by the answer to a ping that came fastest."""
+    """The lead of a service's clock over ours, by the fastest answer to a ping."""
 
     def __init__(self) -> None:
         #: Milliseconds; None before the first answer.

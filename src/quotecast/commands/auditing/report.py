@@ -17,7 +17,7 @@ _PROGRESS_SECONDS: Final = 5.0
 
 
 class AuditLimits(Struct, frozen=True):
-    """What the figures may be at most; counts are over all feeds, ages and silences of each."""
+    """Upper bounds of the figures; counts are over all feeds, ages and silences of each."""
 
     max_age_p99: float = 5000.0
     max_silence: float = 30.0

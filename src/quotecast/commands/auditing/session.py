@@ -68,7 +68,7 @@ class ServiceAudit:
         #: The service's own figures of the day.
         self.days: dict[Feed, DayReport] = {}
         self.clock = ClockOffset()
-        #: Numbers of further connections, of messages that are no frames, and of failed requests to REST.
+        #: Numbers of further connections, of messages that are not frames, and of failed requests to REST.
         self.reconnects = self.unreadable = self.rest_failures = 0
         #: Seconds that the service asked to stay away.
         self.retry_after: float | None = None
@@ -209,7 +209,7 @@ async def _watch(service: ServiceAudit, seconds: float, check_every: float) -> N
 
 
 async def _follow(service: ServiceAudit) -> None:
-    """Takes messages for ever, over as many connections as it takes. Raises AuditRefused."""
+    """Takes messages indefinitely, over as many connections as it takes. Raises AuditRefused."""
     backoff, connections = Backoff(), 0
     while True:
         try:

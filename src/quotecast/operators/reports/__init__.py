@@ -1,1 +1,1 @@
-"""What each process says about itself, for the operator's page: short reports in Redis that expire."""
+"""Reports of each process about itself, for the operator's page: short texts in Redis that expire."""

@@ -41,7 +41,7 @@ class SlowClient(Struct, frozen=True, kw_only=True):
 
 
 class KeyReport(Struct, frozen=True):
-    """What a worker counts of an API key."""
+    """A worker's counts of an API key."""
 
     key: str
     sockets: int

@@ -52,7 +52,7 @@ class ReportStore:
     async def all(self) -> list[Report]:
         """Returns the reports that have not expired, and forgets the ids of the others.
 
-        Passes over what is no report, such as one of another version.
+        Skips unreadable reports, such as those of another version.
         """
         found = await within_budget(self._client.smembers(self._name))
         ids = sorted(found)[:MAX_PROCESSES]

@@ -188,7 +188,7 @@ class AlpacaProvider:
         return schedule.silence_seconds(self._clock(), self._board.unscheduled)
 
     def statistics(self) -> Mapping[str, int]:
-        """How many messages, rows and values were refused since the start, by reason."""
+        """Returns the numbers of refused messages, rows and values since the start, by reason."""
         return Counter(self._board.statistics()) + Counter(self._closes.refused.by_reason())
 
     def resume(self, unscheduled: Unscheduled | None) -> None:

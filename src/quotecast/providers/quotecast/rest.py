@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 class _Problem(Struct, frozen=True):
-    """What an origin answers instead of data."""
+    """The answer of an origin instead of data."""
 
     code: str = ""
     detail: str = ""

@@ -153,7 +153,7 @@ def symbol_of(key: str) -> str | None:
 
 
 def plain(value: Number, *, turkish: bool) -> Number:
-    """Returns the text of either style with a decimal dot, None for Turkish text that is no number."""
+    """Returns the text of either style with a decimal dot, None for Turkish text that is not a number."""
     if not isinstance(value, str):
         return value
     text = value.translate(_SIGNS)

@@ -1,4 +1,4 @@
-"""How quotes arrive from the simulated upstream: late, twice, not at all, or wrong."""
+"""Arrivals of quotes from the simulated upstream: late, twice, not at all, or wrong."""
 
 from collections.abc import Iterable, Iterator
 from heapq import heappop, heappush

@@ -60,7 +60,7 @@ class Order(Struct, kw_only=True):
 
     @property
     def cost(self) -> Decimal:
-        """What the fill is worth, in the quote asset."""
+        """Returns the value of the fill, in the quote asset."""
         return money(self.filled * (self.price or Decimal(0)))
 
 

@@ -16,7 +16,7 @@ log = structlog.get_logger()
 
 
 async def log_progress(schedule: Schedule, clock: MarketClock) -> None:
-    """Logs the scenarios that begin and end, for ever."""
+    """Logs the scenarios that begin and end, indefinitely."""
     running: list[Planned] = []
     while True:
         before, moment = running, clock.moment()

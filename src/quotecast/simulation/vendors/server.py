@@ -1,4 +1,4 @@
-"""What the servers of all vendors share: clients, their subscriptions, the pump of prices, and scenarios."""
+"""The common part of vendors' servers: clients, their subscriptions, the pump of prices, and scenarios."""
 
 import asyncio
 import contextlib
@@ -280,7 +280,7 @@ class VendorServer(Server):
                     self.publish(price)
 
     async def run(self) -> None:
-        """Ticks for ever."""
+        """Ticks indefinitely."""
         while True:
             await asyncio.sleep(TICK_MS / 1000)
             self.tick()

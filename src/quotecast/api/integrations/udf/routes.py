@@ -118,7 +118,7 @@ class TypeChoice(Struct, frozen=True):
 
 
 class Configuration(Struct, frozen=True, kw_only=True):
-    """What the service offers to charts, in the fields of TradingView's `DatafeedConfiguration`."""
+    """The configuration of charts, in the fields of TradingView's `DatafeedConfiguration`."""
 
     supports_search: bool = True
     supports_group_request: bool = False
@@ -146,7 +146,7 @@ class Configuration(Struct, frozen=True, kw_only=True):
     "/config",
     sync_to_thread=False,
     operation_id="getUdfConfig",
-    summary="What the service offers to charts",
+    summary="Configuration of charts",
     operation_class=Reading,
     responses=answered_to_charts(
         Configuration, Configuration.of(["DOVIZ", "NASDAQ", "NYSE"]), "The configuration"

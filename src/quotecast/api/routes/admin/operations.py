@@ -1,4 +1,4 @@
-"""What the documents of all operators' routes share: their security, and the statuses of refusals."""
+"""The common part of the documents of operators' routes: their security, and the statuses of refusals."""
 
 from collections.abc import Mapping
 from typing import Any, Final

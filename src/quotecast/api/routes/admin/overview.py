@@ -1,4 +1,4 @@
-"""What the processes say of themselves, what keys used, and the log of operators' actions."""
+"""Reports of the processes, usage of keys, and the log of operators' actions."""
 
 from datetime import date, timedelta
 from typing import Annotated, Final
@@ -157,7 +157,7 @@ async def quality(request: HttpRequest, days: Days = 7) -> Answer:
     responses=operator_outcomes(list[ActionShown], [_ACTION], "At most 50, the newest first", 422),
 )
 async def list_actions(request: HttpRequest, before: Before = 0) -> Answer:
-    """Every action of operators on the page and in the shell, with failed logins; rows stay for ever."""
+    """Every action of operators on the page and in the shell, with failed logins; no row is ever deleted."""
 
     async def read(run: Run, _: OperatorSeen) -> list[ActionShown]:
         return [
@@ -194,6 +194,6 @@ async def _reports(request: HttpRequest) -> tuple[list[Report], bool]:
     try:
         reports = await admin_of(request).reports.all()
     except Exception as error:  # noqa: BLE001 - the page must work during an outage of Redis
-        log.warning("reports not read", error=str(error))
+        log.warning("could not read reports", error=str(error))
         return [], False
     return sorted(reports, key=lambda each: (each.kind, each.host, each.pid, each.id)), True

@@ -59,7 +59,7 @@ _OMITS: Final = "Omits unknown {several}; `X-Missing-Count` counts them and `X-M
 
 
 class FeedBars(Struct, frozen=True, kw_only=True):
-    """What differs between the feeds: `read` answers the bars of one symbol."""
+    """The part that differs between feeds: `read` answers the bars of one symbol."""
 
     feed: Feed
     #: The feed's name in the ids of operations, and the words for one of its symbols and for several.

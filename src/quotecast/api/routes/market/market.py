@@ -266,7 +266,7 @@ async def batch(
     names = named_symbols(symbols, MAX_BATCH)
     paging = batch_paging(names, Paging(start, end, limit, order, page, source))
     if span is None and limit is None and start is None:
-        span = "1D"  # the default limit is no wish for the newest bars
+        span = "1D"  # the default limit is not a wish for the newest bars
     wanted = StockQuery.of(span, one_length(interval, timeframe), paging)
 
     def query_for(market: Market) -> BarQuery:

@@ -222,7 +222,7 @@ async def prices(
     used, searched = _feeds_behind(known.values(), code), feeds if missing else ()
     answer = answer_of_day(services, encode_json(body), used, asked, *notes, searched=searched)
     if asked is None:
-        # Stored until a quote changes: long lists are no repeated reads.
+        # Stored until a quote changes: nobody repeats a read of a long list.
         recent_prices = services.recent_prices
         recent_prices.pop(query, None)
         if len(recent_prices) >= MAX_RECENT:

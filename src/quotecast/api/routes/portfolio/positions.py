@@ -75,7 +75,7 @@ class ConvertedPosition(Struct, frozen=True, kw_only=True):
 
 
 class PositionShown(Struct, frozen=True, kw_only=True):
-    """What is held of a ticker in one currency, and what it has brought.
+    """The shares of a ticker in one currency, and their gains.
 
     `realized_gain` is of sales, after fees. `price`, `market_value` and `unrealized_gain` are null without a
     quote or a rate. A sale of more shares than there are is a `problem`: no later transaction counts.

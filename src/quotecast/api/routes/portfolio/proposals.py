@@ -1,4 +1,4 @@
-"""What the corporate actions of a portfolio's stocks propose to enter in its ledger."""
+"""Transactions that the corporate actions of a portfolio's stocks propose for its ledger."""
 
 import asyncio
 from collections import deque

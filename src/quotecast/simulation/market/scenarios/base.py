@@ -1,4 +1,4 @@
-"""What a scenario may change: prices, the calendar, the rate of messages, and how they arrive.
+"""Changes by a scenario: of prices, the calendar, the rate of messages, and their arrival.
 
 A scenario is a frozen Struct with its parameters. Its hooks are pure functions of the time since its start in
 milliseconds, and of the number of a message: the same seed, scenario and start give the same session.

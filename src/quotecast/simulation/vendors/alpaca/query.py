@@ -78,7 +78,7 @@ class Span(Struct, frozen=True):
 
 
 class Token(Struct, frozen=True):
-    """Where a page begins: the symbol, and the time of its first row."""
+    """The beginning of a page: the symbol, and the time of its first row."""
 
     symbol: str
     time: datetime

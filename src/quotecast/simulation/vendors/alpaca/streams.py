@@ -42,7 +42,7 @@ class Endpoint(Struct, frozen=True):
 
 
 class Session:
-    """What the server knows of a connection; `since` is when it began, in the market's milliseconds."""
+    """The server's record of a connection; it began at `since`, in the market's milliseconds."""
 
     def __init__(self, endpoint: Endpoint, since: int, *, binary: bool) -> None:
         self.endpoint = endpoint

@@ -52,7 +52,7 @@ def is_stream_path(path: str) -> bool:
 
 
 def read_command(text: str | bytes) -> Row:
-    """Returns a command. Raises Refused for a text that is no JSON object."""
+    """Returns a command. Raises Refused for a text that is not a JSON object."""
     try:
         return msgspec.json.decode(text, type=dict[str, Any])
     except (ValueError, RecursionError) as error:

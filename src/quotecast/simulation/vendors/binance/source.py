@@ -1,4 +1,4 @@
-"""Where the rows of a simulated Binance come from: the market."""
+"""The source of a simulated Binance's rows: the market."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial

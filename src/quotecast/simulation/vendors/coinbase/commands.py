@@ -13,7 +13,7 @@ from quotecast.simulation.vendors.coinbase.errors import NEEDS_LOGIN, CommandErr
 
 
 class Login(Struct, frozen=True):
-    """What a signed command has beside its channels."""
+    """The login of a signed command, beside its channels."""
 
     key: str
     signature: str

@@ -35,7 +35,7 @@ _BOOK_MS: Final = 50
 class CoinbaseServer(VendorServer):
     """A Coinbase Exchange with the pairs of a market.
 
-    `requests_per_second` limits all requests together; None is no limit. `source` has the rows of the
+    `requests_per_second` limits all requests together; None means no limit. `source` has the rows of the
     answers, the market's by default; `options` are those of VendorServer.
     """
 

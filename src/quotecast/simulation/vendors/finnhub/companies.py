@@ -28,7 +28,7 @@ _MOST_DAYS: Final = 400
 
 
 class Companies:
-    """What is known of the companies of a market."""
+    """The records of the companies of a market."""
 
     def __init__(self, market: Market, clock: MarketClock) -> None:
         self._market = market

@@ -1,4 +1,4 @@
-"""What Kraken's rows show: the simulated market, or the rows that a test gives."""
+"""The data behind Kraken's rows: the simulated market, or the rows that a test gives."""
 
 from collections.abc import Collection, Mapping
 from typing import Final

@@ -1,4 +1,4 @@
-"""What a WebSocket client may follow: a channel of a pair, and the makers of its messages."""
+"""Feeds of WebSocket clients: a channel of a pair, and the makers of its messages."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Protocol
@@ -36,7 +36,7 @@ class Feed(Struct, frozen=True):
 
 
 class Desk(Protocol):
-    """Where clients start and end subscriptions."""
+    """Starts and ends subscriptions of clients."""
 
     data: KrakenData
     system: str

@@ -206,7 +206,7 @@ def pair_rows(data: KrakenData, symbols: Iterable[str]) -> list[Row]:
 
 
 def _answer(desk: Desk, client: Client, request: Row, **parts: Any) -> None:
-    """Sends an answer; one to a command that is no ping says whether it succeeded."""
+    """Sends an answer; one to a command other than ping says whether it succeeded."""
     named = {name: request[name] for name in ("method", "req_id") if name in request}
     outcome = {"success": "error" not in parts} if parts else {}
     now = moment_text(desk.data.clock.moment())
