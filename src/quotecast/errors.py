@@ -56,7 +56,7 @@ class UnknownParameter(InvalidValue):
     code = "unknown_parameter"
     cause = (
         "the route has no such query parameter, but one with a similar name, which the message proposes; "
-        "other unknown names are ignored"
+        "the service ignores other unknown names"
     )
     remedy = "correct the name"
 
