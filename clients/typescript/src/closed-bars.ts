@@ -5,7 +5,7 @@ import type { Rest } from "./rest.ts";
 
 /** Symbols of one request. */
 const BATCH = 50;
-/** How far closed bars of stocks reach back; the others have the newest hundred. */
+/** The ranges to which closed bars of stocks reach back; the others have the newest hundred. */
 const RANGES = { "1m": "1D", "5m": "5D", "15m": "5D", "1h": "1M", D: "6M" } as const;
 
 /** Returns the closed bars before the live ones of a copy, by symbol. */

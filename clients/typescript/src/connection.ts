@@ -20,7 +20,7 @@ export interface ConnectionOptions {
   readonly WebSocket?: SocketConstructor;
 }
 
-/** What a connection calls of a feed, whatever its quotes are. */
+/** The methods of a feed that a connection calls, for any type of quotes. */
 type AnyFeed = Pick<Feed<FeedName>, "open" | "end" | "take">;
 
 const DEFAULT_HEARTBEAT_MS = 15_000;
@@ -51,7 +51,7 @@ export class Connection {
   /** Whether a ticket opened the present socket. */
   #hasTicket = false;
   #isClosed = false;
-  /** Why the service refuses the connection; the close code says whether another one may help. */
+  /** The reason why the service refuses the connection; the close code says whether another one may help. */
   #refusal = "";
   /** The greeting of the present connection. */
   #welcome: WelcomeToAll | null = null;

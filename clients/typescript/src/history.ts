@@ -19,7 +19,7 @@ export interface BarsOptions {
 }
 
 const [PAGE, NEWEST] = [1000, 500];
-/** How far the newest bars of stocks reach back. */
+/** The ranges to which the newest bars of stocks reach back. */
 const RANGES = { "1m": "5D", "5m": "1M", "15m": "3M", "1h": "1Y", "4h": "1Y", D: "5Y", W: "5Y", M: "5Y" } as const;
 
 /** Returns bars of a symbol, the oldest first: those of a span, or the newest. */

@@ -4,9 +4,9 @@ import type { Operations } from "./rest-types.ts";
 /** A route of the service, such as `GET /api/market/movers`. */
 export type Route = keyof Operations;
 type Parameters<N extends Route> = Omit<Operations[N], "answer"> & { readonly signal?: AbortSignal };
-/** What a call of a route takes after its name. */
+/** The arguments of a call of a route, after its name. */
 export type Given<N extends Route> = object extends Parameters<N> ? [Parameters<N>?] : [Parameters<N>];
-/** What a route answers. */
+/** The answer of a route. */
 export type Answer<N extends Route> = Operations[N]["answer"];
 
 /** Rate limit of one path, from the headers of an answer. */

@@ -5,7 +5,7 @@ import type { FeedName } from "../frames.ts";
 import type { BarsChange, LiveBar, LiveInterval } from "../live-bars.ts";
 import type { SymbolInfo } from "./types.ts";
 
-/** What a subscription hears of its symbol. */
+/** The callbacks of a subscription to a symbol. */
 export interface Listener {
   readonly feed: FeedName;
   readonly key: string;

@@ -62,7 +62,7 @@ export function followWorkspace(): void {
 
 /** Wait in which several changes of a screener write the address once: browsers bound how often a page may. */
 const NAMED_AFTER_MS = 300;
-/** What the screener on the screen asks for. */
+/** The conditions of the screener on the screen. */
 let screen: Readonly<Record<string, string>> = {};
 let naming: ReturnType<typeof setTimeout> | undefined;
 

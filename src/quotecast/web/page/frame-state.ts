@@ -22,7 +22,7 @@ export const moving = signal<Moving | null>(null);
 export const focusTarget = signal<FocusTarget | null>(null);
 /** The change that a notice offers to undo; null without one. */
 export const undoOffer = signal<{ readonly word: Word; readonly name: string } | null>(null);
-/** What a screen reader announces about the panes; a sighted reader sees it while a pane moves. */
+/** The announcement about the panes for screen readers; a sighted reader sees it while a pane moves. */
 export const announcement = signal("");
 /** Id of the pane that fills the workspace, until the page closes; null without one. */
 export const maximised = signal<string | null>(null);

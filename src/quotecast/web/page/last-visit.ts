@@ -9,7 +9,7 @@ import { feedStates, live } from "./service.ts";
 import { isRecord, storedSignal } from "./stored.ts";
 
 const SAVE_EVERY_MS = 60_000;
-/** How long the page waits for the service before it shows the last visit's quotes. */
+/** The time for which the page waits for the service before it shows the last visit's quotes. */
 const PATIENCE_MS = 3000;
 const QUOTES_AT_MOST = 200;
 

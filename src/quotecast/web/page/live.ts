@@ -12,9 +12,9 @@ const FOLLOW_AFTER_MS = 30;
 const LIT_FOR_MS = 350;
 /** Less than the feeds' interval, so that flushes keep in step with one feed, the leader. */
 const FLUSH_EVERY_MS = 240;
-/** How long news of other feeds waits for the leader. */
+/** The time for which news of other feeds waits for the leader. */
 const LEADER_LATE_MS = 40;
-/** How long other requests wait for the first quotes. */
+/** The time for which other requests wait for the first quotes. */
 const QUOTES_FIRST_MS = 1000;
 /** Wait in which nearly simultaneous changes share a flush. */
 const GATHER_MS = 20;

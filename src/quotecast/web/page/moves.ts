@@ -17,7 +17,7 @@ export const CONTROLS = "button:not(.grip, [role=tab]), select, input, label";
 
 type Point = Pick<Place, "x" | "y">;
 
-/** What a handle changes: the place of a pane with its tabs or of one tab, the size, or one of the edges. */
+/** The part that a handle changes: the place of a pane with its tabs or of one tab, the size, or one of the edges. */
 export type Handle = "move" | "tab" | "resize" | "resizeWidth" | "resizeHeight";
 
 function begin(id: string, by: Moving["by"]): Moving {

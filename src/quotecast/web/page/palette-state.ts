@@ -2,7 +2,7 @@ import { signal } from "@preact/signals";
 
 /** Whether the palette is open. */
 export const isOpen = signal(false);
-/** What its reader has typed. */
+/** The text that the reader has typed. */
 export const typed = signal("");
 /** Number of the options that belong to the text; 0 while they are looked up. */
 export const count = signal(0);

@@ -14,7 +14,7 @@ export const rewind = signal<Rewind | null>(null);
 export const isReplay = computed(() => rewind.value !== null);
 /** The moment of the last frame that names one, in Unix milliseconds, and when it came, of the page's timer. */
 export const reached = signal({ at: 0, since: 0 });
-/** Why nothing more comes, in the service's words; "" for the end of the recording, null while more comes. */
+/** The reason why nothing more comes, in the service's words; "" for the end of the recording, null while more comes. */
 export const replayEnd = signal<string | null>(null);
 /** Whether the service records its feeds; false until it has said so. */
 export const isRecorded = signal(false);

@@ -6,7 +6,7 @@ import { GAP } from "./moves.ts";
 /** Height below which rows do not shrink: on the grid six panes fit a window 600 pixels high. */
 const [LEAST_ROW_HEIGHT, LEAST_OF_TABLET] = [16, 26];
 
-/** How the panes are arranged: on the grid, in two columns of a tablet, or one below the other on a phone. */
+/** The arrangement of the panes: on the grid, in two columns of a tablet, or one below the other on a phone. */
 export type Shape = "grid" | "columns" | "stack";
 
 const [PHONE, TABLET] = ["(max-width: 760px)", "(max-width: 1023px)"].map((query) => matchMedia(query)) as [

@@ -16,7 +16,7 @@ import {
   rectangleOf,
 } from "./layout.ts";
 
-/** Where in a pane another one is dropped. */
+/** The place in a pane where the reader drops another one. */
 export type Side = "left" | "right" | "top" | "bottom" | "middle" | "heading";
 
 /** Share of a pane's width and height at its edges in which a dropped pane splits it. */

@@ -7,7 +7,7 @@ export const ZONES = ["local", "exchange"] as const;
 export const ZONE_NAMES: Record<(typeof ZONES)[number], Word> = { local: "zoneLocal", exchange: "zoneExchange" };
 const EXCHANGE = "America/New_York";
 
-/** How times of day are written: as the language does, or with 24 hours. */
+/** The form of times of day: as the language does, or with 24 hours. */
 export const hours = sharedSignal<(typeof HOURS)[number]>("hours", "auto", isOneOf(HOURS));
 /** Whose times of day are written: the reader's, or those of the New York Stock Exchange. */
 export const zone = sharedSignal<(typeof ZONES)[number]>("zone", "local", isOneOf(ZONES));

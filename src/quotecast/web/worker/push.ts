@@ -21,7 +21,7 @@ const numbers = {
     new Intl.NumberFormat(locale, { style: "percent", maximumFractionDigits: 2 }).format(value / 100),
 };
 
-/** What the service sends. */
+/** The message that the service sends. */
 interface Pushed {
   readonly type: string;
   readonly data: EventShown;

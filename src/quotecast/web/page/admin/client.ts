@@ -11,7 +11,7 @@ const RENEW_MS = 60_000;
 
 /** The operator's token; empty while nobody is signed in. */
 export const token = signal(sessionStorage.getItem(STORED) ?? "");
-/** What to say on the form: why a session ended. */
+/** The text on the form: why a session ended. */
 export const ended = signal("");
 
 token.subscribe((value) => {

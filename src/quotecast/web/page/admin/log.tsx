@@ -17,7 +17,7 @@ const COLUMNS: readonly Column<ActionShown>[] = [
   { word: "detail", cell: (row) => row.detail },
 ];
 
-/** What operators did, the newest first. */
+/** The log of operators' actions, the newest first. */
 export function Log() {
   const [before, setBefore] = useState("");
   const answer = useAnswer<readonly ActionShown[]>(`/actions${before && `?before=${before}`}`);

@@ -16,7 +16,7 @@ const COLUMNS: readonly Column<KeyUsage>[] = [
   { word: "bytes", cell: (row) => compact(row.bytes), isNumber: true },
 ];
 
-/** What the keys with the most bytes used in a week. */
+/** The usage in a week of the keys with the most bytes. */
 export function Usage() {
   const answer = useAnswer<readonly KeyUsage[]>("/usage?days=7");
   return (

@@ -5,7 +5,7 @@ import { say } from "../words.ts";
 import { canNotify, isBlocked, startNotifying, stopNotifying, way } from "./device.ts";
 import { WebhookSettings } from "./webhook.tsx";
 
-/** How the service delivers events outside of the page. */
+/** The channels by which the service delivers events outside of the page. */
 export function Channels() {
   return (
     <div class="channels">

@@ -5,7 +5,7 @@ import { say } from "../words.ts";
 import { numbers } from "./numbers.ts";
 import { noticeOf } from "./text.ts";
 
-/** How this device gets notifications: by Web Push, while the page is open, or not at all. */
+/** The way in which this device gets notifications: by Web Push, while the page is open, or not at all. */
 export type Way = "push" | "open" | "none";
 
 /** The reader's choice; the browser's permission counts too. */

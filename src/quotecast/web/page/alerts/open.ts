@@ -6,7 +6,7 @@ import { type Instrument, instrumentOf } from "../instruments.ts";
 import { selected } from "../selection.ts";
 import { say } from "../words.ts";
 
-/** What the dialog is about: a new alert on an instrument, or a change of an alert. */
+/** The subject of the dialog: a new alert on an instrument, or a change of an alert. */
 export interface Draft {
   readonly instrument: Instrument;
   readonly alert: AlertShown | null;

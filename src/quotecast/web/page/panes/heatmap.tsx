@@ -260,7 +260,7 @@ interface Hovered {
   readonly y: number;
 }
 
-/** What there is to know of the tile under the pointer or with the focus, on the other side of the map's middle. */
+/** The facts about the tile under the pointer or with the focus, on the other side of the map's middle. */
 function Card({ stock, x, y }: Hovered) {
   const [quote] = useQuotes([instrumentOf("stock", stock.ticker)], true);
   const change = quote?.changePercent ?? null;

@@ -12,7 +12,7 @@ type Bounds = Partial<Record<(typeof BOUNDS)[number], string>>;
 /** Names of what a screener remembers, in its pane and in the address. */
 export const FIELDS = ["sector", "signal", ...BOUNDS, "sort"] as const;
 
-/** What the stocks of a list have in common. */
+/** The conditions by which a screener selects stocks. */
 export interface Screen extends Bounds {
   readonly sector?: string;
   readonly signal?: string;

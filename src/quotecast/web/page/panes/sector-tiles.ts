@@ -10,7 +10,7 @@ export interface Fit {
   readonly others: readonly HeatmapStock[];
 }
 
-/** What fits a tile beside its name: the change, or a sign beside or below the name; null where the name does not fit. */
+/** The text that fits a tile beside its name: the change, or a sign beside or below the name; null where the name does not fit. */
 export function roomOf({ w, h }: Box, name: string): "change" | "beside" | "below" | null {
   const width = [...name].reduce((sum, letter) => sum + (/[MW]/.test(letter) ? WIDE_WIDTH : LETTER_WIDTH), 0);
   const beside = w > width + LETTER_WIDTH + 2;

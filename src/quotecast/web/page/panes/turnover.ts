@@ -1,6 +1,6 @@
 import type { CryptoQuote, DovizQuote } from "quotecast-client";
 
-/** How many units of the second currency one unit of the first costs. */
+/** The units of the second currency that one unit of the first costs. */
 export type Rates = ReadonlyMap<string, ReadonlyMap<string, number>>;
 
 /** Conversions in a row, at most. */

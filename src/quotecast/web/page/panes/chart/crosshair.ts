@@ -1,4 +1,4 @@
 import { signal } from "@preact/signals";
 
-/** Where the reader points on a chart: a time in Unix seconds; null for nowhere. The other charts show it, too. */
+/** The point of the reader on a chart: a time in Unix seconds; null for nowhere. The other charts show it, too. */
 export const pointed = signal<{ readonly chart: object; readonly time: number } | null>(null);

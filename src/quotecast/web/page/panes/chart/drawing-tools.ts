@@ -21,7 +21,7 @@ export interface ToolEvents {
   readonly onTool: (tool: Kind | null, selected: number | null) => void;
 }
 
-/** What the tools know of their chart. */
+/** The chart as the tools know it. */
 interface Own {
   readonly bars: () => readonly Candle[];
   /** Returns the times of the bars, in Unix seconds. */
@@ -58,10 +58,10 @@ export class DrawingTools {
   #past: (readonly Drawing[])[] = [];
   #undone: (readonly Drawing[])[] = [];
   #selected: number | null = null;
-  /** What the reader draws, with the points that it has. */
+  /** The drawing in progress, with the points that it has. */
   #tool: Drawing | null = null;
   #drag: Drag | null = null;
-  /** Where the pointer went down. */
+  /** The place where the pointer went down. */
   #pressed: Pixel | null = null;
   readonly #lines: DrawingLines;
   readonly #ending = new AbortController();

@@ -14,7 +14,7 @@ export interface DrawingState {
   readonly selected: number | null;
 }
 
-/** What panels and actions work on; no chart before its library has come. */
+/** The chart of panels and actions; no chart before its library has come. */
 export interface ChartState extends Memory {
   readonly instrument: Instrument;
   readonly interval: Interval;
