@@ -172,7 +172,7 @@ class Minutes:
 
     async def covered(self, expected: int) -> None:
         await until(lambda: self.statistics.days[FRIDAY].minutes >= expected)
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(60)
         assert self.statistics.days[FRIDAY].minutes == self.statistics.bars == expected
 
 

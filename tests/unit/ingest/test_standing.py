@@ -1,9 +1,6 @@
 """The standing of an ingest whose bus fails at the moment in which it becomes the leader."""
 
-import pytest
-
 from quotecast.errors import BusError
-from quotecast.ingest import lease
 from quotecast.ingest.publish import FeedPublisher, IngestStatistics
 from quotecast.market.feeds import Feed
 from quotecast.providers.simulator.client import SimulatorProvider
@@ -24,11 +21,8 @@ class FailingBus(MemoryBus):
         raise BusError("away")
 
 
-async def test_outage_before_the_first_state_is_loaded_changes_the_standing(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_outage_before_the_first_state_is_loaded_changes_the_standing() -> None:
     """Readiness must not report `leading` while no bus confirms it."""
-    monkeypatch.setattr(lease, "RENEW_SECONDS", 0.0)
     statistics = IngestStatistics(standing="leading")
     provider = SimulatorProvider(Feed.CRYPTO, seed=1, rate=1.0, speed=1.0, always_open=True)
     async with running(FeedPublisher(provider, FailingBus(), "me", statistics=statistics).run()):
