@@ -13,6 +13,8 @@ from quotecast.providers.base import Update
 from quotecast.providers.binance.client import BinanceProvider
 from quotecast.providers.kraken.client import KrakenProvider
 from support.made.binance import LISTING
+from support.runs.deadlines import scaled
+from support.servers.reserved import port_number, reserve_port
 
 PATIENCE = 5.0
 
@@ -25,7 +27,7 @@ async def next_whole(updates: AsyncGenerator[Update, None]) -> dict[str, CryptoQ
     raise AssertionError
 
 
-async def serving_binance(port: int = 0) -> FakeBinance:
+async def serving_binance(port: int) -> FakeBinance:
     fake = await FakeBinance(LISTING, port).__aenter__()
     fake.statistics = {"BTCUSDT": statistics("BTCUSDT", "92000.00", "91900.00")}
     return fake
@@ -38,29 +40,30 @@ async def stop(fake: FakeBinance) -> None:
 
 async def test_second_upstream_stands_in_until_the_first_heals() -> None:
     """Quotes say where they come from, and never are of both at once."""
-    binance = await serving_binance()
-    port = int(binance.url.rpartition(":")[2])
-    async with FakeKraken() as kraken:
-        kraken.tickers = {"BTC/USD": ticker("BTC/USD", 92_100.0)}
-        failover = Failover(
-            [
-                BinanceProvider(binance.url, binance.websocket_url, ["BTC/USDT"]),
-                KrakenProvider(f"{kraken.websocket_url}/v2", ["BTC/USD"]),
-            ],
-            patience=PATIENCE,
-            gathering=PATIENCE / 10,
-        )
-        async with aclosing(failover.updates()) as updates, asyncio.timeout(30):
-            first = await next_whole(updates)
-            assert {pair: quote.provider for pair, quote in first.items()} == {"BTC/USDT": "binance"}
-            await stop(binance)
-            second = await next_whole(updates)
-            assert {pair: (quote.provider, quote.exchange) for pair, quote in second.items()} == {
-                "BTC/USD": ("kraken", "Kraken")
-            }
-            assert failover.name == "kraken"
-            healed = await serving_binance(port)
-            third = await next_whole(updates)
-            assert {pair: quote.provider for pair, quote in third.items()} == {"BTC/USDT": "binance"}
-            await kraken.closed.wait()
-        await stop(healed)
+    with reserve_port() as held:
+        port = port_number(held)
+        binance = await serving_binance(port)
+        async with FakeKraken() as kraken:
+            kraken.tickers = {"BTC/USD": ticker("BTC/USD", 92_100.0)}
+            failover = Failover(
+                [
+                    BinanceProvider(binance.url, binance.websocket_url, ["BTC/USDT"]),
+                    KrakenProvider(f"{kraken.websocket_url}/v2", ["BTC/USD"]),
+                ],
+                patience=PATIENCE,
+                gathering=PATIENCE / 10,
+            )
+            async with aclosing(failover.updates()) as updates, asyncio.timeout(scaled(30)):
+                first = await next_whole(updates)
+                assert {pair: quote.provider for pair, quote in first.items()} == {"BTC/USDT": "binance"}
+                await stop(binance)
+                second = await next_whole(updates)
+                assert {pair: (quote.provider, quote.exchange) for pair, quote in second.items()} == {
+                    "BTC/USD": ("kraken", "Kraken")
+                }
+                assert failover.name == "kraken"
+                healed = await serving_binance(port)
+                third = await next_whole(updates)
+                assert {pair: quote.provider for pair, quote in third.items()} == {"BTC/USDT": "binance"}
+                await kraken.closed.wait()
+            await stop(healed)

@@ -16,6 +16,7 @@ from quotecast.errors import UpstreamError
 from quotecast.market.quotes import CryptoQuote
 from quotecast.providers.base import QuoteProvider, Update
 from quotecast.providers.coinbase.client import PRODUCTS_PER_SUBSCRIBE, CoinbaseProvider
+from support.servers.reserved import port_number, reserve_port
 
 RECORDING = Path(__file__).parents[2] / "recordings" / "coinbase.ndjson"
 #: Some time after the recording.
@@ -217,10 +218,10 @@ async def test_subscription_that_is_not_answered_is_an_error(
 
 async def test_nobody_listening_is_an_error(fake: FakeCoinbase) -> None:
     """REST alone makes no feed."""
-    async with FakeCoinbase([]) as gone:
-        pass
-    adapter = CoinbaseProvider(fake.url, gone.websocket_url, clock=lambda: NOW)
-    assert "cannot be reached" in str(await failure(adapter))
+    with reserve_port() as held:
+        gone = f"ws://127.0.0.1:{port_number(held)}"
+        adapter = CoinbaseProvider(fake.url, gone, clock=lambda: NOW)
+        assert "cannot be reached" in str(await failure(adapter))
 
 
 async def test_malformed_messages_are_passed_over(fake: FakeCoinbase) -> None:
