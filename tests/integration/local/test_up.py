@@ -16,6 +16,8 @@ from typing import Any
 import pytest
 
 from quotecast.local import folder
+from support.runs.deadlines import scaled
+from support.runs.figures import Figures
 from support.servers.running_up import Up
 
 PARTS = ["postgres", "valkey", "ingest", "api 1", "api 2"]
@@ -40,7 +42,7 @@ def wait_until_ended(pid: int, seconds: float = 10.0) -> None:
     with contextlib.suppress(ProcessLookupError):
         handle = os.pidfd_open(pid)
         with os.fdopen(handle) as file, contextlib.closing(_selector(file.fileno())) as selector:
-            assert selector.select(seconds), f"process {pid} lives on"
+            assert selector.select(scaled(seconds)), f"process {pid} lives on"
 
 
 def _selector(descriptor: int) -> Any:
@@ -49,7 +51,9 @@ def _selector(descriptor: int) -> Any:
     return selector
 
 
-def test_everything_starts_serves_and_stops(start: Callable[..., Up], tmp_path: Path) -> None:
+def test_everything_starts_serves_and_stops(
+    start: Callable[..., Up], tmp_path: Path, figures: Figures
+) -> None:
     """Each process prints a line when ready, then `up` prints URLs; SIGTERM ends all within ten seconds."""
     up = start()
     up.wait_until_it_serves()
@@ -61,8 +65,8 @@ def test_everything_starts_serves_and_stops(start: Callable[..., Up], tmp_path: 
 
     began = time.monotonic()
     up.process.send_signal(signal.SIGTERM)
-    out, err = up.process.communicate(timeout=20)
-    assert time.monotonic() - began < 10
+    out, err = up.process.communicate(timeout=scaled(20))
+    figures.at_most("all processes stop", time.monotonic() - began, 10)
     assert up.process.returncode == 0, err
     assert out.endswith("Stopping.\nStopped.\n")
     for pid in up.pids.values():
@@ -81,7 +85,7 @@ def test_scenarios_begin_once_for_all_processes(start: Callable[..., Up]) -> Non
         "holiday@TIME",
     ]
     assert set(up.get("/api/market/quotes?symbols=AAPL,ABNB")) == {"AAPL"}
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + scaled(10)
     # A holiday is one of New York's calendar; without scenarios the simulated exchange never closes.
     while up.get("/api/market/status")["nextOpen"] is None:
         assert time.monotonic() < deadline
@@ -97,7 +101,7 @@ def test_a_hangup_does_not_end_what_nohup_started(start: Callable[..., Up]) -> N
     assert all(ignores(pid, signal.SIGHUP) for pid in (up.process.pid, up.pids["ingest"], up.pids["api 1"]))
     assert up.get("/api/health") == {"status": "ok"}
     up.process.send_signal(signal.SIGTERM)
-    out, err = up.process.communicate(timeout=20)
+    out, err = up.process.communicate(timeout=scaled(20))
     assert up.process.returncode == 0, err
     assert out.endswith("Stopping.\nStopped.\n")
 
@@ -174,7 +178,7 @@ def test_a_stranger_with_a_stale_number_is_left_alone(start: Callable[..., Up], 
 
 def refusal(up: Up) -> str:
     """Waits for a start that fails with exit code 2, and returns its error output."""
-    _, err = up.process.communicate(timeout=30)
+    _, err = up.process.communicate(timeout=scaled(30))
     assert up.process.returncode == 2, err
     return err
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from support.runs.deadlines import scaled
 from support.servers.reserved import port_number, reserve_port
 
 
@@ -71,7 +72,7 @@ class Up:
         assert self.pids[part] != old
 
     def get(self, path: str) -> Any:
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=10) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=scaled(10)) as answer:
             return json.load(answer)
 
     def kill_everything(self) -> None:
