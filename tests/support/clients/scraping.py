@@ -10,6 +10,7 @@ from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
 from support.clients.plain_http import NO_TLS
+from support.runs.deadlines import scaled
 
 PATIENCE_SECONDS = 20.0
 
@@ -40,7 +41,7 @@ class Scrape(NamedTuple):
 
 
 def scrape(url: str) -> Scrape:
-    return parse_metrics(httpx.get(url, timeout=5, verify=NO_TLS).text)
+    return parse_metrics(httpx.get(url, timeout=scaled(5), verify=NO_TLS).text)
 
 
 def parse_metrics(text: str) -> Scrape:
@@ -54,7 +55,7 @@ def scrape_of(families: Iterable[Metric]) -> Scrape:
 
 def wait_for_scrape(url: str, reached: Callable[[Scrape], bool]) -> Scrape:
     """Returns the first scrape that satisfies the condition."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
+    deadline = time.monotonic() + scaled(PATIENCE_SECONDS)
     while True:
         with contextlib.suppress(httpx.TransportError):
             found = scrape(url)

@@ -12,6 +12,7 @@ from typing import Any, Final
 import redis
 
 from quotecast.local import valkey
+from support.runs.deadlines import scaled
 from support.servers.reserved import port_number, reserve_port
 
 NODES: Final = 3
@@ -32,7 +33,7 @@ def command(folder: Path, port: int, bus_port: int) -> list[str]:
 
 
 def until(condition: Callable[[], bool], trouble: str) -> None:
-    deadline = time.monotonic() + PATIENCE_SECONDS
+    deadline = time.monotonic() + scaled(PATIENCE_SECONDS)
     while True:
         with contextlib.suppress(redis.RedisError):
             if condition():

@@ -135,11 +135,11 @@ class Service:
 
     def post(self, path: str, **more: Any) -> httpx.Response:
         """Sends a POST request on a new connection."""
-        return httpx.post(self.url + path, timeout=30, verify=NO_TLS, **more)
+        return httpx.post(self.url + path, timeout=scaled(30), verify=NO_TLS, **more)
 
     def patch(self, path: str, **more: Any) -> httpx.Response:
         """Sends a PATCH request on a new connection."""
-        return httpx.patch(self.url + path, timeout=30, verify=NO_TLS, **more)
+        return httpx.patch(self.url + path, timeout=scaled(30), verify=NO_TLS, **more)
 
     @contextlib.contextmanager
     def feed(self, path: str, **more: Any) -> Iterator["FeedClient"]:
@@ -147,7 +147,7 @@ class Service:
         url = f"ws://127.0.0.1:{self.feed_port}{path}"
         key = "symbol" if "/doviz" in path else "ticker"
         # A client that has stopped reading would wait ten seconds for the answer to its close frame.
-        more = {"close_timeout": 1.0, **more}
+        more = {"open_timeout": scaled(10), "close_timeout": 1.0, **more}
         with websockets.sync.client.connect(url, max_size=None, **more) as connection:
             yield FeedClient(connection, key)
 
