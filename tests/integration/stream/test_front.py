@@ -226,6 +226,7 @@ async def test_silence_and_an_absent_server_end_a_connection(monkeypatch: pytest
         with contextlib.suppress(ConnectionResetError):
             assert await reader.read() == b""
         writer.close()
+    monkeypatch.undo()
     with reserved() as absent, reserved() as port:
         door_to_nowhere = Front(connection_factory(greet), absent)
         async with door_to_nowhere.listen("127.0.0.1", port), asyncio.timeout(PATIENCE_SECONDS):
