@@ -48,6 +48,10 @@ class Receiver:
         self.port = 0
         self.written = 0
 
+    def hang_up(self) -> None:
+        """Closes the connections that hang."""
+        self._ended.set()
+
     async def wait_for(self, count: int) -> list[Received]:
         """Returns the requests once there are so many."""
         async with self._arrived:

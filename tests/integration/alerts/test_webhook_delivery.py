@@ -21,6 +21,7 @@ from quotecast.alerts.outbound import Outbound
 from quotecast.database.database import Database
 from support.made.alert_rows import AlertRows
 from support.oracles.transactions import open_database
+from support.runs.deadlines import scaled
 
 NOW = 1_795_188_600.0
 SECRET = "whsec_" + base64.b64encode(b"a key of thirty-two random bytes").decode()
@@ -218,11 +219,12 @@ async def test_late_record_of_an_expired_claim_changes_nothing(
     await rows.webhook(user, f"http://127.0.0.1:{receiver.port}/")
     await rows.delivery(user)
     receiver.replies = [HANGING, Reply(204)]
-    slow, fast = delivery_of(database, timeout_seconds=1.0), delivery_of(database)
+    slow, fast = delivery_of(database, timeout_seconds=scaled(30)), delivery_of(database)
     await slow.step()
     await receiver.wait_for(1)
     await rows.make_due()
     await deliver(fast)
+    receiver.hang_up()
     await slow.finish()
     assert await rows.deliveries() == [("sent", 2, "")]
 
@@ -237,7 +239,7 @@ async def test_kill_between_post_and_record_repeats_the_same_id(
     receiver.replies = [HANGING]
     process = await asyncio.create_subprocess_exec(sys.executable, "-c", DYING, accounts_url)
     try:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(scaled(60)):
             await receiver.wait_for(1)
     finally:
         os.kill(process.pid, signal.SIGKILL)
@@ -266,7 +268,7 @@ async def test_slow_receiver_does_not_hold_up_the_others(
             await rows.delivery(second)
         delivery = delivery_of(database, timeout_seconds=60)
         running = asyncio.create_task(delivery.run())
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(scaled(30)):
             await fast.wait_for(5)
             await slow.wait_for(2)
         running.cancel()
@@ -301,7 +303,7 @@ async def test_many_dead_receivers_do_not_hold_up_the_others(
         await rows.delivery(healthy)
         running = asyncio.create_task(delivery.run())
         try:
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(scaled(30)):
                 await fast.wait_for(1)
         finally:
             running.cancel()
