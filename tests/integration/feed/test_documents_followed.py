@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from datetime import date
 from itertools import pairwise
 
@@ -27,6 +27,7 @@ from quotecast.simulation.market.news import SimulatorNews
 from support.made.documents import article, asset, assets_of, news_of, renames_of
 from support.made.market import state_of, stock
 from support.made.memory_bus import MemoryBus
+from support.stages.following import until
 
 Bus = MemoryBus | RedisBus
 
@@ -96,13 +97,6 @@ class Away(MemoryBus):
 async def led(bus: Bus) -> Bus:
     assert await bus.hold(Feed.STOCKS, ME, 100_000)
     return bus
-
-
-async def until(condition: Callable[[], object], seconds: float = 10.0) -> None:
-    async with asyncio.timeout(seconds):
-        # The awaited change happens in other tasks, without an event.
-        while not condition():  # noqa: ASYNC110 - see above
-            await asyncio.sleep(0.005)
 
 
 @contextlib.asynccontextmanager

@@ -282,7 +282,7 @@ class Feeds(RuleBasedStateMachine):
         self.published = dict(self.said)
 
     async def _settle(self) -> None:
-        async with asyncio.timeout(PATIENCE_SECONDS):
+        async with asyncio.timeout(scaled(PATIENCE_SECONDS)):
             while not (self._is_told() and self._has_bars()):
                 self.tick()
                 await self.client.wait_for_frame()
