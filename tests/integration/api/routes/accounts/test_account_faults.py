@@ -13,6 +13,7 @@ import pytest
 from quotecast.database import migrations
 from quotecast.database.database import DEADLINE_SECONDS
 from support.oracles.transactions import PROMISED_SECONDS, check_pool, query_server, until_idle
+from support.runs.deadlines import scaled
 from support.servers.processes import Postgres
 from support.stages.account_service import PASSWORD, AccountService, User, account_service
 
@@ -67,7 +68,7 @@ def is_away(response: httpx.Response) -> bool:
 async def recovered(user: User) -> float:
     """Returns the seconds until a write succeeds again."""
     began = time.monotonic()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(scaled(10)):
         while True:
             if (await user.ask("PATCH", PROFILE, json={"name": "Fatma"})).status_code == 200:
                 return time.monotonic() - began
@@ -84,9 +85,9 @@ async def test_accounts_say_in_time_that_postgres_is_frozen(
     asked = every_route(service, user)
     assert (await service.client.get(QUOTES)).status_code == 200
     assert all(map(is_away, await asyncio.gather(*asked)))
-    assert time.monotonic() - began < PROMISED_SECONDS
+    assert time.monotonic() - began < scaled(PROMISED_SECONDS)
     own_postgres.thaw()
-    assert await recovered(user) < RECOVERY_SECONDS
+    assert await recovered(user) < scaled(RECOVERY_SECONDS)
     await check_pool(service.accounts.database, POOL)
     await until_idle(url, at_most=POOL)
 
@@ -99,10 +100,10 @@ async def test_accounts_come_back_with_postgres(own_postgres: Postgres, service:
     began = time.monotonic()
     for _ in range(3):
         assert all(map(is_away, await asyncio.gather(*every_route(service, user))))
-    assert time.monotonic() - began < PROMISED_SECONDS
+    assert time.monotonic() - began < scaled(PROMISED_SECONDS)
     assert (await service.client.get(QUOTES)).status_code == 200
     await asyncio.to_thread(own_postgres.start)
-    assert await recovered(user) < RECOVERY_SECONDS
+    assert await recovered(user) < scaled(RECOVERY_SECONDS)
     await check_pool(service.accounts.database, POOL)
 
 
@@ -114,7 +115,7 @@ async def test_an_outage_uses_up_nobodys_attempts(own_postgres: Postgres, servic
     for _ in range(20):
         assert is_away(await service.client.post(LOGIN, json=body))
     await asyncio.to_thread(own_postgres.start)
-    assert await recovered(user) < RECOVERY_SECONDS
+    assert await recovered(user) < scaled(RECOVERY_SECONDS)
     assert (await service.client.post(LOGIN, json=body)).status_code == 200
 
 
@@ -154,7 +155,7 @@ class Writers:
     async def _told(self, request: Awaitable[httpx.Response]) -> int:
         began = time.monotonic()
         status = (await request).status_code
-        assert time.monotonic() - began < PROMISED_SECONDS
+        assert time.monotonic() - began < scaled(PROMISED_SECONDS)
         self.statuses[status] += 1
         # A client waits for `Retry-After`.
         await asyncio.sleep(0.02 if status == 503 else 0)
@@ -178,7 +179,7 @@ async def test_what_was_acknowledged_survives_a_crash(
         await asyncio.to_thread(own_postgres.kill)
         await asyncio.sleep(OUTAGE_SECONDS)
         await asyncio.to_thread(own_postgres.start)
-        assert await recovered(bystander) < RECOVERY_SECONDS
+        assert await recovered(bystander) < scaled(RECOVERY_SECONDS)
         over.set()
     assert set(writers.statuses) == {200, 201, 503}
     rows = {row["email"]: row["name"] for row in await query_server(url, "SELECT email, name FROM users")}
