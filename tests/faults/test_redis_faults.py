@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import redis
 
+from support.clients.scraping import scrape
 from support.runs.figures import Figures
 from support.servers.service import Service
 from support.servers.whole_service import Whole
@@ -95,18 +96,24 @@ def test_redis_forgets(whole: Whole, figures: Figures, command: str) -> None:
 
 
 def test_lost_scripts_lose_no_decision(whole: Whole) -> None:
-    """A limit is exact over both workers though Redis loses the script again and again."""
+    """A limit is exact over both workers though Redis loses the script again and again.
+
+    A worker decides alone when Redis takes longer than 50 ms, as on a busy machine: so many more may pass.
+    """
     limit, requests = 40, 60
     with (
         Service(whole.redis, {"QUOTECAST_LIMIT_DOVIZ": str(limit)}) as service,
         redis.Redis.from_url(whole.redis.url) as client,
         ThreadPoolExecutor(8) as pool,
     ):
-        service.start("api", "api")
+        workers = [service.start_measured("api") for _ in range(2)]
 
         def ask(number: int) -> int:
             if number % 5 == 0:
                 client.script_flush()
             return service.get("/api/doviz/quotes/EUR").status_code
 
-        assert Counter(pool.map(ask, range(requests))) == {200: limit, 429: requests - limit}
+        statuses = Counter(pool.map(ask, range(requests)))
+        alone = sum(scrape(worker).value("quotecast_limit_fallback_decisions_total") for worker in workers)
+        assert statuses.keys() <= {200, 429}
+        assert limit <= statuses[200] <= limit + alone
