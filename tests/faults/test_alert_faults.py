@@ -18,6 +18,7 @@ import pytest
 from quotecast.bus.base import Snapshot
 from quotecast.bus.redis import RedisBus
 from quotecast.market.feeds import Feed
+from support.runs.deadlines import scaled
 from support.runs.figures import Figures
 from support.servers.whole_service import Whole
 from support.stages.alerts_stored import USER, fetch
@@ -70,7 +71,7 @@ async def put_alerts(whole: Whole) -> None:
 async def state_of(whole: Whole, feed: Feed) -> Snapshot:
     bus = RedisBus(whole.redis.url, "quotecast")
     try:
-        async with asyncio.timeout(PATIENCE_SECONDS):
+        async with asyncio.timeout(scaled(PATIENCE_SECONDS)):
             # The ingest starts.
             while not (state := await bus.load(feed)):  # noqa: ASYNC110 - see above
                 await asyncio.sleep(0.1)
@@ -81,7 +82,7 @@ async def state_of(whole: Whole, feed: Feed) -> Snapshot:
 
 def wait_for_events(whole: Whole, more: int) -> None:
     """Waits until so many more events happened from now on."""
-    since, deadline = time.time(), time.monotonic() + PATIENCE_SECONDS
+    since, deadline = time.time(), time.monotonic() + scaled(PATIENCE_SECONDS)
     query = f"SELECT count(*) FROM alert_events WHERE happened_at > to_timestamp({since})"  # noqa: S608 - ours
     while asyncio.run(fetch(whole.postgres.url, query))[0][0] < more:
         assert time.monotonic() < deadline, "no events are written"

@@ -12,6 +12,7 @@ import redis
 
 from faults.bar_listener import BarListener
 from quotecast.market.feeds import Feed
+from support.runs.deadlines import scaled
 from support.runs.figures import Figures
 from support.servers.whole_service import Whole
 
@@ -41,7 +42,7 @@ def wait_for_minute(second: int) -> None:
 def wait_for_closing(bars: BarListener) -> None:
     """Waits until each feed's minute before the present one is final."""
     end = int(time.time()) // MINUTE * MINUTE
-    deadline = time.monotonic() + PATIENCE_SECONDS
+    deadline = time.monotonic() + scaled(PATIENCE_SECONDS)
     while any(bars.newest(feed) < end for feed in Feed):
         assert time.monotonic() < deadline, "no minute closes"
         time.sleep(0.1)
@@ -52,7 +53,7 @@ def check_bars(whole: Whole, bars: BarListener, figures: Figures) -> None:
     began = time.monotonic()
     wait_for_closing(bars)
     while not bars.is_stored(whole.postgres.url):
-        assert time.monotonic() - began < PATIENCE_SECONDS, "bars are not written"
+        assert time.monotonic() - began < scaled(PATIENCE_SECONDS), "bars are not written"
         time.sleep(0.1)
     figures.at_most("all bars stored", time.monotonic() - began, STORED_SECONDS)
     figures.note("bars compared", bars.count, "no promise", "bars")

@@ -13,6 +13,7 @@ from quotecast.market.codec import iso_utc
 from quotecast.market.sessions import NEW_YORK, TradingDay, trading_days_from
 from quotecast.simulation.market.scenarios.schedule import RETRY_SECONDS
 from support.clients.scraping import Scrape, wait_for_scrape
+from support.runs.deadlines import scaled
 from support.runs.figures import Figures
 from support.servers.service import Service
 from support.stages.scenario import PAST, Stage, at, scenario_stage
@@ -184,7 +185,7 @@ def test_a_special_day_of_the_exchange_is_in_status(
     """The exchange stays closed, or closes at 13:00, on the next day on which it would trade."""
     special, after = next_trading_days()
     with stage.under(f"{name}@{special.date.isoformat()}T12:00:00-05:00"):
-        deadline = time.monotonic() + PATIENCE_SECONDS
+        deadline = time.monotonic() + scaled(PATIENCE_SECONDS)
         while (seen := hours_of(status_of(stage))) != (expected := hours_around(special, after, early)):
             assert time.monotonic() < deadline, f"{seen} is not {expected}"
             time.sleep(0.1)
