@@ -12,6 +12,7 @@ from quotecast.market.feeds import Feed
 from support.made.alpaca import closed_day
 from support.made.market import INFO, state_of, stock
 from support.made.memory_bus import MemoryBus
+from support.runs.deadlines import scaled
 
 Bus = MemoryBus | RedisBus
 
@@ -56,7 +57,7 @@ async def test_an_heir_needs_the_state_of_the_last_leader(bus: Bus) -> None:
 async def test_a_lease_without_renewal_expires(bus: Bus) -> None:
     """A lease that nobody renews expires, so that another ingest can take it."""
     assert await bus.hold(Feed.STOCKS, "me", 50)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(scaled(5)):
         # The bus does not announce an expired lease; a standby polls too.
         while not await bus.hold(Feed.STOCKS, "other", 10_000):  # noqa: ASYNC110 - see above
             await asyncio.sleep(0.01)

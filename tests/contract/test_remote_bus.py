@@ -18,6 +18,7 @@ from quotecast.feed.mirror import Mirror
 from quotecast.market.feeds import Feed
 from support.made.documents import article, news_of
 from support.made.market import INFO, state_of, stock
+from support.runs.deadlines import scaled
 
 STATE = state_of([stock("AAPL"), stock("MSFT")])
 BEAT = Beat(feed=Feed.STOCKS, epoch=STATE.epoch, seq=1, info=INFO)
@@ -51,7 +52,7 @@ async def lead(bus: RedisBus) -> None:
 async def next_of(messages: Any, count: int) -> list[Any]:
     """Returns that many messages; leaves out signs of a quiet bus."""
     found: list[Any] = []
-    async with asyncio.timeout(PATIENCE_SECONDS):
+    async with asyncio.timeout(scaled(PATIENCE_SECONDS)):
         while len(found) < count:
             message = await anext(messages)
             found += [message] if message is not None else []
@@ -172,7 +173,7 @@ async def test_a_hole_is_healed_by_a_load(bus: RedisBus, origin: Origin) -> None
 
 
 async def until(holds: Any) -> None:
-    async with asyncio.timeout(PATIENCE_SECONDS):
+    async with asyncio.timeout(scaled(PATIENCE_SECONDS)):
         while not holds():  # noqa: ASYNC110 - a mirror has no event
             await asyncio.sleep(0.01)
 

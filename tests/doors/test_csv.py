@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from docs.pages import blocks, page
+from support.runs.deadlines import scaled
 from support.servers.running_up import Up
 from support.stages.door_market import Market, kill_workers
 
@@ -22,7 +23,7 @@ pytestmark = pytest.mark.slow
 
 def rows_of(up: Up, path: str) -> list[dict[str, str]]:
     # What Google Sheets and Power Query send: no header of ours.
-    with urllib.request.urlopen(f"http://127.0.0.1:{up.port}{path}", timeout=10) as answer:
+    with urllib.request.urlopen(f"http://127.0.0.1:{up.port}{path}", timeout=scaled(10)) as answer:
         assert answer.headers["content-type"].startswith("text/csv; charset=utf-8")
         return [*csv.DictReader(io.StringIO(answer.read().decode("utf-8"), newline=""))]
 

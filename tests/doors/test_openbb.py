@@ -15,6 +15,7 @@ from websockets.exceptions import WebSocketException
 from websockets.typing import Origin
 
 from docs.pages import blocks, page
+from support.runs.deadlines import scaled
 from support.servers.running_up import Up
 from support.stages.door_market import Market, kill_workers
 
@@ -68,7 +69,7 @@ class Grid:
 
 def read(up: Up, path: str) -> Any:
     """Reads an endpoint as Workspace's page does."""
-    answer = httpx.get(f"http://127.0.0.1:{up.port}{path}", headers={"origin": ORIGIN}, timeout=30)
+    answer = httpx.get(f"http://127.0.0.1:{up.port}{path}", headers={"origin": ORIGIN}, timeout=scaled(30))
     assert answer.headers["access-control-allow-origin"] in {"*", ORIGIN}
     return answer.raise_for_status().json()
 

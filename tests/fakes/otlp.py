@@ -10,6 +10,8 @@ from typing import Any, Self
 from msgspec import Struct
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
+from support.runs.deadlines import scaled
+
 PATIENCE_SECONDS = 20.0
 
 
@@ -65,7 +67,7 @@ class OtlpReceiver:
 
     def until(self, found: Callable[[list[Span]], bool]) -> list[Span]:
         """Waits for the spans that a test names, and returns all spans."""
-        deadline = time.monotonic() + PATIENCE_SECONDS
+        deadline = time.monotonic() + scaled(PATIENCE_SECONDS)
         while not found(self.spans):
             assert time.monotonic() < deadline, [span.name for span in self.spans]
             time.sleep(0.02)

@@ -4,6 +4,7 @@ from typing import Any
 
 import httpx
 
+from support.runs.deadlines import scaled
 from support.servers.whole_service import Whole
 
 #: Account routes without a token: they issue one.
@@ -23,7 +24,7 @@ def operations(whole: Whole) -> list[tuple[str, str, bool]]:
 
 def test_every_answer_has_security_headers(whole: Whole) -> None:
     """Answers set nosniff and deny framing; answers of a user's data set no-store."""
-    with httpx.Client(base_url=whole.service.url, timeout=20) as client:
+    with httpx.Client(base_url=whole.service.url, timeout=scaled(20)) as client:
         for method, path, private in operations(whole):
             answer = client.request(method, path.replace("{symbol}", "AAPL"))
             assert answer.status_code < 500 or answer.status_code == 503, (method, path)

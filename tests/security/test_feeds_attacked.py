@@ -16,6 +16,7 @@ from quotecast.stream.endpoint import Streams
 from quotecast.stream.hubs import FeedHubs, hub_of
 from quotecast.stream.server import serve_feeds
 from support.made.market import state_of, stock
+from support.runs.deadlines import scaled
 
 MESSAGES: Final = 3_000
 PATH: Final = "/api/ws/market"
@@ -74,7 +75,7 @@ async def test_thousands_of_hostile_messages_leave_a_feed_as_it_was() -> None:
         url = f"ws://127.0.0.1:{port}{PATH}"
         given = messages(seed=1)
         closed = 0
-        async with asyncio.timeout(100):
+        async with asyncio.timeout(scaled(100)):
             while (code := await send_until_closed(url, given)) is not None:
                 assert code == 4400
                 closed += 1

@@ -10,6 +10,7 @@ from typing import Final
 import pytest
 
 from security.hostile_clients import ATTACKS, attacking
+from support.runs.deadlines import scaled
 from support.runs.figures import Figures
 from support.servers.processes import running_valkey
 from support.servers.service import Service
@@ -64,7 +65,7 @@ def test_no_attack_exhausts_a_worker(attacked: Attacked, figures: Figures, name:
     latencies, memory = [], []
     before = attacked.memory_mb()
     port = attacked.service.port if name == "slow headers" else attacked.service.feed_port
-    health = http.client.HTTPConnection("127.0.0.1", attacked.service.port, timeout=30)
+    health = http.client.HTTPConnection("127.0.0.1", attacked.service.port, timeout=scaled(30))
     with (
         attacking(name, port, count, SECONDS.get(name, OTHER_SECONDS)) as goes_on,
         contextlib.closing(health),
@@ -84,7 +85,7 @@ def test_no_attack_exhausts_a_worker(attacked: Attacked, figures: Figures, name:
 
 def test_invented_parameters_cost_no_memory(attacked: Attacked) -> None:
     """Invented query parameters do not fill the worker's memory with answers of 800 KB."""
-    health = http.client.HTTPConnection("127.0.0.1", attacked.service.port, timeout=30)
+    health = http.client.HTTPConnection("127.0.0.1", attacked.service.port, timeout=scaled(30))
     with contextlib.closing(health):
         sizes = []
         for number in range(150):

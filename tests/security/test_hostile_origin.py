@@ -21,6 +21,7 @@ from quotecast.feed.bus_listener import BusListener
 from quotecast.feed.mirror import Mirror
 from quotecast.market.feeds import Feed
 from support.made.market import EPOCH, INFO, stock
+from support.runs.deadlines import scaled
 
 BEAT = wire.encode(Beat(feed=Feed.STOCKS, epoch=EPOCH, seq=1, info=INFO))
 SECRET = "s" * 32
@@ -77,7 +78,7 @@ async def test_garbage_between_messages_is_passed_over() -> None:
     """Frames that are no messages, and unknown kinds, end nothing."""
     garbage = (b"", b"\xc1", b"\x91" * 100_000, wire.encode({"type": "gift"}), wire.encode({"type": "batch"}))
     async with origin(greeting=(*garbage, BEAT)) as bus, bus.listen([Feed.STOCKS]) as messages:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(scaled(10)):
             assert await anext(messages) == msgspec.msgpack.decode(BEAT, type=Beat)
 
 
@@ -121,7 +122,7 @@ async def test_an_edge_survives_and_keeps_its_prices() -> None:
     mirror = Mirror(Feed.STOCKS)
     async with origin(right, *wrong, greeting=(ahead, b"\xc1", BEAT)) as bus:
         following = asyncio.create_task(BusListener(bus, {Feed.STOCKS: mirror}).run())
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(scaled(10)):
             while mirror.readable or not mirror.loaded:  # noqa: ASYNC110 - a mirror has no event
                 await asyncio.sleep(0.01)
         assert not following.done()

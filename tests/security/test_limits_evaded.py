@@ -9,6 +9,7 @@ import pytest
 import redis
 
 from quotecast.api.accounts.logins import PER_ACCOUNT
+from support.runs.deadlines import scaled
 from support.servers.whole_service import GROUPS, Whole, whole_service
 
 LIMIT: Final = 10
@@ -42,7 +43,7 @@ def client(limited: Whole) -> Iterator[httpx.Client]:
         for key in server.scan_iter("*:{limits:*"):
             server.delete(key)
     limits = httpx.Limits(max_keepalive_connections=0)
-    with httpx.Client(base_url=limited.service.url, timeout=20, limits=limits) as client:
+    with httpx.Client(base_url=limited.service.url, timeout=scaled(20), limits=limits) as client:
         yield client
 
 

@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from quotecast import parent
+from support.runs.deadlines import scaled
 
 
 async def test_an_announcement_reaches_the_parent(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -32,7 +33,7 @@ async def test_the_parents_end_is_noticed(monkeypatch: pytest.MonkeyPatch) -> No
         await asyncio.sleep(0)
         assert not gone.done()
         ours.close()
-        await asyncio.wait_for(gone, 5)
+        await asyncio.wait_for(gone, scaled(5))
 
 
 async def test_an_announcement_to_a_dead_parent_does_no_harm(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -42,7 +43,7 @@ async def test_an_announcement_to_a_dead_parent_does_no_harm(monkeypatch: pytest
         monkeypatch.setenv(parent.VARIABLE, str(theirs.fileno()))
         ours.close()
         parent.announce("serves quotes")
-        await asyncio.wait_for(parent.wait_for_parent_end(), 5)
+        await asyncio.wait_for(parent.wait_for_parent_end(), scaled(5))
 
 
 async def test_without_a_parent_it_prints_to_the_terminal(
@@ -64,7 +65,7 @@ async def test_a_signal_tells_it_to_stop(monkeypatch: pytest.MonkeyPatch, number
     await asyncio.sleep(0)
     assert not stopping.done()
     os.kill(os.getpid(), number)
-    await asyncio.wait_for(stopping, 5)
+    await asyncio.wait_for(stopping, scaled(5))
 
 
 async def test_an_ignored_hangup_stays_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,7 +77,7 @@ async def test_an_ignored_hangup_stays_ignored(monkeypatch: pytest.MonkeyPatch) 
         await asyncio.sleep(0)
         assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
         os.kill(os.getpid(), signal.SIGTERM)
-        await asyncio.wait_for(stopping, 5)
+        await asyncio.wait_for(stopping, scaled(5))
     finally:
         signal.signal(signal.SIGHUP, before)
 
@@ -88,7 +89,7 @@ async def test_the_parents_end_tells_it_to_stop(monkeypatch: pytest.MonkeyPatch)
         monkeypatch.setenv(parent.VARIABLE, str(theirs.fileno()))
         stopping = asyncio.create_task(parent.wait_for_stop())
         ours.close()
-        await asyncio.wait_for(stopping, 5)
+        await asyncio.wait_for(stopping, scaled(5))
 
 
 async def test_a_killed_parent_takes_its_child_along() -> None:
@@ -109,13 +110,13 @@ async def test_a_killed_parent_takes_its_child_along() -> None:
         sys.executable, "-c", starter, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL
     )
     assert up.stdout
-    word, pid = (await asyncio.wait_for(up.stdout.readline(), 30)).split()
+    word, pid = (await asyncio.wait_for(up.stdout.readline(), scaled(30))).split()
     assert word == b"ready"
     handle = os.pidfd_open(int(pid))
     ended = asyncio.Event()
     asyncio.get_running_loop().add_reader(handle, ended.set)
     up.send_signal(signal.SIGKILL)
     await up.wait()
-    await asyncio.wait_for(ended.wait(), 10)
+    await asyncio.wait_for(ended.wait(), scaled(10))
     asyncio.get_running_loop().remove_reader(handle)
     os.close(handle)

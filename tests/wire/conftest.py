@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from quotecast.database import migrations
+from support.runs.deadlines import scaled
 from support.servers.processes import running_postgres, running_valkey
 from support.servers.service import Service
 
@@ -30,5 +31,5 @@ def service() -> Iterator[Service]:
 def signed_in(service: Service) -> dict[str, str]:
     """Returns the headers of a new user."""
     given = {"name": "Ayşe", "email": f"{secrets.token_hex(4)}@example.com", "password": PASSWORD}
-    answer = httpx.post(f"{service.url}/api/auth/register", json=given, timeout=30)
+    answer = httpx.post(f"{service.url}/api/auth/register", json=given, timeout=scaled(30))
     return {"authorization": f"Bearer {answer.json()['token']}"}

@@ -19,6 +19,7 @@ from quotecast.database.database import Database
 from quotecast.database.tables import ApiKey, StoredPlan, User
 from quotecast.errors import DatabaseAway, TooManyRequests
 from quotecast.users import users
+from support.runs.deadlines import scaled
 from support.servers.processes import Postgres
 from support.stages.stored_keys import (
     ADDRESS,
@@ -449,7 +450,7 @@ async def test_book_follows_without_end(stored: StoredKeys, database: Database, 
     assert database.statistics()["transactions"] == 0
     await book.find(text, ADDRESS)
     await stored.revoke(text)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(scaled(10)):
         await seen.wait()
     running.cancel()
     assert (ended, set(naps)) == ([id_of(text)], {POLL_SECONDS})

@@ -7,6 +7,7 @@ import pytest
 
 from fakes.receiver import Receiver
 from quotecast.database import migrations
+from support.runs.deadlines import scaled
 from support.servers.processes import Postgres, Valkey
 from support.servers.service import Service
 
@@ -21,7 +22,7 @@ async def test_crossing_reaches_webhook_and_waiting_client(
     async with receiver.serve():
         with Service(own_valkey, {"QUOTECAST_DATABASE_URL": own_postgres.url}) as service:
             await asyncio.to_thread(service.start, "ingest", "api")
-            async with httpx.AsyncClient(base_url=service.url, timeout=40) as client:
+            async with httpx.AsyncClient(base_url=service.url, timeout=scaled(40)) as client:
                 body = {"name": "A", "email": "a@example.com", "password": "correct horse battery"}
                 session = (await client.post("/api/auth/register", json=body)).json()
                 client.headers["authorization"] = f"Bearer {session['token']}"
@@ -32,7 +33,7 @@ async def test_crossing_reaches_webhook_and_waiting_client(
                     for condition, value in ("above", price + step * 0.03), ("below", price - step * 0.03):
                         alert = {"ticker": "AAPL", "condition": condition, "value": value, "webhook": True}
                         assert (await client.post("/api/alerts", json=alert)).status_code == 201
-                async with asyncio.timeout(100):
+                async with asyncio.timeout(scaled(100)):
                     events: list[int] = []
                     while not events:
                         answer = await client.get("/api/alerts/events?after=0&wait=25")

@@ -19,6 +19,7 @@ from quotecast.database.database import Database
 from quotecast.market.crossings import NO_CROSSING, Crossing, CrossingId, Measure
 from quotecast.market.feeds import Feed
 from support.oracles.transactions import open_database
+from support.runs.deadlines import scaled
 from support.servers.processes import Postgres
 from support.stages.alert_store import AlertRow, MemoryStore
 from support.stages.alerts_stored import USER, fetch, put_alerts, put_crossings, stored_events, wait_for_lock
@@ -88,7 +89,7 @@ def waiting_for_100(**more: Any) -> AlertRow:
 
 async def write_all(writer: CrossingWriter) -> None:
     """Steps until nothing is left."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(scaled(30)):
         while await writer.step() != POLL_SECONDS:
             pass
 

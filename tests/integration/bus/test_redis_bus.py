@@ -12,6 +12,7 @@ from quotecast.bus.redis import RedisBus
 from quotecast.errors import BusError
 from quotecast.market.feeds import Feed
 from support.made.market import state_of, stock
+from support.runs.deadlines import scaled
 from support.servers.processes import Valkey
 
 
@@ -61,7 +62,7 @@ async def test_a_redis_that_takes_the_reconnection_and_says_nothing_is_given_up(
         with socket.socket(socket.AF_UNIX) as mute:
             mute.bind(str(own_valkey.socket))
             mute.listen()
-            async with asyncio.timeout(2 * DEADLINE_SECONDS + 2):
+            async with asyncio.timeout(scaled(2 * DEADLINE_SECONDS)):
                 with pytest.raises(BusError):
                     await anext(messages)
     await bus.close()
@@ -72,7 +73,7 @@ async def test_a_frozen_redis_keeps_nobody_waiting(own_valkey: Valkey) -> None:
     bus = RedisBus(own_valkey.url, "test")
     assert await bus.load(Feed.STOCKS) is None
     own_valkey.freeze()
-    async with asyncio.timeout(DEADLINE_SECONDS + 1):
+    async with asyncio.timeout(scaled(DEADLINE_SECONDS)):
         with pytest.raises(BusError):
             await bus.load(Feed.STOCKS)
     own_valkey.thaw()
@@ -129,6 +130,6 @@ async def test_a_cancelled_call_stays_cancelled(redis_url: str) -> None:
         for _ in range(turns % 40):
             await asyncio.sleep(0)
         task.cancel()
-        await asyncio.wait([task], timeout=2)
+        await asyncio.wait([task], timeout=scaled(2))
         assert task.cancelled()
     await bus.close()

@@ -16,6 +16,7 @@ import pytest
 from fakes.coinbase import FakeCoinbase, ScriptMessage, read_recording
 from integration.commands.misbehaving_feed import Frame, MisbehavingFeed
 from support.made.audit_frames import EPOCH, START, heartbeat, quote, snapshot, subscribed, update, welcome
+from support.runs.deadlines import scaled
 from support.servers.processes import running_valkey
 from support.servers.reserved import port_number, reserve_port
 from support.servers.service import Service
@@ -41,7 +42,7 @@ def launch(*arguments: str, **environment: str) -> Any:
 async def run(*arguments: str, **environment: str) -> tuple[int, str, str]:
     """Returns the exit code, the output and the errors."""
     process = await launch(*arguments, **environment)
-    out, err = await asyncio.wait_for(process.communicate(), 60)
+    out, err = await asyncio.wait_for(process.communicate(), scaled(60))
     return process.returncode, out.decode(), err.decode()
 
 
@@ -85,7 +86,7 @@ async def test_ctrl_c_reports_what_it_has(service: Service) -> None:
     )
     await process.stderr.readline()  # progress: it watches
     process.send_signal(signal.SIGINT)
-    out, err = await asyncio.wait_for(process.communicate(), 60)
+    out, err = await asyncio.wait_for(process.communicate(), scaled(60))
     assert (process.returncode, b"Traceback" in err) == (0, False)
     assert json.loads(out)["feeds"]["market"]["quotes"]
 

@@ -20,6 +20,7 @@ from quotecast.market.quotes import CryptoQuote
 from quotecast.providers.base import QuoteProvider
 from quotecast.providers.coinbase.client import CoinbaseProvider
 from quotecast.providers.replay.client import ReplayProvider
+from support.runs.deadlines import scaled
 from support.runs.virtual_time import JumpingLoop
 from support.servers.command_server import Forked
 from support.servers.users_command import command, environment_of
@@ -56,7 +57,7 @@ async def test_a_recording_plays_what_was_live(tmp_path: Path) -> None:
             recording = asyncio.create_task(
                 record(adapter, RecordingWriter(file, lambda: 1795118400.5), 60, say=said.append)
             )
-            await asyncio.wait_for(fake.played.wait(), 20)
+            await asyncio.wait_for(fake.played.wait(), scaled(20))
             # Whatever was sent before the first heartbeats has been written by then.
             while b'"heartbeat"' not in path.read_bytes():
                 file.flush()
@@ -138,7 +139,7 @@ PAIRS = ["BAT/USD", "BTC/IDRT", "ETH/PLN", "NEWCOIN/FDUSD", "USDT/TRY"]
 async def played(path: Path, count: int) -> dict[str, CryptoQuote]:
     """Returns the first quotes of `count` pairs."""
     known: dict[str, CryptoQuote] = {}
-    async with asyncio.timeout(20), aclosing(ReplayProvider(path, speed=1000).updates()) as updates:
+    async with asyncio.timeout(scaled(20)), aclosing(ReplayProvider(path, speed=1000).updates()) as updates:
         while len(known) < count:
             quotes = (await anext(updates)).quotes
             known |= {quote.key: quote for quote in quotes if isinstance(quote, CryptoQuote)}

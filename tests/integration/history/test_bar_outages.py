@@ -26,6 +26,7 @@ from support.made.closings import (
     writer_of,
 )
 from support.oracles.transactions import open_database, query_server
+from support.runs.deadlines import scaled
 from support.servers.processes import Postgres
 
 pytestmark = pytest.mark.slow
@@ -79,7 +80,7 @@ async def step_while_frozen(writer: BarWriter, database: Database, server: Postg
     deadline, database._deadline_seconds = database._deadline_seconds, 0.5
     server.freeze()
     try:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(scaled(5)):
             await writer.step()
     finally:
         server.thaw()

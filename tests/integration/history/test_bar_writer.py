@@ -28,6 +28,7 @@ from support.made.closings import (
     writer_of,
 )
 from support.oracles.transactions import open_database, query_server
+from support.runs.deadlines import scaled
 
 HOUR = 3600
 
@@ -47,7 +48,7 @@ async def database(own_accounts_url: str) -> AsyncIterator[Database]:
 
 async def wait_for_lock(url: str, query: str = "") -> int:
     """Waits until a transaction of ours waits for a lock in such a statement; returns its process."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(scaled(10)):
         while True:
             rows = await query_server(
                 url,

@@ -8,6 +8,7 @@ from typing import Any, Final
 import httpx
 import pytest
 
+from support.runs.deadlines import scaled
 from support.servers.processes import Valkey, running_valkey
 from support.servers.service import Service
 
@@ -39,7 +40,7 @@ def started(service: Service, command: str, **settings: str) -> str:
 
 
 def asked(url: str) -> tuple[int, Any]:
-    answer = httpx.get(url, timeout=10)
+    answer = httpx.get(url, timeout=scaled(10))
     assert answer.headers["content-type"] == "application/json"
     return answer.status_code, answer.json()
 
@@ -103,7 +104,7 @@ def test_a_worker_says_the_same_on_both_ports(service: Service) -> None:
     public = service.get("/api/ready")
     assert (status, said["status"]) == (public.status_code, "ready") == (200, public.json()["status"])
     assert said.keys() == public.json().keys()
-    assert httpx.get(f"{url}/api/market/status", timeout=10).status_code == 404
+    assert httpx.get(f"{url}/api/market/status", timeout=scaled(10)).status_code == 404
 
 
 def test_a_worker_without_data_lives_but_is_not_ready(service: Service) -> None:

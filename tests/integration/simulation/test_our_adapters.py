@@ -19,6 +19,7 @@ from quotecast.simulation.vendors.clock import MarketClock
 from quotecast.simulation.vendors.finnhub.server import VERSION, FinnhubServer
 from quotecast.simulation.vendors.kraken.server import KrakenServer
 from quotecast.simulation.vendors.market import Market, utc
+from support.runs.deadlines import scaled
 from support.runs.manual_clock import ManualClock
 
 SEED: Final = 7
@@ -32,7 +33,7 @@ async def test_quotes_of_kraken_are_the_markets() -> None:
     async with KrakenServer(market, MarketClock(), rate=500.0) as server, running(server.run()):
         provider = KrakenProvider(f"{server.websocket_url}/v2")
         prices: dict[str, float] = {}
-        async with asyncio.timeout(30), aclosing(provider.updates()) as updates:
+        async with asyncio.timeout(scaled(30)), aclosing(provider.updates()) as updates:
             async for update in updates:
                 prices |= {quote.key: quote.price for quote in update.quotes}
                 if len(prices) >= 50:

@@ -12,6 +12,7 @@ import uvloop
 from quotecast.framing import Frame
 from quotecast.stream.outlet import send_now
 from quotecast.stream.server import serve_feeds
+from support.runs.deadlines import scaled
 from support.stages.feed_sockets import HANDSHAKE, raw
 
 Run = Callable[[Coroutine[Any, Any, None]], None]
@@ -90,7 +91,7 @@ def test_frames_stay_in_order_across_back_pressure(run: Run) -> None:
                     waits += not connection.ready
                     await connection
             assert waits
-            received = await asyncio.wait_for(reading, 60)
+            received = await asyncio.wait_for(reading, scaled(60))
             assert received == b"".join(map(frame_of, messages))
 
     run(scenario())
@@ -109,7 +110,9 @@ def test_nothing_follows_the_close_frame(run: Run) -> None:
             app.send({"type": "websocket.close", "code": 1000, "reason": ""})
             connection.write(Frame(b"after", binary=True))
             writer.write(b"\x88\x82" + bytes(4) + b"\x03\xe8")
-            assert await asyncio.wait_for(reader.read(), 10) == frame_of(b"before") + b"\x88\x02\x03\xe8"
+            assert (
+                await asyncio.wait_for(reader.read(), scaled(10)) == frame_of(b"before") + b"\x88\x02\x03\xe8"
+            )
             connection.write(Frame(b"after", binary=True))
 
     run(scenario())
@@ -136,7 +139,7 @@ def test_sends_to_a_client_that_has_reset_end_its_connection(run: Run) -> None:
                     linger = socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0"
                     writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, *linger)
                 app.send = None
-                async with asyncio.timeout(10):
+                async with asyncio.timeout(scaled(10)):
                     while gone[-1]._open:
                         gone[-1].write(Frame(b"too late", binary=True))
                         await asyncio.sleep(0.001)

@@ -11,6 +11,7 @@ import uvloop
 from quotecast.stream.occupancy import Occupancy
 from quotecast.stream.outlet import WRITER
 from quotecast.stream.server import serve_feeds
+from support.runs.deadlines import scaled
 from support.stages.feed_sockets import raw
 
 REQUEST = b"GET /api/sse/market?symbols=all HTTP/1.1\r\nHost: test\r\n\r\n"
@@ -42,10 +43,10 @@ def test_client_that_leaves_before_its_answer_takes_no_place(run: Any) -> None:
             async with serve_feeds(app, "127.0.0.1", 0, occupancy) as port:
                 async with raw(port) as (_, writer):
                     writer.write(REQUEST)
-                    await asyncio.wait_for(app.asked.wait(), 30)
+                    await asyncio.wait_for(app.asked.wait(), scaled(30))
                     linger = socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0"
                     writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, *linger)
-                await asyncio.wait_for(app.answered.wait(), 30)
+                await asyncio.wait_for(app.answered.wait(), scaled(30))
         assert (occupancy.feeds, occupancy.silent, logs) == (0, 0, [])
 
     run(scenario())

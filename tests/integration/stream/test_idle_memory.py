@@ -17,6 +17,7 @@ from quotecast.stream.endpoint import Streams
 from quotecast.stream.hubs import FeedHubs
 from quotecast.stream.server import serve_feeds
 from support.made.market import state_of, stock
+from support.runs.deadlines import scaled
 
 #: Python's and uvloop's own allocations; the kernel's are not counted.
 MOST_BYTES = 10 * 1024
@@ -85,7 +86,7 @@ sys.stdin.read()
     stack.push_async_callback(clients.wait)
     stack.callback(clients.kill)
     assert clients.stdout is not None
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(scaled(60)):
         assert await clients.stdout.readline() == b"read\n"
         await joined.wait()
 

@@ -15,6 +15,7 @@ from websockets.exceptions import InvalidStatus
 
 from quotecast.stream.capacity import SPARE_CONNECTIONS
 from support.clients.scraping import Scrape, scrape, wait_for_scrape
+from support.runs.deadlines import scaled
 from support.servers.processes import running_valkey
 from support.servers.service import FeedClient, Service
 
@@ -57,8 +58,8 @@ class Small:
         return len(list(Path(f"/proc/{self.process.pid}/fd").iterdir()))
 
     def assert_healthy(self, *, public: bool = True) -> None:
-        assert httpx.get(f"{self.private}/health", timeout=10).status_code == 200
-        assert httpx.get(f"{self.private}/ready", timeout=10).status_code == 200
+        assert httpx.get(f"{self.private}/health", timeout=scaled(10)).status_code == 200
+        assert httpx.get(f"{self.private}/ready", timeout=scaled(10)).status_code == 200
         if public:
             assert self.service.get("/api/health").status_code == 200
             assert self.service.get("/api/ready").status_code == 200

@@ -14,6 +14,7 @@ from quotecast.framing import deflate
 from quotecast.stream import outlet, server
 from quotecast.stream.outlet import WRITER, send_now
 from quotecast.stream.server import serve_feeds
+from support.runs.deadlines import scaled
 from support.stages.feed_sockets import HANDSHAKE, echo, raw
 
 
@@ -68,7 +69,7 @@ async def test_what_is_no_handshake_is_answered_and_closed(request_bytes: bytes,
     """The application never sees the request."""
     async with serve_feeds(_unheard, "127.0.0.1", 0) as port, raw(port) as (reader, writer):
         writer.write(request_bytes)
-        answer = await asyncio.wait_for(reader.read(), 10)
+        answer = await asyncio.wait_for(reader.read(), scaled(10))
     assert answer.startswith(b"HTTP/1.1 " + status)
     assert json.loads(answer.partition(b"\r\n\r\n")[2]).keys() == {"detail", "code", "request_id"}
 
@@ -115,7 +116,7 @@ async def test_message_before_the_answer_is_read_after_it() -> None:
         await asyncio.sleep(0)
         go.set()
         await reader.readuntil(b"\r\n\r\n")
-        assert await asyncio.wait_for(reader.readexactly(7), 10) == b"\x81\x05early"
+        assert await asyncio.wait_for(reader.readexactly(7), scaled(10)) == b"\x81\x05early"
 
 
 def parses(connection: Any) -> bool:
@@ -158,7 +159,7 @@ async def test_noise_is_cut_off() -> None:
     """The server closes a connection whose bytes are no HTTP."""
     async with serve_feeds(_unheard, "127.0.0.1", 0) as port, raw(port) as (reader, writer):
         writer.write(b"\x16\x03\x01\x00\xff" * 100 + b"\r\n\r\n")
-        assert await asyncio.wait_for(reader.read(), 10) == b""
+        assert await asyncio.wait_for(reader.read(), scaled(10)) == b""
 
 
 async def test_silent_client_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,4 +168,4 @@ async def test_silent_client_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None
     async with serve_feeds(_unheard, "127.0.0.1", 0) as port, raw(port) as (reader, writer):
         writer.write(HANDSHAKE[:40])
         with contextlib.suppress(ConnectionResetError):
-            assert await asyncio.wait_for(reader.read(), 10) == b""
+            assert await asyncio.wait_for(reader.read(), scaled(10)) == b""

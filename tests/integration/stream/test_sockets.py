@@ -16,6 +16,7 @@ from quotecast.stream import server
 from quotecast.stream.incoming import MAX_FRAGMENTS, MAX_MESSAGE_BYTES
 from quotecast.stream.inlet import EXTRA_FRAMES_PER_SECOND
 from quotecast.stream.server import serve_feeds
+from support.runs.deadlines import scaled
 from support.stages.feed_sockets import HANDSHAKE, echo, raw
 
 App = Callable[[Any, Any, Any], Awaitable[None]]
@@ -72,8 +73,8 @@ async def test_close_frame_has_code_and_reason(frames: bytes, code: int) -> None
         writer.write(HANDSHAKE)
         await reader.readuntil(b"\r\n\r\n")
         writer.write(frames)
-        assert await asyncio.wait_for(closed_with(reader), 10) == code
-        assert await asyncio.wait_for(reader.read(), 10) == b""
+        assert await asyncio.wait_for(closed_with(reader), scaled(10)) == code
+        assert await asyncio.wait_for(reader.read(), scaled(10)) == b""
 
 
 async def test_fragments_are_joined_and_pings_answered_between_them() -> None:
@@ -102,7 +103,7 @@ async def test_a_client_that_goes_on_sending_after_the_farewell_is_cut_off(
         writer.write(HANDSHAKE)
         await reader.readuntil(b"\r\n\r\n")
         assert await closed_with(reader) == 4400
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(scaled(20)):
             ended = asyncio.ensure_future(reader.read())
             with contextlib.suppress(ConnectionError):
                 while not ended.done():
@@ -126,11 +127,11 @@ async def test_what_floods_is_read_at_its_own_pace(kind: str) -> None:
             writer.write(message * (count // 2))
             expected = b"\x81\x01x" * (count // 2)
         began = asyncio.get_running_loop().time()
-        assert await asyncio.wait_for(reader.readexactly(len(expected)), 60) == expected
+        assert await asyncio.wait_for(reader.readexactly(len(expected)), scaled(60)) == expected
         # A slice at once, the next when the hundred a second allow it.
         assert asyncio.get_running_loop().time() - began > 0.4
         writer.write(masked(8, struct.pack("!H", 1000)))
-        assert await asyncio.wait_for(reader.read(), 60) == b"\x88\x02\x03\xe8"
+        assert await asyncio.wait_for(reader.read(), scaled(60)) == b"\x88\x02\x03\xe8"
 
 
 async def test_a_message_of_too_many_fragments_is_refused() -> None:
@@ -139,8 +140,8 @@ async def test_a_message_of_too_many_fragments_is_refused() -> None:
         writer.write(HANDSHAKE)
         await reader.readuntil(b"\r\n\r\n")
         writer.write(masked(1, b"", final=False) + masked(0, b"", final=False) * MAX_FRAGMENTS)
-        assert await asyncio.wait_for(closed_with(reader), 20) == 1009
-        assert await asyncio.wait_for(reader.read(), 20) == b""
+        assert await asyncio.wait_for(closed_with(reader), scaled(20)) == 1009
+        assert await asyncio.wait_for(reader.read(), scaled(20)) == b""
 
 
 async def test_an_application_that_fails_ends_its_connection_alone() -> None:
@@ -186,7 +187,7 @@ async def test_messages_that_nobody_takes_stay_in_the_clients_hands() -> None:
             await asyncio.wait_for(writer.drain(), 0.5)
         go.set()
         for _ in range(count):
-            assert await asyncio.wait_for(reader.readexactly(7), 10) == b"\x81\x0510000"
+            assert await asyncio.wait_for(reader.readexactly(7), scaled(10)) == b"\x81\x0510000"
 
 
 async def test_application_learns_of_a_reset_connection() -> None:
@@ -207,7 +208,7 @@ async def test_application_learns_of_a_reset_connection() -> None:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         client.sendall(HANDSHAKE)
         client.close()
-        assert await asyncio.wait_for(disconnected, 10) == (1006, True)
+        assert await asyncio.wait_for(disconnected, scaled(10)) == (1006, True)
 
 
 async def test_occupied_port_is_an_error_of_one_line() -> None:

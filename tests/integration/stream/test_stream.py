@@ -25,6 +25,7 @@ from quotecast.stream.event_socket import MAX_EXTRA_BYTES
 from quotecast.stream.hubs import FeedHubs
 from quotecast.stream.server import serve_feeds
 from support.made.market import EPOCH, state_of, stock
+from support.runs.deadlines import scaled
 
 TICKERS = [f"T{number}" for number in range(500)]
 #: Longer than any pause of the machine: the hub's clock jumps over it.
@@ -129,14 +130,14 @@ async def wait_for_price(service: Running, client: ClientConnection, price: floa
 async def close_code(client: ClientConnection) -> int | None:
     """Reads until the close and returns its code."""
     with contextlib.suppress(ConnectionClosed):
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(scaled(10)):
             while True:
                 await client.recv()
     return client.close_code
 
 
 async def until_served(service: Running, clients: int) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(scaled(10)):
         # The server accepts clients, and notices their end, in its own time.
         while len(service.hub) != clients:  # noqa: ASYNC110 - see above
             await asyncio.sleep(0.005)
@@ -183,7 +184,7 @@ async def test_a_drain_says_goodbye_to_everyone() -> None:
     async with running() as service, contextlib.AsyncExitStack() as stack:
         clients = [await stack.enter_async_context(service.connect()) for _ in range(20)]
         await asyncio.gather(*map(snapshot, clients))
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(scaled(5)):
             await service.streams.drain()
         assert len(service.hub) == 0
         frames = [json.loads(await client.recv()) for client in clients]
@@ -207,7 +208,7 @@ async def test_a_drain_closes_each_client_that_took_its_farewell(monkeypatch: py
         await snapshot(stuck)
         await snapshot(fine)
         price, rounds, paused = 0.0, 0, set[float | None]()
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(scaled(60)):
             # Who does not read pauses for good; a busy machine pauses others for a moment.
             while rounds < 50:
                 price += 1.0
@@ -240,7 +241,7 @@ async def test_feeds_of_one_address_beyond_its_cap_are_refused() -> None:
             assert "Your address" in json.loads(refused.value.response.body)["detail"]
             await snapshot(first)
         # The place is free when the task of the closed socket has ended, which the server tells nobody.
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(scaled(10)):
             while (third := await feed_or_none(service)) is None:  # noqa: ASYNC110 - as said
                 await asyncio.sleep(0.005)
         await snapshot(third)

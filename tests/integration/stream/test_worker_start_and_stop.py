@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from quotecast.stream.clients import retry_ms
+from support.runs.deadlines import scaled
 from support.servers.processes import Valkey
 from support.servers.service import Service
 
@@ -56,7 +57,7 @@ def test_a_worker_that_cannot_listen_says_so(own_service: Service) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         worker = own_service.launch("api", {"QUOTECAST_PORT": str(port)}, stderr=subprocess.PIPE)
-        _, said = worker.communicate(timeout=20)
+        _, said = worker.communicate(timeout=scaled(20))
     assert worker.returncode == 1
     assert said.decode().splitlines()[-1].startswith(f"quotecast: cannot listen on port {port} of 127.0.0.1:")
     assert b"Traceback" not in said

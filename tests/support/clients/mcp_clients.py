@@ -10,12 +10,14 @@ import httpx2
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
+from support.runs.deadlines import scaled
+
 
 @contextlib.asynccontextmanager
 async def over_http(url: str, headers: Mapping[str, str] = {}, mode: str = "auto") -> AsyncIterator[Client]:
     """Connects to `/mcp` of a service."""
     async with (
-        httpx2.AsyncClient(headers=dict(headers), timeout=30) as http,
+        httpx2.AsyncClient(headers=dict(headers), timeout=scaled(30)) as http,
         Client(streamable_http_client(f"{url}/mcp", http_client=http), mode=mode) as client,
     ):
         yield client

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from quotecast.local.child import Child, ProcessSpec
 from quotecast.local.children import Deaths, ProcessFailed, keep_running, run_to_end
+from support.runs.deadlines import scaled
 
 ANNOUNCE = "import os, signal; os.write(int(os.environ['_QUOTECAST_PARENT']), b'serves\\n')"
 
@@ -216,7 +217,7 @@ async def test_what_a_part_started_ends_with_it(tmp_path: Path) -> None:
         handle = os.pidfd_open(int(file.read_text()))
     ended = asyncio.Event()
     asyncio.get_running_loop().add_reader(handle, ended.set)
-    await asyncio.wait_for(ended.wait(), 10)
+    await asyncio.wait_for(ended.wait(), scaled(10))
     asyncio.get_running_loop().remove_reader(handle)
     os.close(handle)
 

@@ -23,6 +23,7 @@ from quotecast.simulation.market.history import SimulatorHistory
 from quotecast.simulation.market.hours import milliseconds
 from quotecast.simulation.market.quoters import Quoter
 from quotecast.simulation.market.venues import hours_of, pair_quoters, stock_quoters
+from support.runs.deadlines import scaled
 
 SEED: Final = 7
 DAY: Final = timedelta(days=1)
@@ -237,7 +238,7 @@ async def test_bars_are_computed_one_request_at_a_time_in_a_thread(
     def slow(*_: object) -> list[Bar]:
         assert running.acquire(blocking=False)
         loop.call_soon_threadsafe(started.set)
-        assert going_on.wait(timeout=10)
+        assert going_on.wait(timeout=scaled(10))
         running.release()
         return []
 
@@ -245,7 +246,7 @@ async def test_bars_are_computed_one_request_at_a_time_in_a_thread(
     history = SimulatorHistory(Feed.STOCKS, seed=SEED, always_open=True)
     window = (new_york("2026-11-19"), new_york("2026-11-20"))
     asked = [asyncio.create_task(history.bars("AAPL", "D", *window)) for _ in range(5)]
-    await asyncio.wait_for(started.wait(), timeout=10)
+    await asyncio.wait_for(started.wait(), timeout=scaled(10))
     assert not any(task.done() for task in asked)
     asked.pop(0).cancel()
     asked.append(asyncio.create_task(history.bars("AAPL", "D", *window)))

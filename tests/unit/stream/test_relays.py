@@ -25,6 +25,7 @@ from quotecast.stream.relays import (
     _Shared,
 )
 from support.made.market import INFO
+from support.runs.deadlines import scaled
 
 SECRET = "s" * 32
 BEAT = Beat(feed=Feed.STOCKS, epoch="aa", seq=1, info=INFO)
@@ -123,7 +124,7 @@ class Served:
     async def __aexit__(self, *_: object) -> None:
         self._line.inbox.put_nowait(None)
         self._line.ready = True
-        await asyncio.wait([self.task], timeout=5)
+        await asyncio.wait([self.task], timeout=scaled(5))
 
 
 @pytest.mark.parametrize(

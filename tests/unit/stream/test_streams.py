@@ -21,6 +21,7 @@ from quotecast.stream.endpoint import Streams
 from quotecast.stream.hubs import FeedHubs
 from quotecast.stream.outlet import WRITER
 from support.made.market import EPOCH, state_of, stock, wire_epoch
+from support.runs.deadlines import scaled
 
 
 class Server:
@@ -146,7 +147,7 @@ async def test_a_command_with_a_cursor_of_a_faster_worker_waits_for_the_mirror()
     assert server.frames() == ["welcome"]
     change = encode_change(stock(price=7.0))
     assert hub.mirror.apply(Batch(feed=Feed.STOCKS, epoch=EPOCH, seq=2, changes=[change]))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(scaled(10)):
         while len(server.frames()) < 3:  # noqa: ASYNC110 - a fake server tells nobody
             await asyncio.sleep(0.01)
     assert json.loads(server.sent[-1]["text"])["reason"] == "resume"
@@ -196,7 +197,7 @@ async def test_an_event_stream_does_not_hold_its_snapshot() -> None:
     """Snapshots are the largest frames: one for each client would be most of its memory."""
     (streams, _), server = served(stock()), EventServer()
     connection = asyncio.create_task(streams(server.scope(b"symbols=AAPL"), server.receive, server.send))
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(scaled(30)):
         await server.greeted.wait()
     gc.collect()
     assert not [each for each in gc.get_objects() if type(each) is SseEvent and b"snapshot" in each.plain]

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from quotecast.errors import Busy
 from quotecast.users.passwords import HASHER, Passwords
+from support.runs.deadlines import scaled
 from support.stages.account_service import FAST
 
 PASSWORD = "correct horse battery"
@@ -162,7 +163,7 @@ async def test_a_wait_beyond_the_patience_raises_busy() -> None:
             hasher.go_on.clear()
             first = asyncio.create_task(passwords.hash(PASSWORD))
             await asyncio.sleep(0)
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(scaled(10)):
                 with pytest.raises(Busy) as refused:
                     await passwords.hash(PASSWORD)
             assert refused.value.retry_after > 0

@@ -21,6 +21,7 @@ from quotecast.providers.kraken.client import KrakenProvider
 from quotecast.settings.loading import load
 from quotecast.settings.model import Settings
 from support.made.binance import LISTING, STREAM
+from support.runs.deadlines import scaled
 from support.stages.bar_service import BITCOIN, BarService, new_service
 
 PATIENCE = 0.5
@@ -75,7 +76,7 @@ class World:
             patience=PATIENCE,
             gathering=PATIENCE / 10,
         )
-        async with asyncio.timeout(30), aclosing(feed.updates()) as updates:
+        async with asyncio.timeout(scaled(30)), aclosing(feed.updates()) as updates:
             async for update in updates:
                 if update.complete and update.quotes and feed.name == provider:
                     self.service.quotes(Feed.CRYPTO, update.quotes)

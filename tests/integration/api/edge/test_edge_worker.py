@@ -13,6 +13,7 @@ import pytest
 from support.clients.event_stream import EventStream
 from support.clients.plain_http import NO_TLS
 from support.clients.scraping import scrape, wait_for_scrape
+from support.runs.deadlines import scaled
 from support.servers.fault_proxy import FaultProxy
 from support.servers.processes import running_valkey
 from support.servers.service import Service
@@ -122,7 +123,7 @@ def content_of(answer: httpx.Response) -> tuple[Any, ...]:
 
 def test_every_tier_answers_the_same(resting: Running) -> None:
     """An edge answers from its copy of the feeds, or passes on what the origin answers."""
-    with httpx.Client(timeout=10) as http:
+    with httpx.Client(timeout=scaled(10)) as http:
         for path in READS:
             # A worker may repeat a costly answer for a moment.
             until(lambda: len({content_of(http.get(url + path)) for url in resting.urls}) == 1, path)  # noqa: B023 - called at once

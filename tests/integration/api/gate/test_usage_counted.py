@@ -18,6 +18,7 @@ from websockets.sync.client import connect
 from quotecast.access.rollup import ROLL_UP_SECONDS
 from quotecast.database import migrations
 from support.made.keys import KeyMaker
+from support.runs.deadlines import scaled
 from support.servers.processes import Postgres, running_postgres, running_valkey
 from support.servers.service import Service
 
@@ -100,7 +101,7 @@ def read_feed(
         end = time.monotonic() + seconds
         with contextlib.suppress(ConnectionClosed):
             while True:
-                message = socket.recv(timeout=10)
+                message = socket.recv(timeout=scaled(10))
                 frame = json.loads(message)
                 length += len(message.encode() if isinstance(message, str) else message)
                 if frame["type"] in {"snapshot", "update"}:
@@ -149,7 +150,7 @@ def test_event_streams_count_as_sockets_do(stage: Stage) -> None:
     body = b""
     url = f"{stage.service.url}/api/sse/crypto?symbols=BTC-USDT&interval=1000"
     headers = {"X-API-Key": key, "Accept-Encoding": "gzip"}
-    with httpx.stream("GET", url, headers=headers, timeout=10) as stream:
+    with httpx.stream("GET", url, headers=headers, timeout=scaled(10)) as stream:
         for part in stream.iter_bytes():
             body += part
             if body.count(b"\n\n") >= 5:

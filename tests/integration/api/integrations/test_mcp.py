@@ -17,6 +17,7 @@ from quotecast.database import migrations
 from quotecast.mcp.tools import TOOLS
 from support.clients.mcp_clients import environment, over_http, over_stdio, refusal, structured
 from support.clients.scraping import scrape
+from support.runs.deadlines import scaled
 from support.servers.processes import running_postgres, running_valkey
 from support.servers.service import Service
 
@@ -204,7 +205,7 @@ def test_a_message_that_is_no_request_is_refused_in_one_sentence(service: Servic
 def test_only_post_is_allowed(service: Service) -> None:
     """The server sends nothing unasked, so it opens no stream for GET."""
     for method in ("GET", "DELETE"):
-        answer = httpx.request(method, f"{service.url}/mcp", timeout=10)
+        answer = httpx.request(method, f"{service.url}/mcp", timeout=scaled(10))
         assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
         assert answer.json()["code"] == "method_not_allowed"
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from support.runs.deadlines import scaled
 from support.servers.processes import Valkey
 from support.servers.service import Service
 
@@ -38,7 +39,7 @@ def test_each_request_is_logged_under_its_own_id(
         with ThreadPoolExecutor(12) as pool:
             list(pool.map(lambda each: ask(service, *each), sent.items()))
         worker.terminate()
-        worker.wait(timeout=20)
+        worker.wait(timeout=scaled(20))
     events = [json.loads(line) for line in log.read_text("utf-8").splitlines()]
     requests = [each for each in events if each.get("request_id", "").startswith("request-")]
     assert CANARY not in log.read_text("utf-8")

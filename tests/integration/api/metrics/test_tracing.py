@@ -18,6 +18,7 @@ from fakes.otlp import OtlpReceiver, Span
 from quotecast.api.limits.requests import span_attributes
 from quotecast.observe import tracing
 from quotecast.providers.transport.fetch import get_bytes, open_client
+from support.runs.deadlines import scaled
 from support.servers.processes import running_valkey
 from support.servers.service import Service
 
@@ -184,7 +185,7 @@ def test_off_it_is_not_even_loaded() -> None:
         "ours = {'quotecast.observe.spans', 'opentelemetry.exporter', 'opentelemetry.instrumentation'}\n"
         "assert not ours & {*sys.modules}"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, env=os.environ, timeout=60)
+    subprocess.run([sys.executable, "-c", code], check=True, env=os.environ, timeout=scaled(60))
 
 
 def test_only_requests_begin_traces() -> None:

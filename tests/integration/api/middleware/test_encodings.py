@@ -7,6 +7,7 @@ import pytest
 import websockets.sync.client
 
 from support.clients.merging_client import READERS, MergingClient
+from support.runs.deadlines import scaled
 from support.servers.processes import Valkey
 from support.servers.service import Service
 
@@ -21,7 +22,7 @@ def followed(url: str, subprotocol: str) -> dict[str, dict[str, Any]]:
         url, max_size=None, compression=None, subprotocols=[websockets.Subprotocol(subprotocol)]
     ) as connection:
         while len(states) < FRAMES:
-            client.take(connection.recv(timeout=10))
+            client.take(connection.recv(timeout=scaled(10)))
             states[client.since] = {key: dict(quote) for key, quote in client.quotes.items()}
     return states
 

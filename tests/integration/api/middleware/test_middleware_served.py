@@ -17,6 +17,7 @@ from litestar.params import FromPath
 
 from quotecast.api.middleware.middleware import Middleware
 from quotecast.asgi import App
+from support.runs.deadlines import scaled
 
 ORIGIN = "https://example.org"
 OTHER_ORIGIN = "https://app.example.org"
@@ -60,7 +61,7 @@ async def served(app: App) -> AsyncIterator[str]:
         path = Path(folder) / "api.sock"
         server = Server(edge, uds=path, interface=Interfaces.ASGINL, log_enabled=False)
         serving = asyncio.create_task(server.serve())
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(scaled(10)):
             while not await accepts(path):
                 pass
         yield str(path)
@@ -99,7 +100,7 @@ async def test_a_body_that_does_not_arrive_is_not_waited_for() -> None:
     async with served(HTTP) as path:
         reader, writer = await asyncio.open_unix_connection(path)
         writer.write(b"POST /api/portfolio/holdings HTTP/1.1\r\nHost: test\r\nContent-Length: 9\r\n\r\n{")
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(scaled(10)):
             assert (await reader.readline()).startswith(b"HTTP/1.1 408")
         writer.close()
         await writer.wait_closed()

@@ -12,6 +12,7 @@ from quotecast.api.integrations.mcp import McpApp, mcp_route
 from quotecast.asgi import App, respond
 from quotecast.settings.model import Settings
 from support.made.factories import client_of, empty_mirrors, services
+from support.runs.deadlines import scaled
 
 
 class Sdk:
@@ -78,7 +79,7 @@ async def test_the_sdk_is_imported_with_the_first_request() -> None:
 
 async def test_a_worker_that_must_serve_it_imports_it_at_once() -> None:
     sdk = Sdk(answer)
-    async with serving(sdk, "on"), asyncio.timeout(10):
+    async with serving(sdk, "on"), asyncio.timeout(scaled(10)):
         await sdk.loaded.wait()
 
 

@@ -10,6 +10,7 @@ import pytest
 from argon2 import PasswordHasher
 
 from quotecast.users import users
+from support.runs.deadlines import scaled
 from support.stages.account_service import FAST, PASSWORD, AccountService, account_service
 
 REGISTER = "/api/auth/register"
@@ -164,7 +165,7 @@ async def test_refused_login_gives_no_reason(service: AccountService) -> None:
     """Unknown email, wrong password and disabled user get equal answers."""
     await service.register()
     disabled = await service.register("disabled@example.com")
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(scaled(5)):
         await service.accounts.database.transaction(
             lambda run: users.set_disabled(run, disabled.email, disabled=True)
         )

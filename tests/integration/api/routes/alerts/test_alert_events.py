@@ -10,6 +10,7 @@ from quotecast.alerts.events import users_after
 from quotecast.api.accounts.alert_waits import Waits, Waker
 from support.made.alert_rows import AlertRows
 from support.made.factories import alert_parts
+from support.runs.deadlines import scaled
 from support.stages.account_service import AccountService, User, account_service
 
 EVENTS = "/api/alerts/events"
@@ -48,7 +49,7 @@ async def begin_wait(user: User, waits: Waits, after: int) -> asyncio.Task[tuple
 
 
 async def until(has_come: Callable[[], bool]) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(scaled(20)):
         while True:
             if has_come():
                 return
