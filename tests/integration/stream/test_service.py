@@ -245,7 +245,7 @@ def test_a_killed_ingest_is_succeeded(own_service: Service) -> None:
 @pytest.mark.slow
 def test_clients_that_never_read_cost_no_sockets(own_valkey: Valkey) -> None:
     """The worker frees a slow consumer although its last send never ends; a neighbour gets its updates."""
-    with Service(own_valkey, {"QUOTECAST_SIMULATOR_RATE": "20000"}) as service, ExitStack() as stack:
+    with Service(own_valkey, {"QUOTECAST_SIMULATOR_RATE": "2000"}) as service, ExitStack() as stack:
         worker = service.start("ingest", "api")
         path = "/api/ws/market?symbols=all&interval=100"
         port = service.port
@@ -274,7 +274,10 @@ def is_socket(link: Path) -> bool:
 
 def upgraded(port: int, path: str) -> socket.socket:
     """Returns a client that completed its handshake and never reads again."""
-    client = socket.create_connection(("127.0.0.1", port))
+    client = socket.socket()
+    # A small window: otherwise megabytes fill the kernel's buffers first.
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    client.connect(("127.0.0.1", port))
     client.sendall(
         f"GET {path} HTTP/1.1\r\nHost: quotecast\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
         "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n".encode()
