@@ -1,18 +1,20 @@
 """The longest files of tests start first, so that all workers end together; a plug-in of pytest.
 
-`tests/durations.json` has the seconds of files that take more than a few; `--write-durations` writes it.
+`tests/durations.json` has the seconds of files that take more than a few, for the tests of each commit and
+for the long ones; `--write-durations` writes those that run.
 """
 
 import json
 from collections import defaultdict
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
 import pytest
 
-_TESTS: Final = Path(__file__).parents[2]
-_DURATIONS: Final = _TESTS / "durations.json"
+_DURATIONS: Final = Path(__file__).parents[2] / "durations.json"
 _SHORT_SECONDS: Final = 1.0
+_LONG: Final = frozenset({"slow", "deploy", "vendors"})
 #: Folders whose files share a service: one after the other, so that a worker starts it once.
 _TOGETHER: Final = ("tests/security/", "tests/wire/", "tests/doors/")
 
@@ -35,33 +37,50 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Sorts files for workers of xdist; a single process keeps the order of names."""
     if hasattr(config, "workerinput"):
-        seconds: dict[str, float] = json.loads(_DURATIONS.read_text())
-        for folder in _TOGETHER:
-            files = [file for file in seconds if file.startswith(folder)]
-            seconds[folder] = sum(seconds[file] for file in files)
-        items.sort(key=lambda item: -seconds.get(_place_of(item.nodeid), 0.0))
+        seconds: defaultdict[str, float] = defaultdict(float)
+        for (unit, _), each in seconds_of_units(items).items():
+            seconds[_place_of(unit)] += each
+        items.sort(key=lambda item: -seconds[_place_of(item.nodeid)])
+
+
+def seconds_of_units(items: list[pytest.Item]) -> dict[tuple[str, str], float]:
+    """Returns the recorded seconds of each unit of tests, 0 if it has none.
+
+    A unit is the long or the other tests of a file, or a test with the marker `apart`; see `unit_of`.
+    """
+    recorded = json.loads(_DURATIONS.read_text())
+    units = {unit_of(item.nodeid, item.keywords) for item in items}
+    return {unit: recorded[unit[1]].get(unit[0], 0.0) for unit in sorted(units)}
+
+
+def unit_of(test: str, keywords: Iterable[str]) -> tuple[str, str]:
+    """Returns the file of a test, or the test itself if it has the marker `apart`, and `long` or `tests`."""
+    kind = "tests" if _LONG.isdisjoint(keywords) else "long"
+    return (test if "apart" in keywords else test.partition("::")[0]), kind
 
 
 class _Durations:
-    """Adds up the seconds of each file."""
+    """Adds up the seconds of each unit."""
 
     def __init__(self) -> None:
-        self._seconds: defaultdict[str, float] = defaultdict(float)
+        self._seconds: defaultdict[tuple[str, str], float] = defaultdict(float)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        self._seconds[_file_of(report.nodeid)] += report.duration
+        self._seconds[unit_of(report.nodeid, report.keywords)] += report.duration
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         if hasattr(session.config, "workerinput"):
             return
-        ordered = sorted(self._seconds.items(), key=lambda pair: -pair[1])
-        long = {file: round(seconds, 1) for file, seconds in ordered if seconds > _SHORT_SECONDS}
-        _DURATIONS.write_text(json.dumps(long, indent=1) + "\n")
-
-
-def _file_of(test: str) -> str:
-    return test.partition("::")[0]
+        written = json.loads(_DURATIONS.read_text())
+        for kind in {kind for _, kind in self._seconds}:
+            ordered = sorted(self._seconds.items(), key=lambda pair: -pair[1])
+            written[kind] = {
+                unit: round(seconds, 1)
+                for (unit, its), seconds in ordered
+                if its == kind and seconds > _SHORT_SECONDS
+            }
+        _DURATIONS.write_text(json.dumps(written, indent=1) + "\n")
 
 
 def _place_of(test: str) -> str:
-    return next((folder for folder in _TOGETHER if test.startswith(folder)), _file_of(test))
+    return next((folder for folder in _TOGETHER if test.startswith(folder)), test.partition("::")[0])

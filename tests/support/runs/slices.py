@@ -1,9 +1,12 @@
 """A part of the long tests: `--slice 3/14`; a plug-in of pytest.
 
-Every file of the run is in one slice, but for tests with the marker `apart`, each of which takes minutes.
+Every file of the run is in one slice, but for tests with the marker `apart`, each of which takes minutes. By
+`tests/durations.json` all slices take about as long.
 """
 
 import pytest
+
+from support.runs.longest_first import seconds_of_units, unit_of
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -17,10 +20,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if not (option := config.getoption("--slice")):
         return
     number, count = map(int, option.split("/"))
-    chosen = {*sorted({_unit_of(item) for item in items})[number::count]}
-    config.hook.pytest_deselected(items=[item for item in items if _unit_of(item) not in chosen])
-    items[:] = [item for item in items if _unit_of(item) in chosen]
+    chosen = _slices(seconds_of_units(items), count)[number]
+    others = [item for item in items if unit_of(item.nodeid, item.keywords) not in chosen]
+    config.hook.pytest_deselected(items=others)
+    items[:] = [item for item in items if unit_of(item.nodeid, item.keywords) in chosen]
 
 
-def _unit_of(item: pytest.Item) -> str:
-    return item.nodeid if item.get_closest_marker("apart") else item.nodeid.partition("::")[0]
+def _slices(seconds: dict[tuple[str, str], float], count: int) -> list[set[tuple[str, str]]]:
+    """Shares the units among slices: the longest first, each to the slice with the fewest seconds."""
+    slices: list[set[tuple[str, str]]] = [set() for _ in range(count)]
+    totals = [0.0] * count
+    for unit in sorted(seconds, key=lambda unit: -seconds[unit]):
+        number = totals.index(min(totals))
+        slices[number].add(unit)
+        # A unit that is not in the file is short.
+        totals[number] += max(seconds[unit], 1.0)
+    return slices
