@@ -18,7 +18,7 @@ import structlog
 from hypothesis import settings
 
 from quotecast.local import valkey
-from support.runs.deadlines import slowness
+from support.runs.deadlines import scaled, slowness
 from support.runs.figures import LINES, SLACK, Figures
 from support.servers import databases
 from support.servers.processes import Postgres, Valkey, running_postgres, running_valkey
@@ -114,6 +114,12 @@ def redis_url(_shared_valkey: Valkey) -> str:
     with redis.Redis.from_url(_shared_valkey.url) as client:
         client.flushall()
     return _shared_valkey.url
+
+
+@pytest.fixture
+def patient_redis(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Gives Redis the time of a busy machine for calls that have half a second otherwise."""
+    monkeypatch.setattr("quotecast.redis.client._CALL_SECONDS", scaled(5))
 
 
 @pytest.fixture

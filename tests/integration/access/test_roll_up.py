@@ -20,6 +20,8 @@ from quotecast.database.tables import ApiKey
 from quotecast.errors import DatabaseAway
 from support.stages.stored_keys import Clocks, StoredKeys, id_of
 
+pytestmark = pytest.mark.usefixtures("patient_redis")
+
 DAY = date(2026, 11, 20)
 
 

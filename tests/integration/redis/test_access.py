@@ -30,6 +30,8 @@ from support.made.reports import report
 from support.oracles.access_rules import PASSWORD, create_users, refusals
 from support.servers.processes import Valkey
 
+pytestmark = pytest.mark.usefixtures("patient_redis")
+
 INGEST: Final = "quotecast-ingest"
 API: Final = "quotecast-api"
 BOTH: Final = "quotecast"

@@ -29,6 +29,8 @@ from support.servers.cluster import Nodes, follows, running_cluster, until
 from support.servers.reserved import port_number, reserve_port
 from support.servers.service import Service
 
+pytestmark = pytest.mark.usefixtures("patient_redis")
+
 PATIENCE_SECONDS = 30.0
 
 
