@@ -25,38 +25,8 @@ SETTINGS: Final = {
 }
 
 
-#: The files that take longest, in this order before all others: all workers then end together.
-LONGEST: Final = (
-    "test_terminal_page.py",
-    "test_candles.py",
-    "test_panes.py",
-    "test_chart_tools.py",
-    "test_account_of_page.py",
-    "test_widths.py",
-    "test_one_socket.py",
-    "test_shell.py",
-    "test_alerts.py",
-    "test_outages.py",
-    "test_client.py",
-    "test_market_panes.py",
-    "test_portfolio_page.py",
-    "test_workspaces.py",
-    "test_palette.py",
-    "test_client_package.py",
-    "test_reference_page.py",
-    "test_operators.py",
-)
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    """Keeps the order of the files, which pytest-xdist would sort by their number of tests."""
-    config.option.loadscopereorder = False
-
-
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Puts the tests of the longest files first, and marks those that run in Firefox."""
-    places = {name: place for place, name in enumerate(LONGEST)}
-    items.sort(key=lambda item: places.get(item.path.name, len(places)))
+    """Marks the tests that run in Firefox."""
     for item in items:
         called = getattr(item, "callspec", None)
         if called and called.params.get("browser") == "firefox":

@@ -1,12 +1,12 @@
 """The longest files of tests start first, so that all workers end together; a plug-in of pytest.
 
-`tests/durations.json` has the seconds of files that take more than a few, for the tests of each commit and
-for the long ones; `--write-durations` writes those that run.
+`tests/durations.json` has the seconds of files that take more than a few: of `just test`, of browsers and of
+the long ones. `--write-durations` writes those that run.
 """
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Container
 from pathlib import Path
 from typing import Final
 
@@ -14,7 +14,8 @@ import pytest
 
 _DURATIONS: Final = Path(__file__).parents[2] / "durations.json"
 _SHORT_SECONDS: Final = 1.0
-_LONG: Final = frozenset({"slow", "deploy", "vendors"})
+#: Markers of each kind of run in that file; the first that a test has counts.
+_KINDS: Final = {"browser": "browser", "slow": "long", "deploy": "long", "vendors": "long"}
 #: Folders whose files share a service: one after the other, so that a worker starts it once.
 _TOGETHER: Final = ("tests/security/", "tests/wire/", "tests/doors/")
 
@@ -46,16 +47,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def seconds_of_units(items: list[pytest.Item]) -> dict[tuple[str, str], float]:
     """Returns the recorded seconds of each unit of tests, 0 if it has none.
 
-    A unit is the long or the other tests of a file, or a test with the marker `apart`; see `unit_of`.
+    A unit is the tests of a file that run together, or a test with the marker `apart`; see `unit_of`.
     """
     recorded = json.loads(_DURATIONS.read_text())
     units = {unit_of(item.nodeid, item.keywords) for item in items}
     return {unit: recorded[unit[1]].get(unit[0], 0.0) for unit in sorted(units)}
 
 
-def unit_of(test: str, keywords: Iterable[str]) -> tuple[str, str]:
-    """Returns the file of a test, or the test itself if it has the marker `apart`, and `long` or `tests`."""
-    kind = "tests" if _LONG.isdisjoint(keywords) else "long"
+def unit_of(test: str, keywords: Container[str]) -> tuple[str, str]:
+    """Returns the file of a test, or the test itself if it has the marker `apart`; and its kind."""
+    kind = next((kind for marker, kind in _KINDS.items() if marker in keywords), "tests")
     return (test if "apart" in keywords else test.partition("::")[0]), kind
 
 
