@@ -119,13 +119,14 @@ def test_a_full_disk_holds_up_no_quotes_and_recording_continues_with_a_keyframe(
     assert ingest.poll() is None
     resource.prlimit(ingest.pid, resource.RLIMIT_FSIZE, (hard, hard))
     wait_until(lambda: len(blocks_of_all(folder)) > size + 3, "recording after the outage")
-    assert len(folder.names(FEED)) == 2
-    kinds = {block.kind for block in blocks_in(folder, FEED, folder.names(FEED)[-1])}
+    _, *later = folder.names(FEED)
+    kinds = {block.kind for name in later for block in blocks_in(folder, FEED, name)}
     assert Kind.KEYFRAME_AFTER_LOSS in kinds
     assert_contiguous(played(folder, first))
     ingest.send_signal(signal.SIGTERM)
     assert ingest.wait(PATIENCE_SECONDS) == 0
     manifest = folder.manifest(FEED, folder.names(FEED)[-1])
     assert manifest is not None
-    assert manifest.lost > 0
+    manifests = [folder.manifest(FEED, name) for name in later]
+    assert any(each and each.lost > 0 for each in manifests)
     assert folder.path(FEED, manifest.segment, ".segment").stat().st_size == manifest.size

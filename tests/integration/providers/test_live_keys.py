@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from support.runs.deadlines import scaled
 from support.servers.processes import Valkey
 from support.servers.service import Service
 from support.servers.simulated_vendor import simulated_vendor
@@ -68,6 +69,6 @@ def test_keys_appear_in_no_log_and_no_answer(own_valkey: Valkey, tmp_path: Path,
 
 
 def _wait(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + scaled(30)
     while not holds():
         assert time.monotonic() < deadline, "the condition never held"
