@@ -3,10 +3,14 @@
 import os
 import subprocess
 import sys
+from typing import Final
 
 import pytest
 
 from world.planted import PLANTED
+
+#: Faults that few worlds show: finding one takes longer than a part of the long run.
+RARE: Final = frozenset({"a stopping worker forgets its counts"})
 
 
 def run_world(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -46,7 +50,9 @@ def test_a_broken_promise_comes_with_its_fewest_faults() -> None:
 @pytest.mark.slow
 @pytest.mark.apart
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("name", PLANTED)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.minutes) if name in RARE else name for name in PLANTED]
+)
 def test_a_planted_fault_is_found(name: str) -> None:
     """Within 500 worlds."""
     found = run_world("--planted", name, "--seeds", "500", "--whole")
