@@ -78,7 +78,7 @@ async def test_a_remembered_refusal_costs_no_call(redis_url: str) -> None:
 
 
 async def test_slots_free_one_by_one_as_requests_leave_the_window(redis_url: str) -> None:
-    """In real time: never more than the limit in a second, and no refusal while a slot is free."""
+    """In real time: never more than the limit in a second, and the slots of each second are used."""
     spans: list[tuple[float, float]] = []
     async with Window(redis_url, prefix="t", seconds=1, budget=PATIENCE) as window:
         began = time.monotonic()
