@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, Request, Response, expect
 
 from support.clients.axe import violations
+from support.runs.deadlines import scaled
 from support.servers.opened_page import (
     address,
     change_settings,
@@ -51,7 +52,7 @@ def pane(page: Page) -> Locator:
 def client(page: Page, service: Service) -> httpx.Client:
     """Returns a client of the page's user."""
     headers = {"Authorization": f"Bearer {page.evaluate(TOKEN)}"}
-    return httpx.Client(base_url=service.url, headers=headers, timeout=30)
+    return httpx.Client(base_url=service.url, headers=headers, timeout=scaled(30))
 
 
 def price_of(page: Page, symbol: str) -> float:

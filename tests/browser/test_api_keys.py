@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from support.clients.axe import violations
+from support.runs.deadlines import scaled
 from support.servers.opened_page import address, open_page, panes_of, register
 from support.servers.service import Service
 
@@ -22,7 +23,7 @@ SECRET = re.compile(r"^qc_live_[0-9a-f]{24}_[A-Za-z0-9_-]{43}$")
 def keys_of(page: Page, service: Service) -> Any:
     """Returns the keys of the page's user, as the service lists them."""
     headers = {"Authorization": f"Bearer {page.evaluate(TOKEN)}"}
-    return httpx.get(f"{service.url}/api/keys", headers=headers, timeout=30).json()
+    return httpx.get(f"{service.url}/api/keys", headers=headers, timeout=scaled(30)).json()
 
 
 def opened(page: Page) -> Locator:

@@ -8,6 +8,7 @@ from playwright.sync_api import Page
 
 from docs.pages import blocks
 from docs.pages import page as page_of
+from support.runs.deadlines import scaled
 from support.servers.browsers import both_browsers
 from support.servers.service import Service
 
@@ -46,7 +47,7 @@ def test_ids_are_cursors_and_a_restart_is_resumed(blank_page: Page, service: Ser
         assert last_id == place
     resumed = blank_page.evaluate_handle(f"() => ({{ reason: ({RESUMED})() }})")
     service.processes[-1].send_signal(signal.SIGTERM)
-    service.processes[-1].wait(60)
+    service.processes[-1].wait(scaled(60))
     service.start("api")
     assert resumed.evaluate("(each) => each.reason") == "resume"
 

@@ -9,6 +9,7 @@ from typing import Final
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from support.runs.deadlines import scaled
 from support.servers.browsers import both_browsers
 from support.servers.fault_proxy import FaultProxy
 from support.servers.opened_page import (
@@ -117,7 +118,7 @@ def test_all_feeds_resume_after_a_restart(browser: Browser, service: Service) ->
         before = service.processes[-1]
         service.start("api")
         before.send_signal(signal.SIGTERM)
-        before.wait(30)
+        before.wait(scaled(30))
         eventually(page, lambda: len(sockets(line)) == 2, "the page does not reconnect")
         wait_for_updates(page, *FEEDS)
         assert len(sockets(line)) == 2

@@ -15,6 +15,7 @@ from websockets.exceptions import ConnectionClosed
 from quotecast.operators.totp import STEP_SECONDS, code_of
 from support.clients.axe import violations
 from support.made.web_files import WEB
+from support.runs.deadlines import scaled
 from support.servers.browsers import both_browsers
 from support.servers.opened_page import address, open_page
 from support.servers.service import Service
@@ -71,7 +72,7 @@ def close_code(connection: Any) -> int | None:
     """Reads a socket to its end; returns the close code."""
     try:
         while True:
-            connection.recv(timeout=60)
+            connection.recv(timeout=scaled(60))
     except ConnectionClosed:
         return int(connection.close_code)
 

@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from support.clients.axe import violations
+from support.runs.deadlines import scaled
 from support.servers.browsers import both_browsers
 from support.servers.opened_page import DEADLINE_MS, eventually, open_page, panes_of, wait_for_price
 from support.servers.processes import running_valkey
@@ -84,7 +85,7 @@ def test_the_workspace_plays_what_was_recorded(browser: Browser, service: Servic
         expect(page.locator("[data-kind=movers]")).to_contain_text("shows live data only")
         ingest = service.processes[-1]
         ingest.send_signal(signal.SIGTERM)
-        ingest.wait(30)
+        ingest.wait(scaled(30))
         banner.get_by_label("Speed").select_option("10")
         expect(banner).to_contain_text("The recording has ended.", timeout=DEADLINE_MS)
         quotes = service.get("/api/market/quotes?symbols=AAPL,MSFT,NVDA").json()

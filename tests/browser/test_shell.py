@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from support.made.web_files import WEB
+from support.runs.deadlines import scaled
 from support.servers.fault_proxy import FaultProxy
 from support.servers.opened_page import change_settings, open_page, wait_for_live, wait_for_price
 from support.servers.processes import running_valkey
@@ -181,7 +182,7 @@ def test_a_new_version_offers_to_reload(browser: Browser, tmp_path: Path) -> Non
             service.launch("api", {"PYTHONPATH": str(newer)})
             service.until_ready()
             before.terminate()
-            before.wait(30)
+            before.wait(scaled(30))
             reload = page.locator(".new-version").get_by_role("button", name="Reload")
             reload.click()
             expect(page.locator("html")).to_have_attribute("data-version", "0123456789ab")

@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from support.clients.axe import violations
+from support.runs.deadlines import scaled
 from support.runs.figures import Figures
 from support.servers.browsers import both_browsers
 from support.servers.opened_page import (
@@ -71,7 +72,7 @@ def test_it_resumes_by_itself_after_a_restart(page: Page, service: Service) -> N
     """After a restart of the service the page resumes by itself; the prices stay on screen meanwhile."""
     wait_for_live(page)
     service.processes[-1].send_signal(signal.SIGTERM)
-    service.processes[-1].wait(30)
+    service.processes[-1].wait(scaled(30))
     page.locator(".feed[data-feed=market][data-state=connecting]").wait_for()
     wait_for_price(page)
     service.start("api")

@@ -19,6 +19,7 @@ from websockets.exceptions import ConnectionClosed
 
 from deploy.balancer import POLICY, Balancer, running_balancer
 from support.clients.merging_client import MergingClient
+from support.runs.deadlines import scaled
 from support.servers.processes import Valkey, running_valkey
 from support.servers.service import Service
 
@@ -123,7 +124,7 @@ async def _load(
     figures = RolloutFigures(feeds=feeds)
     clients = [RolloutClient(f"ws://127.0.0.1:{port}{FEED}", figures) for _ in range(feeds)]
     async with (
-        httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=10) as http,
+        httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=scaled(10)) as http,
         asyncio.TaskGroup() as group,
     ):
         # Stopping cancels browsers between two requests, so that no request counts as lost.

@@ -22,6 +22,7 @@ from urllib.parse import unquote
 import httpx
 
 from quotecast.local import postgres
+from support.runs.deadlines import scaled
 from support.servers.processes import Postgres, Valkey, running_postgres, running_valkey
 from support.servers.reserved import port_number, reserve_port
 
@@ -104,7 +105,7 @@ def until_ready(port: int, api: "subprocess.Popen[bytes]") -> dict[str, Any]:
         assert api.poll() is None, f"the API ended: {api.returncode}"
         assert time.monotonic() < deadline, "the API is not ready"
         with contextlib.suppress(httpx.TransportError):
-            answer = httpx.get(f"http://127.0.0.1:{port}/api/ready", timeout=5)
+            answer = httpx.get(f"http://127.0.0.1:{port}/api/ready", timeout=scaled(5))
             if answer.status_code == httpx.codes.OK:
                 body: dict[str, Any] = answer.json()
                 return body
@@ -176,9 +177,9 @@ def check(root: Path, config: Mapping[str, Any]) -> None:
             body = until_ready(port, api)
             states = {feed: each["state"] for feed, each in body["feeds"].items()}
             report(f"/api/ready: {body['status']} {body['checks']} {states}", good=body["status"] == "ready")
-            page = httpx.get(f"http://127.0.0.1:{port}/", timeout=5)
+            page = httpx.get(f"http://127.0.0.1:{port}/", timeout=scaled(5))
             report(f"/: {page.status_code}, the terminal", good="<script" in page.text)
-            code = image.start(folder, *config["Healthcheck"]["Test"][1:], entrypoint=False).wait(30)
+            code = image.start(folder, *config["Healthcheck"]["Test"][1:], entrypoint=False).wait(scaled(30))
             report(f"the image's health check: exit {code}", good=code == 0)
             stop("api", api)
             stop("ingest", ingest)

@@ -16,6 +16,7 @@ from deploy.balancer import running_balancer
 from deploy.cache import Cache, running_cache
 from quotecast.limits.fallback import SECOND, LocalWindow
 from support.clients.plain_http import NO_TLS, status_of_length
+from support.runs.deadlines import scaled
 from support.servers.processes import running_valkey
 from support.servers.service import Service
 
@@ -64,7 +65,7 @@ def get(cache: Cache) -> Iterator[Callable[..., httpx.Response]]:
     """Yields a function that sends GET through the cache from an address of the test's own."""
     address = ".".join(str(random.randrange(1, 255)) for _ in range(4))
     with httpx.Client(
-        base_url=cache.url, headers={"X-Forwarded-For": address}, timeout=20, verify=NO_TLS
+        base_url=cache.url, headers={"X-Forwarded-For": address}, timeout=scaled(20), verify=NO_TLS
     ) as client:
         yield client.get
 
@@ -137,7 +138,7 @@ def test_prices_are_stored_and_counted(get: Callable[..., httpx.Response], path:
 @pytest.mark.parametrize("path", ["/api/portfolio/import", "/api/portfolio/transactions/import"])
 def test_a_file_of_csv_reaches_a_worker(cache: Cache, path: str) -> None:
     """It has at most 1 MB, other bodies 80 KB."""
-    answer = httpx.post(cache.url + path, content=b"x" * 200_000, timeout=20, verify=NO_TLS)
+    answer = httpx.post(cache.url + path, content=b"x" * 200_000, timeout=scaled(20), verify=NO_TLS)
     assert answer.status_code == 401
     for other, size in ((path, 1_100_000), ("/api/watchlist", 90_000)):
         assert status_of_length(cache.port, other, size) == 413, other
@@ -266,7 +267,9 @@ def test_many_clients_get_exactly_their_limit(cache: Cache, get: Callable[..., h
         headers = {"X-Forwarded-For": address}
         if number % 3 == 0:
             headers["Authorization"] = "Bearer invalid"
-        return address, httpx.get(cache.url + paths[number % 3], headers=headers, timeout=20, verify=NO_TLS)
+        return address, httpx.get(
+            cache.url + paths[number % 3], headers=headers, timeout=scaled(20), verify=NO_TLS
+        )
 
     with ThreadPoolExecutor(8) as threads:
         answers = list(threads.map(ask, range(4 * 2 * LIMIT)))
@@ -353,7 +356,7 @@ def _another_address() -> str:
 
 def _raw(cache: Cache, *lines: str, body: str = "") -> bytes:
     """Sends a request as it is and returns the answer."""
-    with socket.create_connection(("127.0.0.1", cache.port), timeout=20) as connection:
+    with socket.create_connection(("127.0.0.1", cache.port), timeout=scaled(20)) as connection:
         head = "\r\n".join([*lines, f"X-Forwarded-For: {_another_address()}", "Connection: close"])
         connection.sendall(f"{head}\r\n\r\n{body}".encode())
         return b"".join(iter(lambda: connection.recv(65536), b""))

@@ -8,6 +8,7 @@ from websockets.sync.client import connect
 
 from deploy.balancer import running_balancer
 from support.clients.plain_http import status_of_length
+from support.runs.deadlines import scaled
 from support.servers.processes import Valkey
 from support.servers.service import Service
 
@@ -48,5 +49,5 @@ def test_all_feeds_have_the_port_of_feeds(own_valkey: Valkey) -> None:
         balancer.await_in_service([service])
         for path in ("/api/ws", "/api/ws/market"):
             with connect(f"ws://127.0.0.1:{balancer.port}{path}") as feed:
-                assert json.loads(feed.recv(timeout=10))["type"] == "welcome"
+                assert json.loads(feed.recv(timeout=scaled(10)))["type"] == "welcome"
         assert balancer.sessions("feeds") == 2

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from docs.pages import README, blocks, curls
+from support.runs.deadlines import scaled
 from support.servers.fresh_clone import copy_clone, only_python, python_of, running, wait_until_serving
 from support.servers.reserved import port_number, reserve_port
 
@@ -72,7 +73,7 @@ def wait_for_page(environment: dict[str, str]) -> None:
     """Reloads the page until it is built, as the page itself does."""
     address = f"http://127.0.0.1:{environment['QUOTECAST_PORT']}/"
     while True:
-        with urllib.request.urlopen(address, timeout=60) as answer:
+        with urllib.request.urlopen(address, timeout=scaled(60)) as answer:
             body = answer.read()
         if b"<script" in body:
             return

@@ -16,6 +16,7 @@ from quotecast.market.crossings import Crossing
 from quotecast.market.feeds import Feed
 from support.made.closings import made_closings, put, write_all, writer_of
 from support.oracles.transactions import open_database, query_server, register_user, visible_users
+from support.runs.deadlines import scaled
 from support.servers.pgbouncer import DEBIAN, NEWER, PgBouncer, running_pgbouncer
 from support.servers.processes import Postgres
 from support.stages.alert_store import AlertRow
@@ -71,7 +72,7 @@ async def use_everything(pooler: PgBouncer, own: Postgres, cache: int, redis_url
 
 
 async def write_events(writer: CrossingWriter) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(scaled(20)):
         while await writer.step() != POLL_SECONDS:
             pass
 
@@ -111,7 +112,7 @@ async def sessions_of(pooler: PgBouncer) -> set[tuple[Any, ...]]:
         assert row
         return tuple(row)
 
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(scaled(20)):
         rows = await asyncio.gather(*(look() for _ in range(meeting.parties)))
     assert len({row[-1] for row in rows}) == meeting.parties
     return {row[:-1] for row in rows}

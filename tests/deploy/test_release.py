@@ -9,6 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from support.runs.deadlines import scaled
 from support.servers.fresh_clone import ROOT, copy_clone, only_python, output_of, running, wait_until_serving
 from support.servers.reserved import port_number, reserve_port
 
@@ -66,7 +67,7 @@ def test_an_installed_release_serves_quotes_the_page_and_the_docs(
             ("/", b"<script"),
             ("/llms.txt", b"quotecast"),
         ):
-            assert content in httpx.get(address + path, timeout=60).content
+            assert content in httpx.get(address + path, timeout=scaled(60)).content
 
 
 def test_one_command_starts_the_wheel(archives: Path, tmp_path: Path, address: str) -> None:
@@ -79,4 +80,4 @@ def test_one_command_starts_the_wheel(archives: Path, tmp_path: Path, address: s
         f"{uvx} {constraints} --from '{wheel}[local]' quotecast up", tmp_path, environment
     ) as process:
         wait_until_serving(process)
-        assert httpx.get(f"{address}/api/crypto/quotes/BTC-USDT", timeout=60).json()["price"] > 0
+        assert httpx.get(f"{address}/api/crypto/quotes/BTC-USDT", timeout=scaled(60)).json()["price"] > 0

@@ -13,6 +13,7 @@ from mcp import Client
 
 from docs.pages import blocks, page
 from support.clients.mcp_clients import over_http, over_stdio, structured
+from support.runs.deadlines import scaled
 from support.servers.running_up import Up
 from support.stages.door_market import Market, kill_workers
 
@@ -86,7 +87,7 @@ def test_the_page_s_program_shows_a_live_price(up: Up, market: Market) -> None:
     [program] = blocks(page("mcp"), "python")
     program = program.replace("127.0.0.1:8000", f"127.0.0.1:{up.port}")
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=scaled(60), check=True
     )
     market.require_known([("AAPL", float(done.stdout))])
 

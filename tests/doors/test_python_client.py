@@ -11,6 +11,7 @@ import pytest
 
 from fakes.receiver import Receiver
 from quotecast_client import AsyncClient, Client, Unauthorized, verify_webhook
+from support.runs.deadlines import scaled
 from support.servers.python_packages import build_package, install_package, without_paths
 from support.servers.running_up import Up
 from support.stages.door_market import Market, kill_workers
@@ -92,7 +93,7 @@ def test_one_program_reads_prices_bars_and_an_account(interpreter: Path, up: Up)
         [interpreter, "-W", "error", "-c", program],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=scaled(60),
         check=False,
         env=without_paths(),
     )

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from doors.watched import Watched
+from support.runs.deadlines import scaled
 from support.servers.running_up import Up
 from support.stages.door_market import Market, kill_workers
 
@@ -56,7 +57,7 @@ def test_a_pipe_gets_lines(up: Up) -> None:
         assert process.stderr
         lines = [process.stdout.readline() for _ in range(3)]
         process.stdout.close()
-        assert (process.wait(60), process.stderr.read()) == (0, "")
+        assert (process.wait(scaled(60)), process.stderr.read()) == (0, "")
     assert [line.split()[1] for line in lines[:2]] == ["AAPL", "BTC/USDT"]
 
 
@@ -81,6 +82,6 @@ def run(up: Up, *arguments: str) -> subprocess.CompletedProcess[str]:
         [sys.executable, "-m", "quotecast", "watch", *arguments, "--url", f"http://127.0.0.1:{up.port}"],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=scaled(60),
         check=False,
     )

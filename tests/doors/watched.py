@@ -12,6 +12,8 @@ import threading
 from collections.abc import Sequence
 
 #: Sequences that colour text, or move the cursor.
+from support.runs.deadlines import scaled
+
 _CONTROLS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _PRICE = re.compile(r"[\d,]+\.\d+")
 
@@ -60,8 +62,8 @@ class Watched:
 
     def end(self) -> int:
         """Returns the exit code; all output has been read then."""
-        code = self._process.wait(30)
-        self._reading.join(30)
+        code = self._process.wait(scaled(30))
+        self._reading.join(scaled(30))
         os.close(self._terminal)
         return code
 

@@ -29,6 +29,7 @@ from quotecast.market.own_bars import (
 )
 from support.made.closings import rows_of, stored_rows
 from support.oracles.transactions import query_server
+from support.runs.deadlines import scaled
 
 #: Seconds between two looks at the mirrors, which remember an hour.
 LOOK_SECONDS: Final = 0.2
@@ -55,7 +56,7 @@ class BarListener:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._loop.call_soon_threadsafe(self._over.set)
-        self._thread.join(10)
+        self._thread.join(scaled(10))
 
     def newest(self, feed: Feed) -> int:
         """Returns the end of the newest minute that closed."""

@@ -26,6 +26,7 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import WebSocketException
 
 from faults.drawn_faults import Fault, groups
+from support.runs.deadlines import scaled
 from support.servers.whole_service import SETTINGS, Whole, whole_service
 
 DELAY_SECONDS: Final = 4
@@ -152,14 +153,14 @@ class Clients:
         decode = msgspec.json.Decoder().decode
         while True:
             with contextlib.suppress(OSError, WebSocketException, TimeoutError):
-                async with connect(url, max_size=None, open_timeout=10, compression=None) as socket:
+                async with connect(url, max_size=None, open_timeout=scaled(10), compression=None) as socket:
                     self.connects[feed] += 1
                     async for frame in socket:
                         self._judge.see(feed, decode(frame), time.time())
             await asyncio.sleep(0.2)
 
     async def _read(self) -> None:
-        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{self._port}", timeout=10) as client:
+        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{self._port}", timeout=scaled(10)) as client:
             while True:
                 for route in ROUTES:
                     with contextlib.suppress(httpx.HTTPError):

@@ -16,6 +16,7 @@ import pytest
 from quotecast.ingest import alerts
 from support.clients.plain_http import NO_TLS
 from support.oracles.transactions import until_idle
+from support.runs.deadlines import scaled
 from support.runs.figures import Figures
 from support.servers.whole_service import Whole
 from support.stages.account_outage import HOLDINGS, WritingUser, judge_outage
@@ -41,32 +42,34 @@ def test_postgres_is_away(whole: Whole, figures: Figures, how: str) -> None:
 def test_own_bars_without_postgres(whole: Whole, figures: Figures) -> None:
     """Bars that a worker has a copy of stay; others are simulated, in time; own ones are back soon."""
     path = f"{whole.service.url}/api/doviz/bars"
-    copied = httpx.get(f"{path}/USD?timeframe=1m", timeout=20, verify=NO_TLS)
+    copied = httpx.get(f"{path}/USD?timeframe=1m", timeout=scaled(20), verify=NO_TLS)
     assert copied.status_code == 200
     whole.postgres.kill()
     try:
-        again = httpx.get(f"{path}/USD?timeframe=1m", timeout=20, verify=NO_TLS)
+        again = httpx.get(f"{path}/USD?timeframe=1m", timeout=scaled(20), verify=NO_TLS)
         assert (again.status_code, [bar["time"] for bar in again.json()][: len(copied.json())]) == (
             200,
             [bar["time"] for bar in copied.json()],
         )
         began = time.monotonic()
-        others = httpx.get(f"{path}/EUR?timeframe=4h", timeout=20, verify=NO_TLS)
+        others = httpx.get(f"{path}/EUR?timeframe=4h", timeout=scaled(20), verify=NO_TLS)
         figures.at_most("bars without a copy are answered", time.monotonic() - began, 2.5)
-        price = httpx.get(f"{whole.service.url}/api/doviz/quotes/EUR", timeout=20, verify=NO_TLS).json()[
-            "price"
-        ]
+        price = httpx.get(
+            f"{whole.service.url}/api/doviz/quotes/EUR", timeout=scaled(20), verify=NO_TLS
+        ).json()["price"]
         assert others.status_code == 200
         assert len(others.json()) > 1
         assert others.json()[-1]["close"] == pytest.approx(price, rel=0.01)
-        lines = httpx.get(f"{whole.service.url}/api/doviz/sparklines?symbols=EUR", timeout=20, verify=NO_TLS)
+        lines = httpx.get(
+            f"{whole.service.url}/api/doviz/sparklines?symbols=EUR", timeout=scaled(20), verify=NO_TLS
+        )
         assert lines.headers["x-cache"] == "STALE"
         assert (lines.status_code, len(lines.json()["EUR"]["closes"]) > 0) == (200, True)
     finally:
         whole.postgres.start()
     began = time.monotonic()
     lines_of = f"{whole.service.url}/api/doviz/sparklines?symbols=GBP"
-    while httpx.get(lines_of, timeout=20, verify=NO_TLS).headers["x-cache"] == "STALE":
+    while httpx.get(lines_of, timeout=scaled(20), verify=NO_TLS).headers["x-cache"] == "STALE":
         assert time.monotonic() - began < 60
         time.sleep(0.1)
     figures.at_most("bars are back", time.monotonic() - began, 10)

@@ -10,6 +10,7 @@ import pytest
 import redis
 from redis.crc import key_slot
 
+from support.runs.deadlines import scaled
 from support.servers.cluster import NODES, follows, running_cluster
 from support.servers.cluster import until as until_cluster
 from support.servers.sentinel_set import SentinelSet, running_sentinels, until
@@ -41,7 +42,7 @@ class Line:
     """A connection to a real server that answers in the words of the protocol."""
 
     def __init__(self, port: int) -> None:
-        self._socket = socket.create_connection(("127.0.0.1", port), timeout=30)
+        self._socket = socket.create_connection(("127.0.0.1", port), timeout=scaled(30))
         self._reader = hiredis.Reader()
 
     def __enter__(self) -> Self:

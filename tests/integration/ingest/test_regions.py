@@ -12,6 +12,7 @@ import asyncpg
 import pytest
 
 from quotecast.database import migrations
+from support.runs.deadlines import scaled
 from support.servers.processes import Postgres, Valkey
 from support.servers.service import Service
 
@@ -174,7 +175,7 @@ def test_the_next_ingest_takes_over_at_once(tiers: Tiers) -> None:
     with tiers.region.feed("/api/ws/market?symbols=all") as client:
         epoch = client.next_of("snapshot")["epoch"]
         leader.terminate()
-        assert leader.wait(20) == 0
+        assert leader.wait(scaled(20)) == 0
         seq = client.state.seq
         while client.state.seq <= seq + 20:
             assert client.next()["epoch"] == epoch

@@ -12,6 +12,7 @@ from quotecast.limits.calls import MAX_BATCH
 from quotecast.limits.decision import Decision
 from quotecast.limits.window import Window
 from support.made.windows import PATIENCE, admitted
+from support.runs.deadlines import scaled
 from support.servers.processes import Valkey
 
 
@@ -125,7 +126,7 @@ async def test_a_lasting_failure_is_logged_once_a_minute_with_its_cause(own_valk
             for minute in range(2):
                 now = minute * 61_000_000_000
                 until = window.statistics().openings + 5
-                async with asyncio.timeout(30):
+                async with asyncio.timeout(scaled(30)):
                     while window.statistics().openings < until:
                         await window.check("key", 10**9)
                         await asyncio.sleep(0.001)

@@ -18,6 +18,7 @@ from integration.python_client.conformance_player import Player, is_playable, la
 from quotecast_client import AsyncClient, AsyncStream, Client, Stream, StreamRefused
 from support.clients.client_faces import skip_certificates
 from support.oracles.conformance import CASES, read_case
+from support.runs.deadlines import scaled
 
 PLAYABLE = [path for path in sorted(CASES.glob("*.json")) if is_playable(read_case(path))]
 by_case = pytest.mark.parametrize("path", PLAYABLE, ids=lambda path: path.stem)
@@ -123,7 +124,7 @@ def test_a_thread_ends_a_stream_that_waits_to_connect() -> None:
         reader = threading.Thread(target=drain_in_thread, args=(stream,))
         reader.start()
         stream.close()
-        reader.join(30)
+        reader.join(scaled(30))
         assert not reader.is_alive()
 
 

@@ -28,6 +28,7 @@ from support.made.documents import article, news_of
 from support.made.market import EPOCH, INFO, state_of, stock
 from support.made.reports import report
 from support.oracles.access_rules import PASSWORD, create_users, refusals
+from support.runs.deadlines import scaled
 from support.servers.processes import Valkey
 
 pytestmark = pytest.mark.usefixtures("patient_redis")
@@ -233,7 +234,7 @@ async def test_another_installation_is_out_of_reach(users: Users, user: str) -> 
             await bus.load(STOCKS)
         assert await bus.check() == "noperm"
         with pytest.raises(BusError, match=REFUSED):
-            async with asyncio.timeout(30), bus.listen([STOCKS]):
+            async with asyncio.timeout(scaled(30)), bus.listen([STOCKS]):
                 pass
     with users.client(user) as client:
         for words in ("GET other:key", "SUBSCRIBE other:channel", "PUBLISH other:channel x", "FLUSHALL"):

@@ -15,6 +15,7 @@ import pytest
 
 from quotecast import __main__
 from quotecast.commands import simulate
+from support.runs.deadlines import scaled
 from support.servers.tiny_vendor import VENDORS
 
 COMMAND = [sys.executable, "-m", "support.servers.tiny_vendor", "simulate"]
@@ -40,7 +41,12 @@ def _running(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
 
 def _run(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [*COMMAND, *arguments], capture_output=True, text=True, timeout=60, check=False, env=ENVIRONMENT
+        [*COMMAND, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=scaled(60),
+        check=False,
+        env=ENVIRONMENT,
     )
 
 
@@ -55,7 +61,7 @@ def test_a_signal_ends_it_in_order(number: signal.Signals) -> None:
     with _running() as (process, line):
         assert httpx.get(_url(line)).status_code == 200
         process.send_signal(number)
-        assert process.wait(30) == 0
+        assert process.wait(scaled(30)) == 0
         assert process.stderr
         assert process.stderr.read() == ""
 

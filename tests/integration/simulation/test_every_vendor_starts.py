@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from quotecast.commands.simulate import VENDORS
+from support.runs.deadlines import scaled
 
 
 @pytest.mark.parametrize("vendor", VENDORS)
@@ -28,6 +29,6 @@ def test_a_vendor_starts_answers_and_ends(vendor: str) -> None:
             # Kraken answers unknown paths with 200 and an error.
             assert httpx.get(found[1] + "/no-such-path").content
             process.send_signal(signal.SIGTERM)
-            assert process.wait(30) == 0
+            assert process.wait(scaled(30)) == 0
         finally:
             process.kill()

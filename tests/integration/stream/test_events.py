@@ -8,6 +8,7 @@ import httpx
 import pytest
 
 from support.clients.event_stream import EventStream
+from support.runs.deadlines import scaled
 from support.servers.processes import running_valkey
 from support.servers.service import Service
 
@@ -153,7 +154,7 @@ def test_a_stop_ends_streams_with_a_delay(service: Service) -> None:
         assert last["retryAfterMs"] >= 1000
         assert last == {"type": "shutdown", "retryAfterMs": stream.retry_ms}
         stream.__exit__()
-    assert service.processes[-1].wait(20) == 0
+    assert service.processes[-1].wait(scaled(20)) == 0
     service.start("api")
 
 

@@ -35,7 +35,7 @@ def test_a_stopping_worker_says_goodbye(own_valkey: Valkey, number: signal.Signa
             least, most = retry_ms(1)
             assert least <= client.next_of("shutdown")["retryAfterMs"] <= most
             assert client.closed() == 1012
-        assert worker.wait(10) == 0
+        assert worker.wait(scaled(10)) == 0
 
 
 @pytest.mark.slow
@@ -48,7 +48,7 @@ def test_a_worker_stops_cleanly_before_it_is_ready(own_service: Service) -> None
         worker.terminate()
         client.next_of("shutdown")
         assert client.closed() == 1012
-    assert worker.wait(10) == 0
+    assert worker.wait(scaled(10)) == 0
 
 
 @pytest.mark.slow

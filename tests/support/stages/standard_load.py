@@ -316,7 +316,7 @@ class StandardLoad:
     def _stop(self) -> None:
         if self._main:
             self._loop.call_soon_threadsafe(self._main.cancel)
-        self._thread.join(10)
+        self._thread.join(scaled(10))
 
 
 def _equal(http: httpx.Client, path: str, listeners: list[Listener]) -> bool:

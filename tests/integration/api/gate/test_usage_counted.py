@@ -210,4 +210,4 @@ def test_killed_worker_keeps_what_it_rolled_up(tmp_path: Any) -> None:
 
 def stop(process: subprocess.Popen[bytes]) -> None:
     process.send_signal(signal.SIGTERM)
-    assert process.wait(30) == 0
+    assert process.wait(scaled(30)) == 0

@@ -19,6 +19,7 @@ from quotecast.market.worth_history import value_history
 from support.made.factories import DOVIZ, full_mirrors, mirror_of
 from support.made.holdings import BOUGHT, HOLDINGS
 from support.made.memory_cache import MemoryCache
+from support.runs.deadlines import scaled
 from support.stages.account_service import AccountService, User, account_service
 from support.stages.bar_service import History, Stored, write_closes
 from support.stages.bar_service import bar as daily_bar
@@ -143,7 +144,7 @@ async def test_computation_leaves_the_event_loop_to_others(
 
     def compute(*given: Any) -> list[float | None]:
         loop.call_soon_threadsafe(turned.set)
-        assert turned.wait(10)
+        assert turned.wait(scaled(10))
         return value_history(*given)
 
     monkeypatch.setattr(worth_history, "value_history", compute)
