@@ -6,11 +6,13 @@ import gc
 import importlib
 import itertools
 import os
+import shutil
 import signal
 import sys
+import tempfile
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 import redis
@@ -45,6 +47,8 @@ structlog.dev.ConsoleRenderer.get_active().exception_formatter = structlog.dev.p
 pytest_plugins = ["support.runs.budget", "support.runs.longest_first", "support.runs.slices"]
 
 _numbers = itertools.count(1)
+#: The folder of a run's files, unless `--basetemp` names another.
+_FILES: Final = pytest.StashKey[str]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -65,11 +69,21 @@ def pytest_configure(config: pytest.Config) -> None:
     factor = slowness()
     if not hasattr(config, "workerinput"):
         config.option.timeout = factor * float(config.option.timeout or config.getini("timeout"))
+        # In pytest's own folder every run that starts takes the rights from the others' PostgreSQL, which has
+        # a user of its own.
+        if not config.option.basetemp:
+            config.stash[_FILES] = config.option.basetemp = tempfile.mkdtemp(prefix="qc-")
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     if program := config.getoption("--redis-server"):
         path = Path(program).resolve(strict=True)
         valkey.get_binary_path = lambda: path
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """Removes the files of a run that passed."""
+    if exitstatus == pytest.ExitCode.OK and (files := session.config.stash.get(_FILES, None)):
+        shutil.rmtree(files, ignore_errors=True)
 
 
 def pytest_collection_finish() -> None:
