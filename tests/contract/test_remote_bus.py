@@ -229,14 +229,16 @@ async def test_an_error_of_the_origins_bus_is_one_of_the_relays(bus: RedisBus) -
 
 async def test_a_relay_follows_a_relay(bus: RedisBus, origin: Origin) -> None:
     """An edge is an origin for others: states, messages and documents pass it unchanged."""
-    await lead(bus)
-    assert await bus.store("me", news_of(article(1)))
-    middle = origin.reader()
-    async with serving_relays(middle) as edge:
+    document = news_of(article(1))
+    async with serving_relays(origin.reader()) as edge:
         reader = edge.reader()
         async with reader.listen([Feed.STOCKS]) as messages:
+            await lead(bus)
+            assert await bus.store("me", document)
+            changed = DocumentChanged(feed=Feed.STOCKS, name=NEWS, digest=document.digest)
+            assert await next_of(messages, 2) == [BEAT, changed]
             assert await reader.load(Feed.STOCKS) == STATE
-            assert await reader.document(Feed.STOCKS, NEWS) == news_of(article(1))
+            assert await reader.document(Feed.STOCKS, NEWS) == document
             assert await reader.load(Feed.CRYPTO) is None
             assert await bus.publish("me", *batch_of(2))
             assert await next_of(messages, 1) == [batch_of(2)[0]]
