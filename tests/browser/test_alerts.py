@@ -153,9 +153,15 @@ def test_a_crossing_is_told_once(page: Page, service: Service) -> None:
     other.goto(service.url)
     wait_for_price(other)
     add_ladder(page, service)
-    # Windows show the newest events only.
-    eventually(page, lambda: noticed(page) & noticed(other), "no event is shown in both windows")
-    shown = max(noticed(page), key=int)
+    common: set[str] = set()
+
+    def share_an_event() -> bool:
+        """Notes the events that both windows show: they show the newest only."""
+        common.update(noticed(page) & noticed(other))
+        return bool(common)
+
+    eventually(page, share_an_event, "no event is shown in both windows")
+    shown = max(common, key=int)
     page.remove_listener("request", note)
     assert len(asking) == 1, "two windows asked for events"
     other.close()

@@ -185,6 +185,7 @@ def test_bars_of_generated_days(feed: Feed) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.apart
 @pytest.mark.parametrize(
     "part", [part if part < 2 else pytest.param(part, marks=pytest.mark.minutes) for part in range(10)]
 )
