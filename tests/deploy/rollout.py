@@ -74,7 +74,8 @@ class RolloutClient:
         self._state = MergingClient()
         self._told_at = 0.0
         self._delay: float | None = None
-        self.synchronized = asyncio.Event()
+        self._connection: websockets.asyncio.client.ClientConnection | None = None
+        self._synchronized = asyncio.Event()
 
     async def run(self) -> None:
         """Runs until cancelled."""
@@ -82,17 +83,35 @@ class RolloutClient:
             since = f"&since={self._state.since}" if self._state.epoch else ""
             with contextlib.suppress(ConnectionClosed, OSError, websockets.InvalidStatus):
                 async with websockets.asyncio.client.connect(self._url + since, max_size=None) as connection:
+                    self._connection = connection
                     async for message in connection:
                         self._handle_frame(message)
-            self.synchronized.clear()
+            self._synchronized.clear()
             self._figures.closed_without_notice += self._delay is None
             await asyncio.sleep(self._delay or 1.0)
+
+    async def await_synchronized(self) -> None:
+        """Returns once the client has a snapshot of a worker that still runs.
+
+        The end of a connection is read after its worker's exit, and until then the client looks synchronized.
+        An answered ping tells the two apart.
+        """
+        while True:
+            await self._synchronized.wait()
+            assert self._connection is not None
+            try:
+                answered = await self._connection.ping()
+                await answered
+            except ConnectionClosed:
+                self._synchronized.clear()
+            else:
+                return
 
     def _handle_frame(self, message: str | bytes) -> None:
         frame = self._state.take(message)
         if frame["type"] == "shutdown":
             self._told_at, self._delay = time.monotonic(), frame["retryAfterMs"] / 1000
-        elif frame["type"] in {"snapshot", "update"} and not self.synchronized.is_set():
+        elif frame["type"] in {"snapshot", "update"} and not self._synchronized.is_set():
             self._note_return(frame.get("reason", "resume"))
 
     def _note_return(self, reason: str) -> None:
@@ -100,7 +119,7 @@ class RolloutClient:
             self._figures.beyond_told.append(time.monotonic() - self._told_at - self._delay)
             self._figures.not_resumed += reason != "resume"
             self._delay = None
-        self.synchronized.set()
+        self._synchronized.set()
 
 
 async def _ask(client: httpx.AsyncClient, figures: RolloutFigures) -> None:
@@ -138,8 +157,8 @@ async def _load(
 
 
 async def _all_synchronized(clients: Sequence[RolloutClient]) -> None:
-    async with asyncio.timeout(PATIENCE_SECONDS):
-        await asyncio.gather(*(each.synchronized.wait() for each in clients))
+    async with asyncio.timeout(scaled(PATIENCE_SECONDS)):
+        await asyncio.gather(*(each.await_synchronized() for each in clients))
 
 
 async def _replace(balancer: Balancer, workers: Generations, clients: Sequence[RolloutClient]) -> None:
@@ -150,7 +169,7 @@ async def _replace(balancer: Balancer, workers: Generations, clients: Sequence[R
     for worker in workers.old:
         process = worker.processes[-1]
         process.send_signal(signal.SIGTERM)
-        assert await asyncio.to_thread(process.wait, 15) == 0, "a worker did not exit cleanly"
+        assert await asyncio.to_thread(process.wait, scaled(15)) == 0, "a worker did not exit cleanly"
         await _all_synchronized(clients)
 
 
