@@ -1,17 +1,16 @@
-"""Moving, closing and maximising panes, by keyboard and pointer, on every common screen."""
+"""Moving, closing and maximising panes, by keyboard and pointer."""
 
 import re
-from typing import Any, Final, NamedTuple
+from typing import Final
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
-from support.servers.opened_page import open_page, wait_for_price
-from support.servers.service import Service
+from browser.panes import Box, box_of, pane
+from support.servers.opened_page import wait_for_price
 
 pytestmark = pytest.mark.browser
 
-DESKTOPS: Final = ((1280, 720), (1366, 768), (1440, 900), (1536, 864), (1920, 1080), (2560, 1440))
 TITLES: Final = (
     *("Watchlist", "Chart", "Movers", "News", "Heatmap", "Crypto", "Currency & gold", "Company"),
     "Portfolio",
@@ -24,29 +23,8 @@ STOPS: Final = """(scope) => [...document.querySelectorAll(`${scope} :is(a, butt
     .map((each) => each.ariaLabel ?? each.textContent)"""
 
 
-def pane(page: Page, kind: str) -> Locator:
-    return page.locator(f".pane[data-kind={kind}]")
-
-
 def grip(page: Page, title: str) -> Locator:
     return page.get_by_role("button", name=re.compile(f"Move or resize {title}"))
-
-
-class Box(NamedTuple):
-    """The edges and the size of an element, in pixels."""
-
-    x: float
-    y: float
-    width: float
-    height: float
-    bottom: float
-
-
-def box_of(element: Locator) -> Box:
-    """Returns the place of a visible element."""
-    box = element.bounding_box()
-    assert box
-    return Box(box["x"], box["y"], box["width"], box["height"], box["y"] + box["height"])
 
 
 def place_of(element: Locator) -> str:
@@ -326,68 +304,6 @@ def test_a_new_pane_is_in_view_with_the_focus(page: Page) -> None:
     expect(second).to_be_in_viewport(ratio=0.99)
 
 
-def test_the_first_panes_are_above_the_fold(browser: Browser, service: Service) -> None:
-    """On every common desktop the panes of the default layout but company and portfolio need no scrolling."""
-    with open_page(browser, service.url) as page:
-        wait_for_price(page)
-        for width, height in DESKTOPS:
-            page.set_viewport_size({"width": width, "height": height})
-            page.wait_for_function("height => document.documentElement.clientHeight === height", arg=height)
-            main = page.get_by_role("main")
-            for kind in ("watchlist", "chart", "movers", "news", "heatmap", "crypto", "doviz"):
-                expect(pane(page, kind)).to_be_in_viewport(ratio=1)
-                assert box_of(pane(page, kind)).bottom <= box_of(main).bottom, (width, height, kind)
-
-
-@pytest.mark.parametrize("size", [(768, 1024), (1023, 700)], ids=str)
-def test_a_tablet_has_two_columns(browser: Browser, service: Service, size: tuple[int, int]) -> None:
-    """Two columns without gaps; the chart is in the first screen of a tablet; targets suit fingers."""
-    settings: dict[str, Any] = {"viewport": {"width": size[0], "height": size[1]}, "has_touch": True}
-    with open_page(browser, service.url, **settings) as page:
-        wait_for_price(page)
-        assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
-        rows: dict[float, float] = {}
-        for each in page.locator(".pane").all():
-            box = box_of(each)
-            rows[box.y] = rows.get(box.y, 0) + box.width
-            assert box.height >= 350
-        whole = box_of(page.get_by_role("main")).width - 8
-        assert all(whole - 25 <= width <= whole for width in rows.values()), rows
-        assert box_of(pane(page, "watchlist")).y == box_of(pane(page, "movers")).y
-        if size[1] > 1000:
-            expect(pane(page, "chart")).to_be_in_viewport(ratio=0.99)
-        for button in page.locator(":is(.pane > header, .pane .choice, .top) button:visible").all():
-            box = box_of(button)
-            assert min(box.width, box.height) >= 32, button
-
-
-#: Rows of quotes in view, and the tables that show a part of a row.
-ROWS = """() => {
-    const frames = [...document.querySelectorAll('.table-frame')];
-    const bottom = document.querySelector('main').getBoundingClientRect().bottom;
-    const seen = (frame) => {
-        const box = frame.getBoundingClientRect();
-        return [...frame.querySelectorAll('tbody tr[data-row]')].map((row) => row.getBoundingClientRect())
-            .filter(({ top, bottom: end }) => top >= box.top + 23 && end <= Math.min(box.bottom, bottom) + 1)
-            .length;
-    };
-    const isCut = (frame) => (frame.clientHeight - 24) % 24 !== 0;
-    const sum = frames.reduce((total, frame) => total + seen(frame), 0);
-    return [sum, frames.filter(isCut).map((frame) => frame.closest('.pane').dataset.kind)];
-}"""
-
-
-def test_a_laptop_shows_forty_five_whole_rows_of_quotes(browser: Browser, service: Service) -> None:
-    """Tables end with a whole row, and the first screen has room for the usual lists."""
-    with open_page(browser, service.url, viewport={"width": 1440, "height": 900}) as page:
-        wait_for_price(page)
-        for kind in ("movers", "crypto", "doviz"):
-            pane(page, kind).locator("td:not(:empty)").first.wait_for()
-        rows, cut = page.evaluate(ROWS)
-    assert rows >= 45
-    assert cut == []
-
-
 def test_few_keys_reach_the_panes(page: Page) -> None:
     """The first Tab stop skips to the panes; a header has two stops, a choice one, and its arrows choose."""
     page.keyboard.press("Tab")
@@ -465,32 +381,3 @@ def test_times_are_of_the_clock_and_the_zone_that_the_reader_wants(page: Page) -
     page.keyboard.press("Escape")
     times = pane(page, "news").locator("time").first
     expect(times).to_have_text(re.compile(r"\d\d:\d\d$"))
-
-
-def test_the_screener_lists_what_fits(page: Page, service: Service) -> None:
-    """Bounds, sectors and signals cut the market; pane and address remember them."""
-    page.get_by_role("button", name="Add pane").click()
-    page.get_by_role("group", name="Add pane").get_by_role("button", name="Screener").click()
-    screener = pane(page, "screener")
-    screener.scroll_into_view_if_needed()
-    found = screener.get_by_role("status")
-    expect(found).to_have_text("500 of 500")
-    screener.get_by_label("Sector").select_option("Energy")
-    sectors = service.get("/api/market/heatmap").json()["sectors"]
-    energy = next(each for each in sectors if each["sector"] == "Energy")["stocks"]
-    expect(found).to_have_text(f"{len(energy)} of 500")
-    screener.get_by_label("Price from").fill("100")
-    expect(found).not_to_have_text(f"{len(energy)} of 500")
-    page.reload()
-    screener.scroll_into_view_if_needed()
-    expect(screener.get_by_label("Price from")).to_have_value("100")
-    prices = screener.locator("td.price:not(:empty)")
-    prices.first.wait_for()
-    assert all(float(text.replace(",", "")) > 99 for text in prices.all_text_contents())
-    expect(page).to_have_url(re.compile("sector=Energy&minPrice=100"))
-    page.evaluate("localStorage.clear()")
-    page.goto(page.url)
-    expect(screener.get_by_label("Sector")).to_have_value("Energy")
-    expect(screener.get_by_label("Price from")).to_have_value("100")
-    screener.get_by_role("button", name="Close Screener").click()
-    expect(page).not_to_have_url(re.compile("Energy"))
