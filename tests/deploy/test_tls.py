@@ -37,7 +37,7 @@ async def test_the_bus_and_the_limiter_speak_tls(own_valkey: Valkey, certificate
             assert await anext(messages) is not None
         assert await bus.load(Feed.STOCKS) == state
         await bus.close()
-        async with Window(url, prefix="test") as window:
+        async with Window(url, prefix="test", budget=10) as window:
             assert (await window.check("somebody", 1)).admitted
             assert not (await window.check("somebody", 1)).admitted
             assert window.statistics().fallbacks == 0

@@ -83,12 +83,9 @@ def master_dies(whole: Whole) -> Iterator[None]:
 @contextmanager
 def master_freezes(whole: Whole) -> Iterator[None]:
     """Freezes the master; its replica is promoted, and it thaws as a replica."""
-    frozen = whole.redis.master
-    frozen.freeze()
-    whole.redis.wait_for_promotion()
+    whole.redis.freeze_master()
     yield
-    frozen.thaw()
-    whole.redis.until_whole()
+    whole.redis.thaw()
 
 
 def master_is_demoted(how: str) -> Callable[[Whole], AbstractContextManager[None]]:

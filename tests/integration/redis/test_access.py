@@ -153,7 +153,7 @@ async def test_the_documented_rules_are_enough(users: Users, ingest: str, api: s
 
 async def use_limits(url: str, prefix: str) -> None:
     """Uses every script and command of the limiter, a clock that went back included."""
-    async with Window(url, prefix=prefix, leasing="budgets" not in prefix) as window:
+    async with Window(url, prefix=prefix, leasing="budgets" not in prefix, budget=10) as window:
         for _ in range(40):
             # Its last lease is given back at the end.
             await window.check("hot", 10**6)

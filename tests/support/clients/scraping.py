@@ -44,6 +44,11 @@ def scrape(url: str) -> Scrape:
     return parse_metrics(httpx.get(url, timeout=scaled(5), verify=NO_TLS).text)
 
 
+def decided_alone(workers: Iterable[str]) -> int:
+    """Returns how many requests workers admitted or refused alone, as Redis took over 50 ms."""
+    return int(sum(scrape(each).value("quotecast_limit_fallback_decisions_total") for each in workers))
+
+
 def parse_metrics(text: str) -> Scrape:
     return Scrape(list(text_string_to_metric_families(text)))
 

@@ -14,6 +14,7 @@ from urllib.parse import urlencode
 import redis
 
 from quotecast.local import valkey
+from support.runs.deadlines import scaled
 from support.servers.reserved import port_number, reserve_port
 
 SERVICE: Final = "quotes"
@@ -83,7 +84,7 @@ class Server:
 
     def ask(self, *words: str | int | bytes) -> Any:
         """Runs one command on its own connection."""
-        options: dict[str, Any] = {"socket_timeout": 5, "protocol": 2, "password": self.password}
+        options: dict[str, Any] = {"socket_timeout": scaled(2), "protocol": 2, "password": self.password}
         if self._identity:
             options |= {"ssl": True, **self._identity.options}
         with redis.Redis("127.0.0.1", self.port, **options) as client:
@@ -204,17 +205,33 @@ class SentinelSet(Pair):
 
         Without `COORDINATED` the old master takes writes for about eight more seconds.
         """
+        self.until_whole()
         words = ["SENTINEL", "FAILOVER", SERVICE, *how.split()]
         until(lambda: bool((by or self.sentinels[0]).ask(*words)), "no failover begins")
         return self.wait_for_promotion()
 
     def kill_master(self) -> float:
         """Kills the master; returns the Unix time at which its replica was promoted."""
+        self.until_whole()
         self.master.kill()
         return self.wait_for_promotion()
 
+    def freeze_master(self) -> float:
+        """Freezes the master; returns the Unix time at which its replica was promoted."""
+        self.until_whole()
+        self.master.freeze()
+        return self.wait_for_promotion()
+
+    def thaw(self) -> None:
+        """Thaws the former master, and waits until it follows the new one."""
+        self.replica.thaw()
+        self.until_whole()
+
     def until_whole(self) -> None:
-        """Waits until one server follows the other, and all Sentinels agree on the master."""
+        """Waits until one server follows the other, and all Sentinels agree on the master.
+
+        Each fault begins so: Sentinels may swap the servers at any time on a machine that stalls.
+        """
         until(
             lambda: self._is_whole() and all(map(self._knows, self.sentinels)), "the Sentinels do not agree"
         )
@@ -264,7 +281,7 @@ def running_sentinels(identity: Identity | None = None) -> Iterator[SentinelSet]
 
 def until(holds: Callable[[], bool], trouble: str) -> None:
     """Waits until the condition holds; a server that does not answer yet counts as no."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
+    deadline = time.monotonic() + scaled(PATIENCE_SECONDS)
     while True:
         with contextlib.suppress(redis.RedisError):
             if holds():

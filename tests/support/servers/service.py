@@ -86,9 +86,9 @@ class Service:
         for link in self._links[-count:]:
             assert link.recv(1000), "the process ended before it served"
 
-    def start_measured(self, command: str) -> str:
+    def start_measured(self, command: str, settings: Mapping[str, str] = {}) -> str:
         """Starts a process that exports metrics; returns their URL."""
-        self.launch(command, {"QUOTECAST_METRICS_PORT": "-1"})
+        self.launch(command, {"QUOTECAST_METRICS_PORT": "-1", **settings})
         line = self._links[-1].recv(1000).decode()
         found = re.search(r"; metrics on (http://127\.0\.0\.1:\d+/metrics)\n", line)
         assert found, line

@@ -229,7 +229,7 @@ def test_an_edge_outlives_its_origin(running: Running) -> None:
         told = re.search(r"; metrics on (http://\S+)/metrics", edge._links[-1].recv(1000).decode())
         assert told
         assert scrape(f"{told[1]}/metrics").value("quotecast_bus_reloads_total") >= 3
-        assert httpx.get(f"{told[1]}/ready").json()["checks"] == {"origin": "ok"}
+        until(lambda: httpx.get(f"{told[1]}/ready").json()["checks"] == {"origin": "ok"})
         line.refuses = True
         line.reset()
         refused = edge.get("/api/financials/AAPL", headers={"x-request-id": "mine"})
@@ -238,7 +238,7 @@ def test_an_edge_outlives_its_origin(running: Running) -> None:
         assert edge.get("/api/market/quotes/AAPL").status_code == 200
         stale = {"feed": "crypto", "state": "stale"}
         wait_for_scrape(f"{told[1]}/metrics", lambda found: found.value("quotecast_feed_state", **stale) == 1)
-        assert httpx.get(f"{told[1]}/ready").json()["checks"] == {"origin": "failed"}
+        until(lambda: httpx.get(f"{told[1]}/ready").json()["checks"] == {"origin": "failed"})
         line.refuses = False
         until(lambda: edge.get("/api/market/bars/AAPL?range=1d").status_code == 200)
         until(lambda: edge.get("/api/crypto/quotes").headers["x-feed-state"] == "live")
