@@ -8,6 +8,7 @@ from typing import Final
 
 import pytest
 
+from support.runs.deadlines import scaled
 from support.servers.whole_service import Whole
 
 SCHEMATHESIS: Final = Path(sys.executable).with_name("schemathesis")
@@ -24,7 +25,9 @@ def run_schemathesis(whole: Whole, folder: Path, examples: int, *more: str) -> s
             *(str(SCHEMATHESIS), "run", f"{whole.service.url}/api/openapi.json", "--no-color"),
             *("--generation-deterministic", "--phases", "examples,coverage,fuzzing"),
             # The long poll of events waits for 25 s.
-            *("--request-timeout", "60"),
+            *("--request-timeout", f"{scaled(60):.0f}"),
+            # It is judged by a wall clock.
+            *("--suppress-health-check", "too_slow"),
             # Streams do not end; tests/integration/stream/test_events.py has their errors.
             *("--exclude-path-regex", "^/api/sse/"),
             *("--max-examples", str(examples), "--exclude-checks", EXCLUDED, *more),
@@ -32,7 +35,7 @@ def run_schemathesis(whole: Whole, folder: Path, examples: int, *more: str) -> s
         cwd=folder,  # schemathesis writes its cache into the working directory
         capture_output=True,
         text=True,
-        timeout=800,
+        timeout=scaled(800),
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
