@@ -13,6 +13,7 @@ from websockets.sync.client import connect
 
 from quotecast.access.plans import Plan
 from quotecast.database import migrations
+from support.clients.scraping import decided_alone
 from support.made.keys import KeyMaker
 from support.servers.processes import running_postgres, running_valkey
 from support.servers.service import FeedClient, Service
@@ -30,25 +31,26 @@ requests = { crypto = 3 }
 
 
 @pytest.fixture(scope="module")
-def parts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Service, KeyMaker]]:
-    """Runs two workers that know the plan `free` from a file."""
+def parts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Service, KeyMaker, list[str]]]:
+    """Runs two workers that know the plan `free` from a file; yields the URLs of their metrics too."""
     plans: Path = tmp_path_factory.mktemp("plans") / "plans.toml"
     plans.write_text(PLANS)
     with running_valkey() as valkey, running_postgres() as postgres:
         asyncio.run(migrations.apply(postgres.url))
         settings = {"QUOTECAST_DATABASE_URL": postgres.url, "QUOTECAST_PLANS": str(plans)}
         with Service(valkey, settings) as running:
-            running.start("ingest", "api", "api")
-            yield running, KeyMaker(postgres.url)
+            running.start("ingest")
+            metrics = [running.start_measured("api") for _ in range(2)]
+            yield running, KeyMaker(postgres.url), metrics
 
 
 @pytest.fixture
-def service(parts: tuple[Service, KeyMaker]) -> Service:
+def service(parts: tuple[Service, KeyMaker, list[str]]) -> Service:
     return parts[0]
 
 
 @pytest.fixture
-def keys(parts: tuple[Service, KeyMaker]) -> KeyMaker:
+def keys(parts: tuple[Service, KeyMaker, list[str]]) -> KeyMaker:
     return parts[1]
 
 
@@ -132,10 +134,13 @@ def test_the_newest_bars_end_where_the_plans_past_begins(service: Service, keys:
     assert len(service.get(path).json()) == 500
 
 
-def test_the_plans_window_holds_over_both_workers(service: Service, keys: KeyMaker) -> None:
+def test_the_plans_window_holds_over_both_workers(parts: tuple[Service, KeyMaker, list[str]]) -> None:
+    service, keys, workers = parts
     _, key = keys.make("free")
+    before = decided_alone(workers)
     answers = [get(service, key, "/api/crypto/quotes/ETH-USDT").status_code for _ in range(6)]
-    assert answers == [200] * 3 + [429] * 3
+    assert {*answers} <= {200, 429}
+    assert 3 <= answers.count(200) <= 3 + decided_alone(workers) - before
     assert service.get("/api/crypto/quotes/ETH-USDT").status_code == 200
 
 

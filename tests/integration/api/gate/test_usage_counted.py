@@ -122,13 +122,13 @@ def test_sockets_count_what_clients_receive(stage: Stage, compression: str | Non
     key_id, key = stage.keys.make()
     began = time.monotonic()
     received = [read_feed(stage.service, key, seconds=1.0, compression=compression) for _ in range(4)]
-    passed = time.monotonic() - began
     quotes, length = (sum(column) for column in zip(*received, strict=True))
     used = stage.wait_for(key_id, lambda now: now["bytes"] >= length and now["requests"] == 4)
+    passed = time.monotonic() - began
     assert (used["quotes"], used["bytes"]) == (quotes, length)
     assert used["requests"] == 4
     assert used["refused"] == 0
-    assert 4000 <= used["socket_ms"] <= 1000 * passed
+    assert 4000 <= used["socket_ms"] <= 4 * 1000 * passed
 
 
 def test_requests_count_with_their_bodies(stage: Stage) -> None:
@@ -171,8 +171,14 @@ def test_requests_without_a_key_leave_no_rows(stage: Stage) -> None:
     key_id, key = stage.keys.make()
     assert stage.service.get("/api/crypto/symbols").status_code == 200
     wrong = key[:-1] + ("A" if key[-1] != "A" else "B")
-    assert stage.get(wrong, "/api/crypto/symbols").status_code == 401
-    assert stage.used(key_id)["requests"] == 0
+    # One connection leads to one worker, which rolls up what it counted of both requests.
+    with httpx.Client(base_url=stage.service.url) as client:
+        answers = [
+            client.get("/api/crypto/symbols", headers={"X-API-Key": each}, timeout=scaled(5))
+            for each in (wrong, key)
+        ]
+    assert [each.status_code for each in answers] == [401, 200]
+    assert stage.wait_for(key_id, lambda now: now["requests"] >= 1)["requests"] == 1
 
 
 def test_outage_of_postgres_loses_nothing(stage: Stage) -> None:
