@@ -13,7 +13,7 @@ from redis.crc import key_slot
 from support.runs.deadlines import scaled
 from support.servers.cluster import NODES, follows, running_cluster
 from support.servers.cluster import until as until_cluster
-from support.servers.sentinel_set import SentinelSet, running_sentinels, until
+from support.servers.sentinel_set import Pair, SentinelSet, running_pair, running_sentinels, until
 from world.redis_cluster import Address, Cluster, Node
 from world.redis_data import COMMANDS, RedisError
 from world.redis_server import RedisConnection, RedisServer
@@ -236,6 +236,13 @@ def sentinels() -> Iterator[SentinelSet]:
         yield running
 
 
+@pytest.fixture
+def pair() -> Iterator[Pair]:
+    """Yields a master with its replica, which no Sentinel swaps back."""
+    with running_pair() as running:
+        yield running
+
+
 def test_sentinels_name_the_master_as_real_ones(sentinels: SentinelSet) -> None:
     """The number of the configuration grows with a failover."""
     simulated = Sentinel(MasterView(0, "127.0.0.1", sentinels.master.port))
@@ -258,19 +265,19 @@ def test_sentinels_name_the_master_as_real_ones(sentinels: SentinelSet) -> None:
             simulated.learn(MasterView(1, "127.0.0.1", sentinels.master.port))
 
 
-def test_a_demoted_master_serves_its_subscribers(sentinels: SentinelSet) -> None:
+def test_a_demoted_master_serves_its_subscribers(pair: Pair) -> None:
     """Its connections stay: it refuses writes, reads the new master's data, and passes its messages on."""
     former, new = RedisServer(), RedisServer()
     new.follow(former)
-    with Line(sentinels.master.port) as listener, Line(sentinels.master.port) as line:
+    with Line(pair.master.port) as listener, Line(pair.master.port) as line:
         ours, other = SimulatedLine(former), SimulatedLine(former)
         for each in (listener, ours):
             assert each.ask(b"SUBSCRIBE", b"news") == [b"subscribe", b"news", 1]
-        sentinels.swap()
+        pair.swap()
         new.lead(former.copy_of_data())
         former.follow(new)
         assert other.ask(b"SET", b"a", b"x") == line.ask(b"SET", b"a", b"x")
-        with Line(sentinels.master.port) as at_master:
+        with Line(pair.master.port) as at_master:
             for master in (at_master, SimulatedLine(new)):
                 assert master.ask(b"SET", b"a", b"new") == b"OK"
             until(lambda: bool(line.ask(b"GET", b"a") == b"new"), "the former master does not follow")

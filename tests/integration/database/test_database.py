@@ -201,4 +201,4 @@ async def test_closing_waits_for_what_is_under_way(accounts_url: str) -> None:
         for each in calling:
             each.cancel()
     assert await visible_users(accounts_url) == list(range(8))
-    assert await sessions(accounts_url) == []
+    await until(accounts_url, lambda states: not states)

@@ -169,6 +169,7 @@ def test_streams_count_with_the_sockets() -> None:
                 with EventStream(service.port, STREAM, version=version) as refused:
                     assert_full(refused, "Your address holds as many feeds")
         service.processes[-1].kill()
+        service.processes[-1].wait()
         limited = {"QUOTECAST_SOCKETS_PER_WORKER": "1", "QUOTECAST_SOCKETS_PER_ADDRESS": "0"}
         service.launch("api", limited)
         service.until_ready()

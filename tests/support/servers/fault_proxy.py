@@ -57,6 +57,8 @@ class FaultProxy:
         self.passes = threading.Event()
         self.passes.set()
         self._connect = connect
+        #: A link that is being made is reset too, or refused.
+        self._connecting = threading.Lock()
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listener.getsockname()[1]
 
@@ -75,8 +77,9 @@ class FaultProxy:
 
     def reset(self) -> None:
         """Resets every link; clients may connect again."""
-        for link in self.links:
-            link.reset()
+        with self._connecting:
+            for link in self.links:
+                link.reset()
 
     def swallow(self, text: bytes) -> int:
         """Drops what the server sends on links whose client has sent those bytes; returns their number."""
@@ -89,14 +92,15 @@ class FaultProxy:
         with contextlib.suppress(OSError):
             while True:
                 client, _ = self._listener.accept()
-                try:
-                    link = Link(client, self._reach())
-                except OSError:
-                    client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
-                    client.close()
-                    continue
-                link.bytes_left = self.truncate_after
-                self.links.append(link)
+                with self._connecting:
+                    try:
+                        link = Link(client, self._reach())
+                    except OSError:
+                        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+                        client.close()
+                        continue
+                    link.bytes_left = self.truncate_after
+                    self.links.append(link)
                 _start(partial(self._ask, link))
                 _start(partial(self._answer, link))
 

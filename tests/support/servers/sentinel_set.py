@@ -162,7 +162,7 @@ class Pair:
     def until_whole(self) -> None:
         """Waits until one server follows the other, and notes which.
 
-        Sentinels may swap them once more on a machine that stalls.
+        Each fault begins so, because Sentinels may swap them at any time on a machine that stalls.
         """
         until(self._is_whole, "no server follows the other")
 
@@ -205,20 +205,20 @@ class SentinelSet(Pair):
 
         Without `COORDINATED` the old master takes writes for about eight more seconds.
         """
-        self.until_whole()
+        super().until_whole()
         words = ["SENTINEL", "FAILOVER", SERVICE, *how.split()]
         until(lambda: bool((by or self.sentinels[0]).ask(*words)), "no failover begins")
         return self.wait_for_promotion()
 
     def kill_master(self) -> float:
         """Kills the master; returns the Unix time at which its replica was promoted."""
-        self.until_whole()
+        super().until_whole()
         self.master.kill()
         return self.wait_for_promotion()
 
     def freeze_master(self) -> float:
         """Freezes the master; returns the Unix time at which its replica was promoted."""
-        self.until_whole()
+        super().until_whole()
         self.master.freeze()
         return self.wait_for_promotion()
 
@@ -228,10 +228,7 @@ class SentinelSet(Pair):
         self.until_whole()
 
     def until_whole(self) -> None:
-        """Waits until one server follows the other, and all Sentinels agree on the master.
-
-        Each fault begins so: Sentinels may swap the servers at any time on a machine that stalls.
-        """
+        """Waits until one server follows the other, and all Sentinels agree on the master."""
         until(
             lambda: self._is_whole() and all(map(self._knows, self.sentinels)), "the Sentinels do not agree"
         )

@@ -10,8 +10,9 @@ import pytest
 
 from quotecast.errors import SettingsError
 from quotecast.local import folder, locks
+from support.runs.deadlines import scaled
 
-PAUSE = "import signal; signal.pause()"
+PAUSE = "import signal; print(flush=True); signal.pause()"
 DEAF = """
 import signal
 signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -44,16 +45,19 @@ def test_a_lock_is_held_once(tmp_path: Path, lock: int) -> None:
     assert locks.take(tmp_path / "lock") is not None
 
 
-@pytest.mark.parametrize(("program", "number"), [(PAUSE, signal.SIGINT), (DEAF, signal.SIGKILL)])
-async def test_a_leftover_is_ended(tmp_path: Path, lock: int, program: str, number: int) -> None:
+@pytest.mark.parametrize(
+    ("program", "number", "seconds"), [(PAUSE, signal.SIGINT, 10), (DEAF, signal.SIGKILL, 0.5)]
+)
+async def test_a_leftover_is_ended(
+    tmp_path: Path, lock: int, program: str, number: int, seconds: float
+) -> None:
     """It gets SIGINT, then SIGKILL; its pid file disappears."""
     with leftover(lock, program) as process:
         assert process.stdout
-        if program == DEAF:
-            process.stdout.readline()
+        process.stdout.readline()
         pid_file = tmp_path / "pid"
         pid_file.write_text(f"{process.pid}\n/more\n")
-        os.close(await locks.claim(tmp_path / "lock", pid_file=pid_file, seconds=2))
+        os.close(await locks.claim(tmp_path / "lock", pid_file=pid_file, seconds=scaled(seconds)))
         assert process.wait() == -number
         assert not pid_file.exists()
 
