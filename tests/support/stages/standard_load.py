@@ -88,8 +88,8 @@ class Listener:
         #: The newest timestamp of any price, as text.
         self.newest = ""
         self.connected_at = self.state_at = self.told_at = 0.0
-        #: The feed's state in the last heartbeats, and the time of the first one with it.
-        self.feed_state, self.feed_state_at = "", 0.0
+        #: The feed's state in the last heartbeats, and the times of the first and the last one with it.
+        self.feed_state, self.feed_state_at, self.heartbeat_at = "", 0.0, 0.0
         self.farewell_at = 0.0
         #: Snapshots that replaced everything, in place of what changed past the cursor.
         self.resyncs = 0
@@ -158,8 +158,9 @@ class Listener:
         return True
 
     def _hear(self, feed_state: str) -> None:
+        self.heartbeat_at = time.time()
         if feed_state != self.feed_state:
-            self.feed_state, self.feed_state_at = feed_state, time.time()
+            self.feed_state, self.feed_state_at = feed_state, self.heartbeat_at
 
     def _judge(self, frame: dict[str, Any], *, fresh: bool) -> None:
         """Notes each price that is older than the one before it in the same epoch, and each wrong one."""
@@ -243,8 +244,14 @@ class StandardLoad:
         return time.time() - at
 
     def until_feed_state(self, feed_state: str, at: float, seconds: float) -> float:
-        """Waits until every client has seen this feed state; returns the seconds from `at` to then."""
-        self.until(lambda: all(each.feed_state == feed_state for each in self.listeners), seconds)
+        """Waits until each client's last heartbeat came after the Unix time `at`, with this feed state.
+
+        Returns the seconds from `at` until the last client saw the state first.
+        """
+        self.until(
+            lambda: all(each.feed_state == feed_state and each.heartbeat_at > at for each in self.listeners),
+            seconds,
+        )
         return max(each.feed_state_at for each in self.listeners) - at
 
     def until_equal(self, seconds: float) -> None:
