@@ -174,13 +174,13 @@ def test_a_limit_of_requests_leaves_the_last_prices(stage: Stage) -> None:
     with stage.under(), stage.service.feed("/api/ws/market?symbols=AAPL") as client:
         client.next_of("snapshot", PATIENCE_SECONDS)
     setting = {"QUOTECAST_SIMULATOR_SCENARIO": scenario, "QUOTECAST_LIMITS": "off"}
+    began = time.monotonic()
     with stage.under(scenario) as metrics, Service(stage.valkey, setting) as limited:
         limited.start("api")
         with limited.feed("/api/ws/market?symbols=AAPL") as client:
             assert client.next_of("snapshot")["data"][0]["ticker"] == "AAPL"
             while client.next_of("heartbeat", PATIENCE_SECONDS)["feed"] != "stale":
                 pass
-        began = time.monotonic()
         wait_for_scrape(metrics.url, lambda found: failures_in(found, "stocks") >= 2)
         assert metrics.failures("stocks") <= 2 + (time.monotonic() - began) / RETRY_SECONDS
         refused = limited.get("/api/financials/company/AAPL/metrics")
