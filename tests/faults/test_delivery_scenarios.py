@@ -122,8 +122,8 @@ def test_a_lost_connection_is_restored(stage: Stage) -> None:
         epochs = {each.feed: each.state.epoch for each in load.listeners}
         wait_for_scrape(metrics.url, lambda found: all(failures_in(found, feed) >= 3 for feed in FEEDS))
         load.until_newer(time.time(), PATIENCE_SECONDS)
-        settle(stage, load)
         assert {each.feed: each.state.epoch for each in load.listeners} == epochs
+        settle(stage, load)
 
 
 def test_late_prices_arrive_in_order_with_their_own_time(stage: Stage, figures: Figures) -> None:
