@@ -5,7 +5,7 @@ The feeds are simulated.
 
 import asyncio
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from types import TracebackType
 from typing import Final, Self
@@ -65,8 +65,12 @@ class BarListener:
     @property
     def count(self) -> int:
         """Returns the number of final bars."""
-        closings = [closing for each in self.closings.values() for closing in each.values()]
+        closings = [closing for each in self._copy().values() for closing in each.values()]
         return sum(len(bars) for closing in closings for bars in closing.bars.values())
+
+    def _copy(self) -> dict[Feed, dict[int, Closing]]:
+        """Returns the closings until now: the thread adds others."""
+        return {feed: each.copy() for feed, each in self.closings.items()}
 
     def differences(self, url: str) -> list[str]:
         """Returns how PostgreSQL differs from the closings, and the minutes that have no closing."""
@@ -74,15 +78,16 @@ class BarListener:
 
     async def _differences(self, url: str) -> list[str]:
         found = [f"{feed}: the closing of {through} changed" for feed, through in self.changed]
-        for feed, closings in self.closings.items():
+        known = self._copy()
+        for feed, closings in known.items():
             ends = sorted(closings)
             gaps = set(range(ends[0], ends[-1], MINUTE)) - set(ends)
             found += [f"{feed}: no closing of {each}" for each in sorted(gaps)]
-        found += self._wrong_folds()
+        found += _wrong_folds(known)
         for interval in LIVE_INTERVALS:
             expected = {
                 row[:3]: row
-                for feed, closings in self.closings.items()
+                for feed, closings in known.items()
                 for row in rows_of(closings.values(), interval, series_name(feed, "simulator"))
             }
             # A list, because a bar may be there twice.
@@ -95,20 +100,6 @@ class BarListener:
             ]
             found += [f"{TABLES[interval]} lacks {row}" for row in expected.values()]
         return found
-
-    def _wrong_folds(self) -> Iterator[str]:
-        """Yields the coarser bars that are not the fold of their one-minute bars."""
-        for feed, closings in self.closings.items():
-            folds: dict[tuple[LiveInterval, str, int], OwnBar] = {}
-            for _, closing in sorted(closings.items()):
-                for interval, (opened, _) in closing.slot.items():
-                    for symbol, bar in closing.bars["1m"].items():
-                        key = interval, symbol, opened
-                        folds[key] = extend(folds.get(key), bar, opened)
-                for interval in COARSE:
-                    for symbol, bar in closing.bars.get(interval, {}).items():
-                        if folds.get((interval, symbol, bar.opened)) != bar:
-                            yield f"{feed}: {interval} of {symbol} is no fold of its minutes: {bar}"
 
     def is_stored(self, url: str) -> bool:
         """Returns whether PostgreSQL has all closings that were seen until now."""
@@ -136,6 +127,21 @@ class BarListener:
     def _note(self, feed: Feed, closing: Closing) -> None:
         if self.closings[feed].setdefault(closing.through, closing) != closing:
             self.changed.append((feed, closing.through))
+
+
+def _wrong_folds(known: Mapping[Feed, Mapping[int, Closing]]) -> Iterator[str]:
+    """Yields the coarser bars that are not the fold of their one-minute bars."""
+    for feed, closings in known.items():
+        folds: dict[tuple[LiveInterval, str, int], OwnBar] = {}
+        for _, closing in sorted(closings.items()):
+            for interval, (opened, _) in closing.slot.items():
+                for symbol, bar in closing.bars["1m"].items():
+                    key = interval, symbol, opened
+                    folds[key] = extend(folds.get(key), bar, opened)
+            for interval in COARSE:
+                for symbol, bar in closing.bars.get(interval, {}).items():
+                    if folds.get((interval, symbol, bar.opened)) != bar:
+                        yield f"{feed}: {interval} of {symbol} is no fold of its minutes: {bar}"
 
 
 def _repeated(
