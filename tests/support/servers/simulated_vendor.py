@@ -10,7 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+import httpx
 import msgspec
+
+from support.clients.plain_http import NO_TLS
+from support.runs.deadlines import scaled
 
 ROOT: Final = Path(__file__).parents[3]
 CLIENTS: Final = ROOT / "tests/vendors/clients"
@@ -22,23 +26,51 @@ SCRIPT_SECONDS: Final = 90
 
 @dataclass(frozen=True)
 class SimulatedVendor:
-    """The addresses of a running vendor."""
+    """The addresses of a running vendor, and its control route."""
 
     url: str
     websocket_url: str
+    control_url: str
+    control_token: str
+
+    def begin(self, scenario: str, **parameters: Any) -> None:
+        """Starts a scenario."""
+        self._control("POST", {"name": scenario, **parameters})
+
+    def end_scenarios(self) -> None:
+        self._control("DELETE", None)
+
+    def _control(self, method: str, body: Any) -> None:
+        headers = {"Authorization": f"Bearer {self.control_token}"}
+        answer = httpx.request(
+            method, self.control_url, json=body, headers=headers, timeout=scaled(5), verify=NO_TLS
+        )
+        assert answer.is_success, answer.text
 
 
 @contextlib.contextmanager
 def simulated_vendor(name: str, *arguments: str) -> Iterator[SimulatedVendor]:
     """Runs `quotecast simulate` on a free port."""
-    command = [sys.executable, "-m", "quotecast", "simulate", name, "--port", "0", *arguments]
+    command = [
+        sys.executable,
+        "-m",
+        "quotecast",
+        "simulate",
+        name,
+        "--port",
+        "0",
+        "--control-port",
+        "0",
+        *arguments,
+    ]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout
             line = process.stdout.readline()
-            found = re.search(r"(http://\S+?),? .*?(ws://\S+?),? ", line)
+            pattern = r"(http://\S+?),? .*?(ws://\S+?),? .*; control at (\S+) with token (\S+)"
+            found = re.search(pattern, line)
             assert found, f"no addresses in {line!r}"
-            yield SimulatedVendor(found[1], found[2])
+            yield SimulatedVendor(*found.groups())
         finally:
             process.terminate()
 
