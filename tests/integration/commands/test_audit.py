@@ -16,7 +16,7 @@ import pytest
 from fakes.coinbase import FakeCoinbase, ScriptMessage, read_recording
 from integration.commands.misbehaving_feed import Frame, MisbehavingFeed
 from support.made.audit_frames import EPOCH, START, heartbeat, quote, snapshot, subscribed, update, welcome
-from support.runs.deadlines import scaled
+from support.runs.deadlines import scaled, slowness
 from support.servers.processes import running_valkey
 from support.servers.reserved import port_number, reserve_port
 from support.servers.service import Service
@@ -39,6 +39,11 @@ def launch(*arguments: str, **environment: str) -> Any:
     )
 
 
+def lasting(seconds: float) -> str:
+    """Returns the seconds that an audit lasts: up to four times as many on a slow machine."""
+    return f"{seconds * min(slowness(), 4):.1f}"
+
+
 async def run(*arguments: str, **environment: str) -> tuple[int, str, str]:
     """Returns the exit code, the output and the errors."""
     process = await launch(*arguments, **environment)
@@ -57,7 +62,7 @@ def service() -> Iterator[Service]:
 async def test_a_sound_service_breaks_nothing(service: Service) -> None:
     """All feeds have quotes, ages and equal prices in REST."""
     url = f"ws://127.0.0.1:{service.port}/api/ws?heartbeat=1"
-    code, out, _ = await run(url, "--seconds", "4", "--check-every", "1", "--json", *PATIENT)
+    code, out, _ = await run(url, "--seconds", lasting(4), "--check-every", "1", "--json", *PATIENT)
     report = json.loads(out)
     assert (code, report["broken"]) == (0, [])
     assert [*report["feeds"]] == ["market", "crypto", "doviz"]
@@ -72,7 +77,7 @@ async def test_a_sound_service_breaks_nothing(service: Service) -> None:
 
 async def test_the_table_has_the_same_figures(service: Service) -> None:
     url = f"ws://127.0.0.1:{service.port}/api/ws/crypto?symbols=BTC-USDT,XXXX"
-    code, out, err = await run(url, "--seconds", "2", *PATIENT)
+    code, out, err = await run(url, "--seconds", lasting(2), *PATIENT)
     assert code == 0, out
     assert "age p99 (ms)" in out
     assert "unknown symbols: XXXX" in out
@@ -84,7 +89,9 @@ async def test_ctrl_c_reports_what_it_has(service: Service) -> None:
     process = await launch(
         f"ws://127.0.0.1:{service.port}/api/ws/market", "--seconds", "600", "--json", *PATIENT
     )
-    await process.stderr.readline()  # progress: it watches
+    # Progress: it watches, and has quotes.
+    while b", 0 quotes" in await asyncio.wait_for(process.stderr.readline(), scaled(60)):
+        pass
     process.send_signal(signal.SIGINT)
     out, err = await asyncio.wait_for(process.communicate(), scaled(60))
     assert (process.returncode, b"Traceback" in err) == (0, False)
