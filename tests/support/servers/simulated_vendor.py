@@ -51,18 +51,8 @@ class SimulatedVendor:
 @contextlib.contextmanager
 def simulated_vendor(name: str, *arguments: str) -> Iterator[SimulatedVendor]:
     """Runs `quotecast simulate` on a free port."""
-    command = [
-        sys.executable,
-        "-m",
-        "quotecast",
-        "simulate",
-        name,
-        "--port",
-        "0",
-        "--control-port",
-        "0",
-        *arguments,
-    ]
+    ports = ("--port", "0", "--control-port", "0")
+    command = [sys.executable, "-m", "quotecast", "simulate", name, *ports, *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout
