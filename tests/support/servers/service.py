@@ -133,6 +133,11 @@ class Service:
         """Sends a GET request on a new connection, so that any worker may get it."""
         return httpx.get(self.url + path, timeout=scaled(5), verify=NO_TLS, **more)
 
+    def seqs(self) -> dict[str, int]:
+        """Returns the seq of each feed's last update at the worker that answers."""
+        feeds = self.get("/api/market/status").json()["feeds"]
+        return {name: feed["seq"] for name, feed in feeds.items()}
+
     def post(self, path: str, **more: Any) -> httpx.Response:
         """Sends a POST request on a new connection."""
         return httpx.post(self.url + path, timeout=scaled(30), verify=NO_TLS, **more)
