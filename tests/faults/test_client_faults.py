@@ -2,7 +2,6 @@
 
 import socket
 import statistics
-import subprocess
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from support.runs.figures import Figures
+from support.servers.open_sockets import server_end, sockets_of
 from support.servers.whole_service import Whole
 from support.stages.standard_load import StandardLoad
 
@@ -69,11 +69,13 @@ def test_slow_consumers_do_not_delay_others(whole: Whole, figures: Figures) -> N
     """Workers disconnect clients that stop reading and free their memory; others see no delay."""
     with whole.under_load() as load, ExitStack() as stack:
         time.sleep(QUIET_SECONDS)
-        usual, before, memory = latency(load), sockets(whole), resident_megabytes(whole)
-        for _ in range(STOPPED):
-            stack.enter_context(stopped_client(whole.service.port))
+        usual, memory = latency(load), resident_megabytes(whole)
+        clients = [stack.enter_context(connected_client(whole.service.port)) for _ in range(STOPPED)]
+        held = {server_end(client) for client in clients}
+        for client in clients:
+            request_everything(client)
         began = time.monotonic()
-        load.until(lambda: sockets(whole) <= before, PATIENCE_SECONDS)
+        load.until(lambda: not held & sockets(whole), PATIENCE_SECONDS)
         figures.at_most("their sockets are gone", time.monotonic() - began, 15)
         figures.at_most("latency of the others", latency(load) / usual, 1.2, "times the usual")
         figures.at_most("memory they cost", resident_megabytes(whole) - memory, 2.0 * STOPPED, "MB")
@@ -88,8 +90,8 @@ def latency(load: StandardLoad) -> float:
     return statistics.median(latencies)
 
 
-def stopped_client(port: int) -> socket.socket:
-    """Yields a client that requests everything, over and over, and reads nothing: all buffers fill."""
+def connected_client(port: int) -> socket.socket:
+    """Returns a client of a feed that reads nothing after the handshake."""
     client = socket.socket()
     client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
     client.connect(("127.0.0.1", port))
@@ -99,10 +101,14 @@ def stopped_client(port: int) -> socket.socket:
         b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
     )
     assert client.recv(12) == b"HTTP/1.1 101"
+    return client
+
+
+def request_everything(client: socket.socket) -> None:
+    """Requests everything, over and over: all buffers fill."""
     for _ in range(ASKED):
         for action in ("unsubscribe", "subscribe"):
             client.sendall(mask_frame(f'{{"action":"{action}","symbols":"all"}}'.encode()))
-    return client
 
 
 def mask_frame(text: bytes) -> bytes:
@@ -110,19 +116,8 @@ def mask_frame(text: bytes) -> bytes:
     return bytes([0x81, 0x80 | len(text), 0, 0, 0, 0]) + text
 
 
-def sockets(whole: Whole) -> int:
-    return sum(map(sockets_of, whole.workers))
-
-
-def sockets_of(process: "subprocess.Popen[bytes]") -> int:
-    count = 0
-    for link in Path(f"/proc/{process.pid}/fd").iterdir():
-        try:
-            count += link.readlink().name.startswith("socket:")
-        except FileNotFoundError:
-            # The process closed it since the listing.
-            continue
-    return count
+def sockets(whole: Whole) -> set[int]:
+    return {inode for worker in whole.workers for inode in sockets_of(worker.pid)}
 
 
 def resident_megabytes(whole: Whole) -> float:

@@ -9,7 +9,7 @@ from contextlib import ExitStack, suppress
 import pytest
 from websockets.exceptions import WebSocketException
 
-from faults.test_client_faults import stopped_client
+from faults.test_client_faults import connected_client, request_everything
 from support.clients.scraping import wait_for_scrape
 from support.runs.figures import Figures
 from support.servers.processes import Valkey
@@ -40,7 +40,7 @@ def test_nobody_comes_back_to_a_stopping_worker(own_valkey: Valkey, figures: Fig
         clients = [stack.enter_context(service.feed(FEED)) for _ in range(GOOD)]
         for client in clients:
             client.next_of("snapshot")
-        stack.enter_context(stopped_client(service.feed_port))
+        request_everything(stack.enter_context(connected_client(service.feed_port)))
         wait_for_scrape(metrics, lambda found: found.value("quotecast_feed_passed_over_total") > PASSED_OVER)
         began = time.monotonic()
         worker.terminate()

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -17,6 +16,7 @@ from websockets.exceptions import InvalidStatus
 from quotecast.close_codes import CloseCode
 from support.clients.scraping import scrape
 from support.runs.deadlines import scaled
+from support.servers.open_sockets import server_end, sockets_of
 from support.servers.processes import Valkey, running_valkey
 from support.servers.service import FeedClient, Service
 
@@ -251,25 +251,11 @@ def test_clients_that_never_read_cost_no_sockets(own_valkey: Valkey) -> None:
         port = service.port
         neighbour = stack.enter_context(service.feed(path))
         neighbour.next_of("snapshot")
-        before = sockets_of(worker.pid)
-        for _ in range(3):
-            stack.enter_context(upgraded(port, path))
+        held = {server_end(stack.enter_context(upgraded(port, path))) for _ in range(3)}
         deadline = time.monotonic() + scaled(40)  # the kernel's buffers have to fill first
-        while sockets_of(worker.pid) > before:
+        while held & sockets_of(worker.pid):
             assert time.monotonic() < deadline, "the sockets stay open"
             neighbour.next_of("update")
-
-
-def sockets_of(pid: int) -> int:
-    return sum(map(is_socket, Path(f"/proc/{pid}/fd").iterdir()))
-
-
-def is_socket(link: Path) -> bool:
-    try:
-        return link.readlink().name.startswith("socket:")
-    except FileNotFoundError:
-        # Closed since it was listed.
-        return False
 
 
 def upgraded(port: int, path: str) -> socket.socket:
