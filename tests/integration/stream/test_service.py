@@ -142,6 +142,8 @@ def test_a_client_resumes_on_any_worker(service: Service, split_service: Service
         client.next_of("update")
         state = client.state
     for other in 3 * (service, split_service):
+        # A worker that stays behind the cursor answers with a resync. Two workers give these answers.
+        other.wait_for_seq("crypto", state.seq, answers=6)
         with other.feed(f"/api/ws/crypto?symbols=all&since={state.since}") as client:
             client.state = state
             assert client.next_of("snapshot")["reason"] == "resume"
@@ -164,7 +166,14 @@ def test_a_feed_is_talked_to(service: Service) -> None:
         assert client.next_of("pong")["id"] == "p"
         client.send("{")
         assert client.next_of("error")["detail"] == "Malformed JSON"
-        assert client.next_of("heartbeat")["feed"] == "live"
+        wait_for_feed_state(client, "live")
+
+
+def wait_for_feed_state(client: FeedClient, feed_state: str) -> None:
+    """Waits for a heartbeat with this state; a worker that did not run for seconds says `stale`."""
+    deadline = time.monotonic() + scaled(8)
+    while client.next_of("heartbeat")["feed"] != feed_state:
+        assert time.monotonic() < deadline, f"the feed is not {feed_state}"
 
 
 def test_a_client_that_only_sends_nonsense_is_closed(service: Service) -> None:
@@ -214,10 +223,8 @@ def test_without_redis_the_mirror_still_answers_and_limits(own_valkey: Valkey, o
     with own_service.feed("/api/ws/crypto?symbols=all") as client:
         client.next_of("update")
         own_valkey.kill()
-        deadline = time.monotonic() + scaled(8)
         # One update may have been in flight.
-        while client.next_of("heartbeat")["feed"] != "stale":
-            assert time.monotonic() < deadline, "the feed stays live"
+        wait_for_feed_state(client, "stale")
         with httpx.Client(base_url=own_service.url, timeout=scaled(5)) as http:
             statuses = Counter(http.get("/api/market/quotes?symbols=AAPL").status_code for _ in range(125))
         assert statuses == {200: 120, 429: 5}
@@ -274,6 +281,10 @@ def upgraded(port: int, path: str) -> socket.socket:
 
 def test_status_tells_how_the_feeds_are(service: Service) -> None:
     """The status names live and simulated feeds, with epoch and seq."""
-    status = service.get("/api/market/status").json()
-    assert status["status"] == "running"
-    assert json.dumps(status["feeds"]).count('"live"') == 3
+    deadline = time.monotonic() + scaled(8)
+    while True:
+        status = service.get("/api/market/status").json()
+        assert status["status"] == "running"
+        if json.dumps(status["feeds"]).count('"live"') == 3:
+            break
+        assert time.monotonic() < deadline, status

@@ -138,6 +138,14 @@ class Service:
         feeds = self.get("/api/market/status").json()["feeds"]
         return {name: feed["seq"] for name, feed in feeds.items()}
 
+    def wait_for_seq(self, feed: str, seq: int, answers: int = 1) -> None:
+        """Waits for a feed's update in so many answers, each of which any worker may give."""
+        deadline = time.monotonic() + scaled(10)
+        for _ in range(answers):
+            while self.seqs()[feed] < seq:
+                assert time.monotonic() < deadline, "a worker is behind"
+                time.sleep(0.02)
+
     def post(self, path: str, **more: Any) -> httpx.Response:
         """Sends a POST request on a new connection."""
         return httpx.post(self.url + path, timeout=scaled(30), verify=NO_TLS, **more)

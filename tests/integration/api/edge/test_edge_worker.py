@@ -136,6 +136,8 @@ def test_a_cursor_of_one_tier_is_good_at_another(running: Running) -> None:
         client.next_of("snapshot")
         state = client.state
     for service in (services[2], services[1], services[0], services[2]):
+        # A tier that stays behind the cursor answers with a resync.
+        service.wait_for_seq("crypto", state.seq)
         with service.feed(f"/api/ws/crypto?symbols=all&since={state.since}") as client:
             client.state = state
             resumed = client.next_of("snapshot")
