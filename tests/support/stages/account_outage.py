@@ -66,6 +66,8 @@ def judge_outage(
             load.until(lambda: all(user.acknowledged for user in users), PATIENCE_SECONDS)
             begin()
             time.sleep(seconds)
+            # A thread that did not run all this time has not met the outage yet.
+            load.until(lambda: all(user.statuses[503] for user in users), PATIENCE_SECONDS)
             end()
             before = [len(user.acknowledged) for user in users]
             figures.at_most("back", load.until(lambda: have_recovered(users, before), PATIENCE_SECONDS), 3)

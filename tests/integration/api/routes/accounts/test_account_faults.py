@@ -16,6 +16,7 @@ from support.oracles.transactions import PROMISED_SECONDS, check_pool, query_ser
 from support.runs.deadlines import scaled
 from support.servers.processes import Postgres
 from support.stages.account_service import PASSWORD, AccountService, User, account_service
+from support.stages.following import until
 
 pytestmark = pytest.mark.slow
 
@@ -176,8 +177,10 @@ async def test_what_was_acknowledged_survives_a_crash(
             group.create_task(writers.register(f"new.{user.id}"))
         group.create_task(writers.read())
         await asyncio.sleep(0.5)
+        await until(lambda: {200, 201} <= writers.statuses.keys())
         await asyncio.to_thread(own_postgres.kill)
         await asyncio.sleep(OUTAGE_SECONDS)
+        await until(lambda: 503 in writers.statuses)
         await asyncio.to_thread(own_postgres.start)
         assert await recovered(bystander) < scaled(RECOVERY_SECONDS)
         over.set()
