@@ -18,6 +18,7 @@ from fakes.finnhub import VERSION, FakeFinnhub
 from fakes.finnhub_rows import company
 from fakes.http import ENDLESS, HTML_503, TRUNCATED
 from support.clients.merging_client import MergingClient
+from support.clients.scraping import scrape
 from support.made.binance import DAY, INFO, LISTING
 from support.runs.figures import Figures
 from support.servers.fault_proxy import FaultProxy
@@ -44,7 +45,10 @@ async def serving(valkey: Valkey, *commands: str, **settings: str) -> AsyncItera
 
 
 async def test_a_slow_upstream_gets_one_request(own_valkey: Valkey, figures: Figures) -> None:
-    """Two hundred requests to both workers for an uncached answer cause one fetch, and all succeed."""
+    """Two hundred requests to both workers for an uncached answer cause one fetch, and all succeed.
+
+    A worker fetches by itself when Redis takes longer than 250 ms, as on a busy machine: then both may fetch.
+    """
     async with FakeFinnhub() as fake:
         fake.companies = {"AAPL": company("AAPL", fake.now())}
         address = ("127.0.0.1", int(fake.url.rpartition(":")[2]))
@@ -55,22 +59,24 @@ async def test_a_slow_upstream_gets_one_request(own_valkey: Valkey, figures: Fig
                 serving(
                     own_valkey,
                     "ingest",
-                    "api",
-                    "api",
                     financials="finnhub",
                     finnhub_url=url,
                     finnhub_key="key",
                 ) as service,
                 httpx.AsyncClient(base_url=service.url, timeout=PATIENCE_SECONDS, limits=ENOUGH) as client,
             ):
+                workers = [await asyncio.to_thread(service.start_measured, "api") for _ in range(2)]
                 path = "/api/financials/company/AAPL/metrics"
                 answers = await asyncio.gather(*(client.get(path) for _ in range(REQUESTS)))
+                scrapes = [await asyncio.to_thread(scrape, worker) for worker in workers]
+    absences = sum(each.value("quotecast_cache_absences_total") for each in scrapes)
     assert Counter(answer.status_code for answer in answers) == {200: REQUESTS}
     assert len({answer.content for answer in answers}) == 1
     figures.at_most("slowest answer", max(each.elapsed.total_seconds() for each in answers), 2 * SLOW_SECONDS)
     asked = Counter(each.path for each in fake.requests)
     figures.note("upstream calls", max(asked.values()), "1", "")
-    assert asked == {f"{VERSION}/stock/metric": 1, f"{VERSION}/stock/profile2": 1}
+    assert asked.keys() == {f"{VERSION}/stock/metric", f"{VERSION}/stock/profile2"}
+    assert max(asked.values()) <= (2 if absences else 1)
 
 
 ENOUGH: Final = httpx.Limits(max_connections=REQUESTS)
