@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page
 
 from docs.pages import blocks, page
 from support.made.web_files import CLIENT, WEB
-from support.servers.opened_page import open_page
+from support.servers.opened_page import eventually, open_page
 from support.servers.service import Service
 
 pytestmark = pytest.mark.browser
@@ -88,5 +88,9 @@ def test_a_chart_goes_on_after_its_worker_died(browser: Browser, service: Servic
         worker = service.processes[-1]
         worker.kill()
         worker.wait()
+        frames: list[object] = []
+        page.on("websocket", lambda opened: opened.on("framereceived", lambda _: frames.append(opened)))
         service.start("api")
+        # Frames of the killed worker may move the title too.
+        eventually(page, lambda: frames, "the page does not reconnect")
         title_after(page, page.title())
