@@ -87,7 +87,9 @@ def test_three_feeds_share_a_socket(browser: Browser, service: Service) -> None:
     with line_to(service) as line, open_tables(browser, line) as page:
         wait_for_price(page)
         wait_for_updates(page, *FEEDS)
-        register(page, address(browser, "socket"))
+        # The answer decides whether the page opens another socket.
+        with page.expect_response("**/api/auth/ticket"):
+            register(page, address(browser, "socket"))
         wait_for_updates(page, *FEEDS)
         (handshake,) = sockets(line)
         assert handshake.startswith(b"GET /api/ws HTTP/1.1\r\n")

@@ -116,8 +116,13 @@ def test_a_pause_shows_one_moment_and_a_step_the_next_minute(browser: Browser, s
         wait_for_price(page)
         play(page, recorded_moment(page, service))
         bar = page.get_by_role("group", name="Time machine")
-        bar.get_by_role("button", name="Pause").click()
+        pause = bar.get_by_role("button", name="Pause")
+        pause.wait_for()
+        with page.expect_websocket(lambda opened: "/api/ws/market" in opened.url) as asking:
+            pause.click()
         bar.get_by_role("button", name="Play").wait_for()
+        # The page closes the socket once it has the quotes of the moment.
+        eventually(page, asking.value.is_closed, "the quotes of the moment do not come")
         moment = page.evaluate("document.querySelector('.replayed time').textContent")
         eventually(page, lambda: "AAPL" in prices(page), "the quotes of the moment are not shown")
         shown = prices(page)["AAPL"]
