@@ -126,7 +126,7 @@ class CacheStore:
             self.absences += 1
 
     async def _call(self, command: Callable[[], Awaitable[T]]) -> T:
-        """Returns the answer to a command. Raises _Unavailable."""
+        """Returns the answer to a command. Raises RedisUnavailable."""
         if self._breaker.is_open:
             raise RedisUnavailable
         try:

@@ -96,7 +96,9 @@ def families(worker: ApiWorkerParts) -> Iterator[Metric]:
     )
     yield counter("cache_fetches", "Upstream calls, failed ones included.", counts.fetches)
     yield counter("cache_fetch_failures", "Upstream calls that failed.", counts.failures)
-    yield counter("cache_absences", "Periods without Redis.", counts.absences)
+    yield counter(
+        "cache_absences", "Calls of Redis that failed, or were not made during an outage.", counts.absences
+    )
     yield from account_families(worker.database, worker.logins)
     yield from key_families(len(worker.keys.book), worker.keys.usage)
     yield gauge("alert_waits", "Requests that wait for an event of an alert.", worker.waits.count)
