@@ -268,7 +268,7 @@ class StandardLoad:
         async def disconnect() -> None:
             await asyncio.gather(*(each.disconnect() for each in self.listeners))
 
-        asyncio.run_coroutine_threadsafe(disconnect(), self._loop).result(5)
+        asyncio.run_coroutine_threadsafe(disconnect(), self._loop).result(scaled(5))
         return at
 
     @property
@@ -284,6 +284,12 @@ class StandardLoad:
     def statuses(self, since: float = 0.0) -> Counter[int]:
         """Returns the number of reads by status."""
         return Counter(read.status for read in self.reads if read.at >= since)
+
+    def check_reads(self, seconds: float) -> None:
+        """Fails unless all reads were answered with 200, and as many that begin now as there are readers."""
+        at = time.time()
+        self.until(lambda: self.statuses(at).total() >= self._readers * len(self.read_urls), seconds)
+        assert (self.errors, set(self.statuses())) == ([], {200})
 
     def read_seconds(self, share: float, since: float = 0.0, until: float = float("inf")) -> float:
         """Returns the time within which that share of the reads begun in the interval got their answers."""
