@@ -15,7 +15,7 @@ from support.servers.processes import Valkey
 from support.servers.sentinel_set import Pair, SentinelSet, Server, running_pair, running_sentinels, until
 from support.servers.service import Service
 from support.servers.whole_service import SETTINGS
-from support.stages.standard_load import StandardLoad
+from support.stages.standard_load import StandardLoad, possible_clients
 
 #: Update interval in milliseconds: the test needs to see each client's return, not frequent updates.
 INTERVAL_MILLISECONDS = 1000
@@ -65,7 +65,7 @@ def judge(load: StandardLoad, promoted: float, figures: Figures) -> None:
 @pytest.mark.timeout(300)
 def test_a_sentinel_swaps_master_and_replica(sentinels: SentinelSet, figures: Figures) -> None:
     """The old master answers READONLY on open connections, and clients leave it."""
-    with Service(sentinels, SETTINGS) as service, under_load(service, CLIENTS) as load:
+    with Service(sentinels, SETTINGS) as service, under_load(service, possible_clients(CLIENTS)) as load:
         judge(load, sentinels.failover(), figures)
 
 
@@ -81,7 +81,7 @@ def test_two_masters_for_a_while(sentinels: SentinelSet, figures: Figures) -> No
 @pytest.mark.timeout(300)
 def test_the_master_dies(sentinels: SentinelSet, figures: Figures) -> None:
     """The Sentinels promote the dead master's replica."""
-    with Service(sentinels, SETTINGS) as service, under_load(service, CLIENTS) as load:
+    with Service(sentinels, SETTINGS) as service, under_load(service, possible_clients(CLIENTS)) as load:
         judge(load, sentinels.kill_master(), figures)
     sentinels.restart()
 
