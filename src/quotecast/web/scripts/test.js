@@ -21,7 +21,8 @@ try {
     outExtension: { ".js": ".mjs" },
   });
   const found = readdirSync(folder).map((name) => join(folder, name));
-  process.exitCode = spawnSync(process.execPath, ["--test", ...found], { stdio: "inherit" }).status ?? 1;
+  const command = ["--test", "--test-reporter=spec", ...found];
+  process.exitCode = spawnSync(process.execPath, command, { stdio: "inherit" }).status ?? 1;
 } finally {
   rmSync(folder, { recursive: true });
 }
