@@ -32,7 +32,7 @@ _NO_REQUEST: Final = "Must be one JSON-RPC 2.0 request, not a batch"
 _OF_CLASSES: Final = "Validation error: "
 _INVALID_REQUEST: Final = -32_600
 _LOCAL: Final = ("127.0.0.1", "localhost", "[::1]")
-_EVERYWHERE: Final = frozenset({"0.0.0.0", "::"})  # noqa: S104  # nosec B104 - compared only
+_EVERYWHERE: Final = frozenset({"0.0.0.0", "::"})  # noqa: S104 - compared only  # nosec B104
 MAX_BODY_BYTES: Final = 64 * 1024
 #: Headers that a read inherits: whose request it is, and under which id it is logged.
 _INHERITED: Final = (b"authorization", b"x-api-key", b"x-forwarded-for")

@@ -78,7 +78,7 @@ def bulletin(body: bytes) -> Bulletin:
     if len(body) > MAX_BYTES or b"\0" in body or b"<!DOCTYPE" in body or b"<!ENTITY" in body:
         raise ValueError("no plain XML")
     try:
-        root = ET.fromstring(body)  # noqa: S314 - it has no declarations # nosec B314
+        root = ET.fromstring(body)  # noqa: S314 - it has no declarations  # nosec B314
     except (ET.ParseError, LookupError) as error:
         raise ValueError(f"no XML: {error}") from error
     day_text = _DATE.fullmatch(root.get("Tarih", "").strip())
