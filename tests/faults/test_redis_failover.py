@@ -89,8 +89,10 @@ def test_the_master_dies(sentinels: SentinelSet, figures: Figures) -> None:
 def test_the_master_freezes(sentinels: SentinelSet, figures: Figures) -> None:
     """The master's connections stay open without answers; clients leave it."""
     with Service(sentinels, SETTINGS) as service, under_load(service, 50) as load:
-        judge(load, sentinels.freeze_master(), figures)
-        sentinels.thaw()
+        try:
+            judge(load, sentinels.freeze_master(), figures)
+        finally:
+            sentinels.thaw()
 
 
 def test_a_demotion_behind_one_address(pair: Pair, figures: Figures) -> None:
