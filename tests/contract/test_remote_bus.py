@@ -19,6 +19,7 @@ from quotecast.market.feeds import Feed
 from support.made.documents import article, news_of
 from support.made.market import INFO, state_of, stock
 from support.runs.deadlines import scaled
+from support.runs.waits import until
 
 STATE = state_of([stock("AAPL"), stock("MSFT")])
 BEAT = Beat(feed=Feed.STOCKS, epoch=STATE.epoch, seq=1, info=INFO)
@@ -170,12 +171,6 @@ async def test_a_hole_is_healed_by_a_load(bus: RedisBus, origin: Origin) -> None
     finally:
         following.cancel()
         await asyncio.gather(following, return_exceptions=True)
-
-
-async def until(holds: Any) -> None:
-    async with asyncio.timeout(scaled(PATIENCE_SECONDS)):
-        while not holds():  # noqa: ASYNC110 - a mirror has no event
-            await asyncio.sleep(0.01)
 
 
 class SlowBus:

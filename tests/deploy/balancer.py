@@ -7,17 +7,16 @@ import shutil
 import socket
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from support.runs.waits import wait_until
 from support.servers.service import Service
 
 ROOT = Path(__file__).parents[2]
 POLICY = ROOT / "deploy" / "haproxy" / "edge.cfg"
 CACHED = POLICY.with_name("cached.cfg")
-PATIENCE_SECONDS = 60.0
 
 
 class Balancer(NamedTuple):
@@ -30,10 +29,7 @@ class Balancer(NamedTuple):
     def await_in_service(self, workers: Iterable[Service]) -> None:
         """Waits until haproxy has found all of these workers ready, for requests and for feeds."""
         wanted = {(backend, _name(worker)) for worker in workers for backend in ("api", "feeds")}
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while not wanted <= self._in_service():
-            assert time.monotonic() < deadline, "haproxy does not find the workers"
-            time.sleep(0.05)
+        wait_until(lambda: wanted <= self._in_service(), "haproxy does not find the workers")
 
     def sessions(self, backend: str) -> int:
         """Returns how many connections a backend has served."""
@@ -86,7 +82,7 @@ def running_balancer(workers: Sequence[Service], policy: Path = POLICY) -> Itera
         public.close()
         cached.close()
         try:
-            _await_console(balancer.console)
+            wait_until(balancer.console.exists, "haproxy does not run")
             yield balancer
         finally:
             process.kill()
@@ -104,10 +100,3 @@ def _places(workers: Sequence[Service], console: Path) -> str:
 
 def _name(worker: Service) -> str:
     return f"worker-{worker.port}"
-
-
-def _await_console(console: Path) -> None:
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not console.exists():
-        assert time.monotonic() < deadline, "haproxy does not run"
-        time.sleep(0.01)

@@ -4,14 +4,13 @@ import contextlib
 import socket
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from benchmarks.cache import configuration, find_nginx
 
-PATIENCE_SECONDS: Final = 30.0
+from support.runs.waits import wait_until
 
 
 class Cache(NamedTuple):
@@ -43,19 +42,14 @@ def running_cache(
         main.write_text(text, "utf-8")
         process = subprocess.Popen([find_nginx(), "-c", str(main), "-g", "daemon off;"])
         try:
-            _await(port, process)
+            wait_until(lambda: _listens(port, process), "nginx does not listen")
             yield Cache(port, folder / "answers")
         finally:
             process.terminate()
             process.wait()
 
 
-def _await(port: int, process: subprocess.Popen[bytes]) -> None:
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while True:
-        with socket.socket() as attempt:
-            if attempt.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        assert process.poll() is None, "nginx does not start"
-        assert time.monotonic() < deadline, "nginx does not listen"
-        time.sleep(0.02)
+def _listens(port: int, process: subprocess.Popen[bytes]) -> bool:
+    assert process.poll() is None, "nginx does not start"
+    with socket.socket() as attempt:
+        return attempt.connect_ex(("127.0.0.1", port)) == 0

@@ -2,7 +2,6 @@
 
 import random
 import socket
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +16,7 @@ from deploy.cache import Cache, running_cache
 from quotecast.limits.fallback import SECOND, LocalWindow
 from support.clients.plain_http import NO_TLS, status_of_length
 from support.runs.deadlines import scaled
+from support.runs.waits import wait_until
 from support.servers.processes import running_valkey
 from support.servers.service import Service
 
@@ -92,10 +92,10 @@ def test_a_stored_answer_is_the_next_clients_own(get: Callable[..., httpx.Respon
 def test_quotes_are_stored_for_a_second(get: Callable[..., httpx.Response]) -> None:
     """After at most two seconds the cache has a newer answer, by itself or from the worker."""
     tag = get(QUOTES).headers["etag"]
-    deadline = time.monotonic() + 20
-    while get(QUOTES, headers={"X-Forwarded-For": _another_address()}).headers["etag"] == tag:
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    wait_until(
+        lambda: get(QUOTES, headers={"X-Forwarded-For": _another_address()}).headers["etag"] != tag,
+        "the stored quotes stay",
+    )
 
 
 def test_answers_of_origins_and_codings_do_not_mix(get: Callable[..., httpx.Response]) -> None:
@@ -322,14 +322,14 @@ def test_readers_get_old_answers_while_no_worker_answers(limits: str) -> None:
         assert stored.headers["x-feed-state"] == "live"
         worker.kill()
         worker.wait()
-        deadline = time.monotonic() + 20
-        while (
-            status(old := httpx.get(cache.url + QUOTES, verify=NO_TLS)) != "STALE"
-            or old.headers["x-feed-state"] == "live"
-        ):
-            assert old.status_code == 200
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
+
+        def stale() -> httpx.Response | None:
+            answer = httpx.get(cache.url + QUOTES, verify=NO_TLS)
+            assert answer.status_code == 200
+            is_stale = status(answer) == "STALE" and answer.headers["x-feed-state"] != "live"
+            return answer if is_stale else None
+
+        old = wait_until(stale, "the stored quotes stay live")
         assert old.headers["etag"] == stored.headers["etag"]
         missing = httpx.get(cache.url + "/api/market/movers")
         assert (missing.status_code, missing.headers["retry-after"]) == (503, "1")

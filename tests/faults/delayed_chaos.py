@@ -27,6 +27,7 @@ from websockets.exceptions import WebSocketException
 
 from faults.drawn_faults import Fault, groups
 from support.runs.deadlines import scaled
+from support.runs.waits import wait_until
 from support.servers.whole_service import SETTINGS, Whole, whole_service
 
 DELAY_SECONDS: Final = 4
@@ -207,9 +208,11 @@ def run(
 def _until_newer(judge: Judge, at: float) -> float:
     """Waits until all feeds show trades after a Unix time. Returns the seconds beyond the delay."""
     began = time.monotonic()
-    while any(judge.newest.get(feed, 0.0) <= at for feed in ("crypto", "doviz")):
-        assert time.monotonic() - began < PATIENCE_SECONDS, f"no delayed quotes: {judge.newest}"
-        time.sleep(0.05)
+    wait_until(
+        lambda: all(judge.newest.get(feed, 0.0) > at for feed in ("crypto", "doviz")),
+        lambda: f"no delayed quotes: {judge.newest}",
+        seconds=PATIENCE_SECONDS,
+    )
     return time.monotonic() - began - DELAY_SECONDS
 
 

@@ -15,7 +15,7 @@ from faults import tier_faults
 from faults.split_drawn import stocks_split
 from quotecast.bus import wire
 from quotecast.bus.base import MAX_CLOSINGS, MAX_CROSSINGS, REPORT_SECONDS
-from support.runs.figures import SLACK
+from support.runs.waits import wait_until
 from support.servers.whole_service import Whole
 
 #: Longest fault in seconds; a read waits five seconds, so a frozen worker or Redis thaws before.
@@ -110,10 +110,11 @@ def value_is_poisoned(whole: Whole) -> Iterator[None]:
         client.hset(key, "POISON/USDT", b"\xc1 no MessagePack")
         client.execute_command("CLIENT", "KILL", "TYPE", "pubsub")
         yield
-        deadline = time.monotonic() + POISONED_SECONDS * SLACK
-        while _epoch(client) in {before, None}:
-            assert time.monotonic() < deadline, "a feed that nobody can read has no new epoch"
-            time.sleep(0.02)
+        wait_until(
+            lambda: _epoch(client) not in {before, None},
+            "a feed that nobody can read has no new epoch",
+            seconds=POISONED_SECONDS,
+        )
 
 
 @contextmanager
@@ -122,14 +123,14 @@ def batch_is_poisoned(whole: Whole) -> Iterator[None]:
     with redis.Redis.from_url(whole.redis.url) as client:
         before = _epoch(client)
         publish = client.register_script(PUBLISH)
-        deadline = time.monotonic() + POISONED_SECONDS * SLACK
         # Ingest may publish between the two steps.
-        while not publish(*_poisoned_batch(client)):
-            assert time.monotonic() < deadline, "ingest leaves no time between two batches"
+        wait_until(lambda: publish(*_poisoned_batch(client)), "ingest leaves no time between two batches")
         yield
-        while _epoch(client) in {before, None}:
-            assert time.monotonic() < deadline, "the batch of another ingest starts no new epoch"
-            time.sleep(0.02)
+        wait_until(
+            lambda: _epoch(client) not in {before, None},
+            "the batch of another ingest starts no new epoch",
+            seconds=POISONED_SECONDS,
+        )
 
 
 def _poisoned_batch(client: Any) -> tuple[list[Any], list[Any]]:

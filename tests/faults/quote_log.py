@@ -2,13 +2,13 @@
 
 import contextlib
 import threading
-import time
 from typing import Any, Self
 
 import websockets.sync.client
 from websockets.exceptions import WebSocketException
 
 from support.clients.merging_client import MergingClient
+from support.runs.waits import wait_until
 
 Quote = dict[str, Any]
 
@@ -41,10 +41,11 @@ class QuoteLog:
 
     def wait_until(self, timestamp: str, seconds: float) -> None:
         """Waits until the market has reached a time."""
-        deadline = time.monotonic() + seconds
-        while self.newest < timestamp:
-            assert time.monotonic() < deadline, f"the market is at {self.newest}, not at {timestamp}"
-            time.sleep(0.05)
+        wait_until(
+            lambda: self.newest >= timestamp,
+            lambda: f"the market is at {self.newest}, not at {timestamp}",
+            seconds=seconds,
+        )
 
     def _run(self) -> None:
         while not self._ending.wait(0.1):

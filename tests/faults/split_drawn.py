@@ -1,6 +1,5 @@
 """A stock split to be drawn: the quotes of stocks come from a local Alpaca meanwhile, on a split's day."""
 
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime, timedelta
@@ -13,13 +12,13 @@ from fakes.alpaca import FakeAlpaca
 from fakes.alpaca_stream import FakeAlpacaStream
 from fakes.split_morning import SplitMorning, split_morning
 from quotecast.providers.alpaca.stock_state import latest_session
+from support.runs.waits import wait_until
 from support.servers.whole_service import Whole
 
 #: Ticker, new shares for an old one, the close before and the first price.
 SPLITS: Final = (("AAPL", 4.0, 499.23, 127.58), ("GOOGL", 20.0, 2235.55, 113.4), ("GE", 0.125, 12.95, 104.6))
 #: Of the whole service: movers rank every stock, for those that split have few trades.
 SETTINGS: Final = {"QUOTECAST_MOVERS_MIN_VOLUME": "0"}
-PATIENCE_SECONDS: Final = 45.0
 
 
 @contextmanager
@@ -61,10 +60,9 @@ def local_split_day() -> Iterator[tuple[list[SplitMorning], dict[str, str]]]:
 
 def _until_right(whole: Whole, splits: list[SplitMorning]) -> None:
     """Waits until REST has the quotes of the splits, and names no stock among the losers."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while trouble := _trouble(whole, splits):
-        assert time.monotonic() < deadline, f"on the day of a split {trouble}"
-        time.sleep(0.05)
+    wait_until(
+        lambda: not _trouble(whole, splits), lambda: f"on the day of a split {_trouble(whole, splits)}"
+    )
 
 
 def _trouble(whole: Whole, splits: list[SplitMorning]) -> str:

@@ -18,8 +18,8 @@ import pytest
 from quotecast.bus.base import Snapshot
 from quotecast.bus.redis import RedisBus
 from quotecast.market.feeds import Feed
-from support.runs.deadlines import scaled
 from support.runs.figures import Figures
+from support.runs.waits import until_answered, wait_until
 from support.servers.whole_service import Whole
 from support.stages.alerts_stored import USER, fetch
 
@@ -71,10 +71,8 @@ async def put_alerts(whole: Whole) -> None:
 async def state_of(whole: Whole, feed: Feed) -> Snapshot:
     bus = RedisBus(whole.redis.url, "quotecast")
     try:
-        async with asyncio.timeout(scaled(PATIENCE_SECONDS)):
-            # The ingest starts.
-            while not (state := await bus.load(feed)):  # noqa: ASYNC110 - see above
-                await asyncio.sleep(0.1)
+        # The ingest starts.
+        state: Snapshot = await until_answered(lambda: bus.load(feed), seconds=PATIENCE_SECONDS)
     finally:
         await bus.close()
     return state
@@ -82,11 +80,13 @@ async def state_of(whole: Whole, feed: Feed) -> Snapshot:
 
 def wait_for_events(whole: Whole, more: int) -> None:
     """Waits until so many more events happened from now on."""
-    since, deadline = time.time(), time.monotonic() + scaled(PATIENCE_SECONDS)
-    query = f"SELECT count(*) FROM alert_events WHERE happened_at > to_timestamp({since})"  # noqa: S608 - ours
-    while asyncio.run(fetch(whole.postgres.url, query))[0][0] < more:
-        assert time.monotonic() < deadline, "no events are written"
-        time.sleep(0.1)
+    query = f"SELECT count(*) FROM alert_events WHERE happened_at > to_timestamp({time.time()})"  # noqa: S608 - ours
+    wait_until(
+        lambda: asyncio.run(fetch(whole.postgres.url, query))[0][0] >= more,
+        "no events are written",
+        seconds=PATIENCE_SECONDS,
+        pause=0.1,
+    )
 
 
 def check_events(whole: Whole, figures: Figures) -> None:

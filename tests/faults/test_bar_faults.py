@@ -14,6 +14,7 @@ from faults.bar_listener import BarListener
 from quotecast.market.feeds import Feed
 from support.runs.deadlines import scaled
 from support.runs.figures import Figures
+from support.runs.waits import wait_until
 from support.servers.whole_service import Whole
 
 pytestmark = pytest.mark.timeout(600)
@@ -44,19 +45,24 @@ def wait_for_minute(second: int) -> None:
 def wait_for_closing(bars: BarListener) -> None:
     """Waits until each feed's minute before the present one is final."""
     end = int(time.time()) // MINUTE * MINUTE
-    deadline = time.monotonic() + scaled(PATIENCE_SECONDS)
-    while any(bars.newest(feed) < end for feed in Feed):
-        assert time.monotonic() < deadline, "no minute closes"
-        time.sleep(0.1)
+    wait_until(
+        lambda: all(bars.newest(feed) >= end for feed in Feed),
+        "no minute closes",
+        seconds=PATIENCE_SECONDS,
+        pause=0.1,
+    )
 
 
 def check_bars(whole: Whole, bars: BarListener, figures: Figures) -> None:
     """Fails unless PostgreSQL soon has exactly the bars that the bus had, and no minute is missing."""
     began = time.monotonic()
     wait_for_closing(bars)
-    while not bars.is_stored(whole.postgres.url):
-        assert time.monotonic() - began < scaled(PATIENCE_SECONDS), "bars are not written"
-        time.sleep(0.1)
+    wait_until(
+        lambda: bars.is_stored(whole.postgres.url),
+        "bars are not written",
+        seconds=PATIENCE_SECONDS,
+        pause=0.1,
+    )
     figures.at_most("all bars stored", time.monotonic() - began, STORED_SECONDS)
     figures.note("bars compared", bars.count, "no promise", "bars")
     deadline = time.monotonic() + scaled(COMPARED_SECONDS)

@@ -16,6 +16,7 @@ from quotecast.simulation.market.scenarios.schedule import RETRY_SECONDS
 from support.clients.scraping import Scrape, wait_for_scrape
 from support.runs.deadlines import scaled
 from support.runs.figures import Figures
+from support.runs.waits import wait_until
 from support.servers.service import Service
 from support.stages.scenario import PAST, Stage, at, scenario_stage
 from support.stages.standard_load import StandardLoad
@@ -197,15 +198,17 @@ def test_a_special_day_of_the_exchange_is_in_status(
     """The exchange stays closed, or closes at 13:00, on the next day on which it would trade."""
     special, after = next_trading_days()
     with stage.under(f"{name}@{special.date.isoformat()}T12:00:00-05:00"):
-        deadline = time.monotonic() + scaled(PATIENCE_SECONDS)
-        while (seen := hours_of(status_of(stage))) != (expected := hours_around(special, after, early)):
-            assert time.monotonic() < deadline, f"{seen} is not {expected}"
-            time.sleep(0.1)
+        wait_until(
+            lambda: hours_of(status_of(stage)) == hours_around(special, after, early),
+            lambda: f"{hours_of(status_of(stage))} is not {hours_around(special, after, early)}",
+            seconds=PATIENCE_SECONDS,
+            pause=0.1,
+        )
         if early is None:
             assert not status_of(stage)["marketOpen"]
-        while stage.service.get(QUOTES).headers["x-feed-state"] != "live":
-            assert time.monotonic() < deadline, "a closed market is live"
-            time.sleep(0.05)
+        wait_until(
+            lambda: stage.service.get(QUOTES).headers["x-feed-state"] == "live", "a closed market is not live"
+        )
 
 
 def hours_of(status: dict[str, Any]) -> tuple[str, str]:

@@ -3,8 +3,7 @@
 import asyncio
 import resource
 import signal
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from quotecast.history.blocks import Block, Kind
 from quotecast.history.folder import Folder
 from quotecast.history.playback import Playback, Played, blocks_in
 from quotecast.market.feeds import Feed
+from support.runs.waits import wait_until
 from support.servers.processes import Valkey
 from support.servers.service import Service
 
@@ -38,13 +38,6 @@ def service(own_valkey: Valkey, tmp_path: Path) -> Iterator[Service]:
     }
     with Service(own_valkey, settings) as running:
         yield running
-
-
-def wait_until(holds: Callable[[], bool], what: str) -> None:
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not holds():
-        assert time.monotonic() < deadline, f"{what} took too long"
-        time.sleep(0.05)
 
 
 def blocks_of_all(folder: Folder) -> list[Block]:
@@ -88,7 +81,7 @@ def test_a_killed_ingest_leaves_what_it_wrote_and_the_next_one_continues(
 ) -> None:
     """Each has segments of its own; all whole blocks of the first are readable."""
     ingest = service.start("ingest")
-    wait_until(lambda: len(blocks_of_all(folder)) >= 3, "recording")
+    wait_until(lambda: len(blocks_of_all(folder)) >= 3, "nothing is recorded")
     ingest.send_signal(signal.SIGKILL)
     ingest.wait()
     (first,) = folder.names(FEED)
@@ -99,7 +92,10 @@ def test_a_killed_ingest_leaves_what_it_wrote_and_the_next_one_continues(
     )
     assert_contiguous(messages)
     service.start("ingest")
-    wait_until(lambda: len(folder.names(FEED)) == 2 and len(blocks_of_all(folder)) > len(whole) + 1, "again")
+    wait_until(
+        lambda: len(folder.names(FEED)) == 2 and len(blocks_of_all(folder)) > len(whole) + 1,
+        "nothing is recorded after the kill",
+    )
     after = played(folder, first)
     assert_contiguous(after)
     assert len({each.epoch for each in after if isinstance(each, Snapshot)}) == 2
@@ -110,15 +106,15 @@ def test_a_full_disk_holds_up_no_quotes_and_recording_continues_with_a_keyframe(
 ) -> None:
     """A limit on the size of files stands for the full disk: each write fails, at a byte of its own."""
     ingest = service.start("ingest")
-    wait_until(lambda: len(blocks_of_all(folder)) >= 2, "recording")
+    wait_until(lambda: len(blocks_of_all(folder)) >= 2, "nothing is recorded")
     (first,) = folder.names(FEED)
     _, hard = resource.prlimit(ingest.pid, resource.RLIMIT_FSIZE)
     resource.prlimit(ingest.pid, resource.RLIMIT_FSIZE, (10, hard))
     before, size = seq_on_the_bus(service), len(blocks_of_all(folder))
-    wait_until(lambda: seq_on_the_bus(service) > before + 50, "publishing")
+    wait_until(lambda: seq_on_the_bus(service) > before + 50, "nothing is published")
     assert ingest.poll() is None
     resource.prlimit(ingest.pid, resource.RLIMIT_FSIZE, (hard, hard))
-    wait_until(lambda: len(blocks_of_all(folder)) > size + 3, "recording after the outage")
+    wait_until(lambda: len(blocks_of_all(folder)) > size + 3, "nothing is recorded after the outage")
     _, *later = folder.names(FEED)
     kinds = {block.kind for name in later for block in blocks_in(folder, FEED, name)}
     assert Kind.KEYFRAME_AFTER_LOSS in kinds

@@ -9,6 +9,7 @@ import redis
 
 from quotecast.market.feeds import Feed
 from support.runs.figures import Figures
+from support.runs.waits import wait_until
 from support.servers.whole_service import Whole
 from support.stages.standard_load import StandardLoad
 
@@ -28,10 +29,10 @@ def standby(whole: Whole) -> Whole:
     while whole.ingests[1:]:
         whole.stop_ingest()
     with redis.Redis.from_url(whole.redis.url) as client:
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while not all(owner.startswith(f"{leader.pid}-".encode()) for owner in owners(client)):
-            assert time.monotonic() < deadline, "one ingest alone does not lead all feeds"
-            time.sleep(0.02)
+        wait_until(
+            lambda: all(owner.startswith(f"{leader.pid}-".encode()) for owner in owners(client)),
+            "one ingest alone does not lead all feeds",
+        )
     whole.ingests.append(whole.service.start("ingest"))
     return whole
 
@@ -47,11 +48,12 @@ def wait_for_takeover(load: StandardLoad, before: set[str], figures: Figures) ->
 def owners(client: Any) -> list[bytes]:
     """Returns who leads each feed, when each has a leader."""
     names = [f"quotecast:{{{feed}}}:lease" for feed in Feed]
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not all(found := client.mget(names)):
-        assert time.monotonic() < deadline, "a feed has no leader"
-        time.sleep(0.02)
-    return [*found]
+
+    def all_owners() -> list[bytes]:
+        found = client.mget(names)
+        return [*found] if all(found) else []
+
+    return wait_until(all_owners, "a feed has no leader")
 
 
 @pytest.mark.vital

@@ -13,6 +13,7 @@ import pytest
 
 from faults.quote_log import Quote, QuoteLog
 from quotecast.market.sessions import NEW_YORK
+from support.runs.waits import wait_until
 from support.servers.processes import running_valkey
 from support.servers.service import Service
 
@@ -153,10 +154,9 @@ def test_a_new_listing_appears_and_a_delisted_stock_leaves(day: Day) -> None:
     statuses = {name: day.service.get(f"/api/market/quotes/{name}").status_code for name in ("RDDT", "INTC")}
     assert statuses == {"RDDT": 200, "INTC": 404}
     assert day.bars("RDDT", "1h")[0]["time"] >= day.hour(4)[:14]
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while listed(day.service) != {"RDDT"}:
-        assert time.monotonic() < deadline, "the list of stocks does not change"
-        time.sleep(0.2)
+    wait_until(
+        lambda: listed(day.service) == {"RDDT"}, "the list of stocks does not change", seconds=30, pause=0.2
+    )
 
 
 def listed(service: Service) -> set[str]:

@@ -11,6 +11,7 @@ import pytest
 import redis
 
 from support.runs.figures import Figures
+from support.runs.waits import wait_until
 from support.servers.fault_proxy import FaultProxy
 from support.servers.processes import Valkey, running_valkey
 from support.servers.service import Service
@@ -82,9 +83,7 @@ def state_of(region: Region) -> str:
 def until_state(region: Region, state: str) -> float:
     """Returns the seconds until the region's stocks have a state."""
     at = time.monotonic()
-    while state_of(region) != state:
-        assert time.monotonic() - at < PATIENCE_SECONDS, f"never {state}"
-        time.sleep(0.05)
+    wait_until(lambda: state_of(region) == state, f"never {state}")
     return time.monotonic() - at
 
 

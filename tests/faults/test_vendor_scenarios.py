@@ -12,6 +12,7 @@ import pytest
 from support.clients.scraping import Scrape, wait_for_scrape
 from support.oracles.believable import unbelievable
 from support.runs.deadlines import scaled
+from support.runs.waits import wait_until
 from support.servers.service import FeedClient
 from support.servers.simulated_vendor import SimulatedVendor, simulated_vendor
 from support.stages.scenario import Metrics, Stage, scenario_stage
@@ -88,17 +89,18 @@ def wait_for_state(client: FeedClient, state: str, *, after_epoch: str = "") -> 
 
 def quote_from_binance(stage: Stage) -> dict[str, Any]:
     """Waits for a live quote of the vendor that is newer than this call, and returns it."""
-    began, deadline = time.time(), time.monotonic() + scaled(PATIENCE_SECONDS)
-    while True:
+    began = time.time()
+
+    def arrived() -> dict[str, Any] | None:
         answer = stage.service.get(QUOTE)
         live = answer.status_code == 200 and answer.headers["x-feed-state"] == "live"
-        if live and answer.json()["provider"] == "binance":
-            found: dict[str, Any] = answer.json()
-            # The ingest of the test before leaves a quote that is live for some seconds.
-            if moment_of(found).timestamp() > began:
-                return found
-        assert time.monotonic() < deadline, "the vendor's prices do not arrive"
-        time.sleep(0.1)
+        if not live or answer.json()["provider"] != "binance":
+            return None
+        found: dict[str, Any] = answer.json()
+        # The ingest of the test before leaves a quote that is live for some seconds.
+        return found if moment_of(found).timestamp() > began else None
+
+    return wait_until(arrived, "the vendor's prices do not arrive", seconds=PATIENCE_SECONDS, pause=0.1)
 
 
 def test_a_vendors_bad_ticks_are_refused_and_counted(stage: Stage) -> None:

@@ -22,6 +22,7 @@ from quotecast.feed.mirror import Mirror
 from quotecast.market.feeds import Feed
 from support.made.market import EPOCH, INFO, stock
 from support.runs.deadlines import scaled
+from support.runs.waits import until
 
 BEAT = wire.encode(Beat(feed=Feed.STOCKS, epoch=EPOCH, seq=1, info=INFO))
 SECRET = "s" * 32
@@ -122,9 +123,7 @@ async def test_an_edge_survives_and_keeps_its_prices() -> None:
     mirror = Mirror(Feed.STOCKS)
     async with origin(right, *wrong, greeting=(ahead, b"\xc1", BEAT)) as bus:
         following = asyncio.create_task(BusListener(bus, {Feed.STOCKS: mirror}).run())
-        async with asyncio.timeout(scaled(10)):
-            while mirror.readable or not mirror.loaded:  # noqa: ASYNC110 - a mirror has no event
-                await asyncio.sleep(0.01)
+        await until(lambda: mirror.loaded and not mirror.readable)
         assert not following.done()
         assert mirror.quotes()["AAPL"].price == 100.0
         following.cancel()

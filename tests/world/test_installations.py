@@ -12,7 +12,6 @@ from redis.crc import key_slot
 
 from support.runs.deadlines import scaled
 from support.servers.cluster import NODES, follows, running_cluster
-from support.servers.cluster import until as until_cluster
 from support.servers.sentinel_set import Pair, SentinelSet, running_pair, running_sentinels, until
 from world.redis_cluster import Address, Cluster, Node
 from world.redis_data import COMMANDS, RedisError
@@ -133,9 +132,9 @@ def both() -> Iterator[Both]:
         ports = [*nodes]
         with redis.Redis(port=ports[0]) as first, redis.Redis(port=ports[-1]) as last:
             name: Any = first.execute_command("CLUSTER MYID")
-            until_cluster(lambda: follows(last, name), "the replica does not follow")
+            until(lambda: follows(last, name), "the replica does not follow")
         pair = Both(ports)
-        until_cluster(
+        until(
             lambda: all(real == simulated for real, simulated in map(pair.slots, range(len(ports)))),
             "the nodes do not agree",
         )
@@ -191,7 +190,7 @@ def test_a_failover_ends_the_subscriptions_of_its_shard(both: Both) -> None:
     both.cluster.promote(0)
     for number in (0, NODES):
         assert both.simulated[number].read() == both.lines[number].read() == [b"sunsubscribe", b"b", 0]
-    until_cluster(lambda: both.slots(1)[0] == both.slots(1)[1], "no replica is promoted")
+    until(lambda: both.slots(1)[0] == both.slots(1)[1], "no replica is promoted")
     assert "MOVED" in both.compare(0, b"SET", b"b", b"y")
     assert both.compare(NODES, b"SET", b"b", b"y") == b"OK"
     assert "MOVED" in both.compare(1, b"GET", b"b")
@@ -209,7 +208,7 @@ def test_a_moved_slot_ends_its_subscriptions(both: Both) -> None:
         assert target.ask(b"CLUSTER", b"BUMPEPOCH").startswith((b"BUMPED", b"STILL"))
     both.cluster.move(slot, 1)
     assert both.simulated[0].read() == both.lines[0].read() == [b"sunsubscribe", b"b", 0]
-    until_cluster(lambda: both.slots(2)[0] == both.slots(2)[1], "the slot has not moved")
+    until(lambda: both.slots(2)[0] == both.slots(2)[1], "the slot has not moved")
     assert "MOVED" in both.compare(0, b"GET", b"b")
     assert "MOVED" in both.compare(2, b"GET", b"b")
     assert both.compare(1, b"SET", b"b", b"y") == b"OK"
@@ -222,7 +221,7 @@ def test_a_cluster_without_a_master_is_down(both: Both) -> None:
     with redis.Redis(port=both.nodes[1].address.port) as gone:
         gone.shutdown(nosave=True)
     both.cluster.lost.add(1)
-    until_cluster(lambda: "DOWN" in str(both.lines[0].ask(b"GET", b"b")), "the cluster is not down")
+    until(lambda: "DOWN" in str(both.lines[0].ask(b"GET", b"b")), "the cluster is not down")
     for words in ([b"GET", b"b"], [b"SET", b"a", b"x"], [b"EVAL", SCRIPTS[0], b"1", b"b"]):
         assert "CLUSTERDOWN" in both.compare(0, *words)
     assert both.compare(0, b"SPUBLISH", b"b", b"x") == 0

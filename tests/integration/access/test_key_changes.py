@@ -9,7 +9,7 @@ import asyncpg
 import pytest
 
 from quotecast.access import key_text
-from support.runs.deadlines import scaled
+from support.runs.waits import until_answered
 
 NOW: Final = datetime(2026, 11, 23, 12, tzinfo=UTC)
 USER_ID: Final = "5f3a9c0e1b2d4f6a8c0e1b2d"
@@ -115,10 +115,8 @@ async def test_change_that_was_rolled_back_does_not_count(connection: asyncpg.Co
 
 async def until_blocked(connection: asyncpg.Connection, process: int) -> None:
     """Waits until a process of the server waits for another one's lock."""
-    async with asyncio.timeout(scaled(10)):
-        # The server cannot notify us.
-        while not await connection.fetchval("SELECT cardinality(pg_blocking_pids($1)) > 0", process):  # noqa: ASYNC110 - see above
-            await asyncio.sleep(0.01)
+    query = "SELECT cardinality(pg_blocking_pids($1)) > 0"
+    await until_answered(lambda: connection.fetchval(query, process))
 
 
 async def test_concurrent_changes_count_one_by_one(connection: asyncpg.Connection, accounts_url: str) -> None:

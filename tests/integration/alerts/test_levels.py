@@ -20,9 +20,9 @@ from quotecast.market.feeds import Feed
 from quotecast.users.account import Account
 from quotecast.users.users import UserRow
 from support.oracles.transactions import open_database, register_user
+from support.runs.waits import until
 from support.servers.processes import Postgres
 from support.stages.alerts_stored import fetch
-from support.stages.following import until
 
 NOW: Final = datetime(2026, 3, 10, tzinfo=UTC)
 WRITERS: Final = 4

@@ -1,6 +1,5 @@
 """Kept blocks on a real Redis: it gives none before its time, and takes none from a stranger."""
 
-import asyncio
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 
@@ -14,6 +13,7 @@ from quotecast.bus.redis import RedisBus
 from quotecast.errors import BusError
 from quotecast.market.feeds import Feed
 from support.made.market import EPOCH, INFO, state_of, stock
+from support.runs.waits import until_answered
 from support.servers.processes import Valkey
 
 FEED = Feed.STOCKS
@@ -50,8 +50,7 @@ def seqs(released: Sequence[Released]) -> list[int]:
 async def test_a_block_is_released_once_it_is_old_enough(kept: RedisKept, client: redis.Redis) -> None:
     """By the clock of the server: the test reads that clock after each answer."""
     assert await kept.keep(FEED, "leader", block(1, state=True), 1)
-    while not (released := await kept.released(FEED, "", 1)):  # noqa: ASYNC110 - only its clock knows
-        await asyncio.sleep(0.01)
+    released = await until_answered(lambda: kept.released(FEED, "", 1))
     seconds, micros = client.time()
     assert 1000 * seconds + micros // 1000 - int(released[0].id.partition("-")[0]) >= 1000
     assert seqs(released) == [1]

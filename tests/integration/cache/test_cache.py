@@ -9,7 +9,8 @@ import redis
 from quotecast.cache.base import Cached
 from quotecast.cache.redis import FAILURE_SECONDS, MAX_FAILURE_SECONDS
 from quotecast.errors import NotOffered, SymbolNotFound, UpstreamError
-from support.stages.caching import KEY, POLICY, Clock, CountingUpstream, until, workers
+from support.runs.waits import until
+from support.stages.caching import KEY, POLICY, Clock, CountingUpstream, workers
 
 
 @pytest.fixture

@@ -8,8 +8,9 @@ import redis
 from quotecast.cache.base import Cached
 from quotecast.errors import UpstreamError
 from support.runs.deadlines import scaled
+from support.runs.waits import until
 from support.servers.processes import Valkey
-from support.stages.caching import ENTRY, KEY, LOCK, POLICY, Clock, CountingUpstream, until, workers
+from support.stages.caching import ENTRY, KEY, LOCK, POLICY, Clock, CountingUpstream, workers
 
 
 @pytest.fixture

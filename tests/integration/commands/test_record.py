@@ -22,9 +22,9 @@ from quotecast.providers.coinbase.client import CoinbaseProvider
 from quotecast.providers.replay.client import ReplayProvider
 from support.runs.deadlines import scaled
 from support.runs.virtual_time import JumpingLoop
+from support.runs.waits import until
 from support.servers.command_server import Forked
 from support.servers.users_command import command, environment_of
-from support.stages.following import until
 
 RECORDING = Path(__file__).parents[1] / "recordings" / "coinbase.ndjson"
 PRODUCTS = [{"id": product} for product in ("BTC-USD", "ETH-EUR", "NEW-GBP")]

@@ -18,8 +18,8 @@ from support.oracles.transactions import (
     raises_in_time,
     register_user,
     sessions,
-    until,
     until_idle,
+    until_sessions,
     visible_users,
 )
 
@@ -108,7 +108,7 @@ async def test_without_a_free_connection_the_answer_comes_in_time(accounts_url: 
     release = asyncio.Event()
     async with open_database(accounts_url, pool_size=2, deadline_seconds=60) as database:
         holding = [asyncio.create_task(database.transaction(hold_connection(release))) for _ in range(2)]
-        await until(accounts_url, lambda states: states == ["idle in transaction"] * 2)
+        await until_sessions(accounts_url, lambda states: states == ["idle in transaction"] * 2)
         database._deadline_seconds = 0.1
         for _ in range(3):
             with raises_in_time():
@@ -149,7 +149,7 @@ async def test_a_row_that_another_has_locked_is_not_waited_for_without_end(accou
     ):
         await owner.transaction(register_user(1))
         locking = asyncio.create_task(owner.transaction(lock))
-        await until(accounts_url, lambda states: "idle in transaction" in states)
+        await until_sessions(accounts_url, lambda states: "idle in transaction" in states)
         with raises_in_time():
             await waiter.transaction(lambda run: run(User.select().lock_rows("NO KEY UPDATE")))
         release.set()
@@ -201,4 +201,4 @@ async def test_closing_waits_for_what_is_under_way(accounts_url: str) -> None:
         for each in calling:
             each.cancel()
     assert await visible_users(accounts_url) == list(range(8))
-    await until(accounts_url, lambda states: not states)
+    await until_sessions(accounts_url, lambda states: not states)

@@ -21,8 +21,8 @@ from support.oracles.transactions import (
     query_server,
     raises_in_time,
     register_user,
-    until,
     until_idle,
+    until_sessions,
     visible_users,
     wait_for_recovery,
 )
@@ -161,7 +161,7 @@ async def test_a_session_that_idled_too_long_in_a_transaction_is_away(accounts_u
 
     async def work(run: Run) -> None:
         await run(User.raw("SET LOCAL idle_in_transaction_session_timeout = 1"))
-        await until(accounts_url, lambda states: not states)
+        await until_sessions(accounts_url, lambda states: not states)
         await register_user(1)(run)
 
     async with open_database(accounts_url, pool_size=1) as database:

@@ -21,6 +21,7 @@ from quotecast.stream.server import serve_feeds
 from support.clients.bars_copy import BarsCopy, Read
 from support.clients.merging_client import MergingClient
 from support.runs.deadlines import scaled
+from support.runs.waits import until
 
 INTERVAL: Final = 100
 PATIENCE_SECONDS: Final = 30.0
@@ -49,9 +50,7 @@ class Worker:
         self.port = await self.listening.__aenter__()
 
     async def loaded(self) -> None:
-        async with asyncio.timeout(scaled(PATIENCE_SECONDS)):
-            while not self.hub.mirror.loaded:  # noqa: ASYNC110 - a mirror tells nobody
-                await asyncio.sleep(0.001)
+        await until(lambda: self.hub.mirror.loaded)
 
     async def stop(self) -> None:
         await self.listening.__aexit__(None, None, None)

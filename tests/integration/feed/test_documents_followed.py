@@ -27,7 +27,7 @@ from quotecast.simulation.market.news import SimulatorNews
 from support.made.documents import article, asset, assets_of, news_of, renames_of
 from support.made.market import state_of, stock
 from support.made.memory_bus import MemoryBus
-from support.stages.following import until
+from support.runs.waits import until
 
 Bus = MemoryBus | RedisBus
 

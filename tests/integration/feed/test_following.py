@@ -15,8 +15,9 @@ from quotecast.ingest.publish import SPACING_SECONDS, IngestStatistics
 from quotecast.market.feeds import Feed
 from quotecast.providers.base import Update
 from support.made.market import stock
+from support.runs.waits import until
 from support.servers.processes import Valkey
-from support.stages.following import ScriptedProvider, lead, price, running, until
+from support.stages.following import ScriptedProvider, lead, price, running
 
 
 class SlowToClose(ScriptedProvider):

@@ -21,8 +21,9 @@ from quotecast.market.own_bars import Parts
 from support.made.documents import article, news_of
 from support.made.market import pair, state_of, stock
 from support.made.unreadable import KINDS, with_unreadable_quote
+from support.runs.waits import until
 from support.servers.processes import Valkey
-from support.stages.following import ScriptedProvider, lead, price, running, until
+from support.stages.following import ScriptedProvider, lead, price, running
 
 pytestmark = pytest.mark.slow
 

@@ -28,7 +28,7 @@ from support.made.closings import (
     writer_of,
 )
 from support.oracles.transactions import open_database, query_server
-from support.runs.deadlines import scaled
+from support.runs.waits import until_answered
 
 HOUR = 3600
 
@@ -48,17 +48,12 @@ async def database(own_accounts_url: str) -> AsyncIterator[Database]:
 
 async def wait_for_lock(url: str, query: str = "") -> int:
     """Waits until a transaction of ours waits for a lock in such a statement; returns its process."""
-    async with asyncio.timeout(scaled(10)):
-        while True:
-            rows = await query_server(
-                url,
-                "SELECT pid FROM pg_stat_activity WHERE application_name = 'quotecast'"  # noqa: S608 - of this test
-                f" AND datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '{query}%'",
-            )
-            if rows:
-                return int(rows[0]["pid"])
-            # The server cannot notify us.
-            await asyncio.sleep(0.01)
+    waiting = (
+        "SELECT pid FROM pg_stat_activity WHERE application_name = 'quotecast'"  # noqa: S608 - of this test
+        f" AND datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '{query}%'"
+    )
+    rows = await until_answered(lambda: query_server(url, waiting))
+    return int(rows[0]["pid"])
 
 
 async def test_every_bar_is_written_once_to_its_table(

@@ -19,7 +19,8 @@ from support.made.closings import put, write_all, writer_of
 from support.made.factories import doviz
 from support.made.memory_bus import MemoryBus
 from support.oracles.transactions import open_database
-from support.stages.following import running, until
+from support.runs.waits import until
+from support.stages.following import running
 
 DAY = 86_400
 CALENDAR = Feed.DOVIZ.spec.calendar

@@ -10,6 +10,7 @@ import pytest
 
 from quotecast.market.codec import iso_utc
 from support.runs.deadlines import scaled
+from support.runs.waits import wait_until
 from support.servers.processes import running_valkey
 from support.servers.service import Service
 
@@ -61,13 +62,13 @@ def quotes_at_rest(service: Service) -> tuple[float, Any]:
 
 def recorded_quotes(service: Service, at: float) -> Any:
     """Returns the quotes of a moment once later ones are recorded too."""
-    deadline = time.monotonic() + scaled(PATIENCE_SECONDS)
-    while True:
+
+    def recorded() -> Any:
         later, then = (service.get(f"{QUOTES}&at={moment:.3f}") for moment in (at + 1, at))
-        if later.status_code == then.status_code == 200 and later.content != then.content:
-            return then.json()
-        assert time.monotonic() < deadline, "the moment is not recorded"
-        time.sleep(0.2)
+        known = later.status_code == then.status_code == 200 and later.content != then.content
+        return then.json() if known else None
+
+    return wait_until(recorded, "the moment is not recorded", seconds=PATIENCE_SECONDS, pause=0.2)
 
 
 def test_a_replay_has_the_quotes_that_a_client_had(

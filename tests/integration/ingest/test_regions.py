@@ -2,8 +2,7 @@
 
 import asyncio
 import signal
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +14,7 @@ import redis
 from quotecast.database import migrations
 from quotecast.market.feeds import Feed
 from support.runs.deadlines import scaled
+from support.runs.waits import wait_until
 from support.servers.processes import Postgres, Valkey
 from support.servers.service import Service
 
@@ -71,14 +71,14 @@ class Tiers:
         try:
             # An update that left before the stop may still be on its way to a worker.
             last_seqs = stored_seqs(self.origin, "origin")
-            until(lambda: self.origin.seqs() == last_seqs == self.region.seqs())
+            wait_until(lambda: self.origin.seqs() == last_seqs == self.region.seqs())
             # The region copies documents each second.
-            until(lambda: self.origin.get(NEWS).content == self.region.get(NEWS).content)
+            wait_until(lambda: self.origin.get(NEWS).content == self.region.get(NEWS).content)
             yield
             last = _quotes(self.origin)
         finally:
             self.origin.processes[0].send_signal(signal.SIGCONT)
-        until(lambda: all(now != then for now, then in zip(_quotes(self.origin), last, strict=True)))
+        wait_until(lambda: all(now != then for now, then in zip(_quotes(self.origin), last, strict=True)))
 
 
 def stored_seqs(service: Service, prefix: str) -> dict[str, int]:
@@ -89,14 +89,6 @@ def stored_seqs(service: Service, prefix: str) -> dict[str, int]:
 
 def _quotes(service: Service) -> list[bytes]:
     return [service.get(path).content for path in QUOTES]
-
-
-def until(is_done: Callable[[], bool], seconds: float = 90.0) -> None:
-    """Waits for a condition."""
-    deadline = time.monotonic() + seconds
-    while not is_done():
-        assert time.monotonic() < deadline, "it did not come to pass"
-        time.sleep(0.05)
 
 
 async def _make_databases(server: Postgres) -> tuple[str, str]:
@@ -139,7 +131,7 @@ def test_a_cursor_of_the_origin_resumes_in_the_region(tiers: Tiers) -> None:
     with tiers.origin.feed("/api/ws/market?symbols=all") as client:
         client.next_of("update")
         state = client.state
-    until(lambda: bool(tiers.region.get(QUOTES[0]).json() != state.quotes))
+    wait_until(lambda: tiers.region.get(QUOTES[0]).json() != state.quotes)
     with tiers.paused():
         expected = tiers.region.get(QUOTES[0]).json()
         path = f"/api/ws/market?symbols={state.names_to_resume}&since={state.since}"
@@ -165,16 +157,16 @@ def test_answers_of_both_tiers_are_equal(tiers: Tiers) -> None:
                 assert theirs.status_code == 404 or ours.json() == theirs.json(), path
             elif ours.status_code == 200:
                 assert ours.content == theirs.content, path
-        until(lambda: tiers.region.get("/api/market/quotes/AAPL").headers["x-feed-state"] == "stale")
+        wait_until(lambda: tiers.region.get("/api/market/quotes/AAPL").headers["x-feed-state"] == "stale")
 
 
 def test_final_bars_are_written_in_the_region_too(tiers: Tiers) -> None:
     """Its PostgreSQL has the origin's bars from when it began to follow."""
-    until(lambda: bool(asyncio.run(_bars(tiers.databases[1]))))
+    wait_until(lambda: asyncio.run(_bars(tiers.databases[1])))
     with tiers.paused():
         pass
     bars = asyncio.run(_bars(tiers.databases[1]))
-    until(lambda: bars <= asyncio.run(_bars(tiers.databases[0])))
+    wait_until(lambda: bars <= asyncio.run(_bars(tiers.databases[0])))
 
 
 def test_the_next_ingest_takes_over_at_once(tiers: Tiers) -> None:

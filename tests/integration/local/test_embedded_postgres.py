@@ -1,6 +1,5 @@
 """The PostgreSQL that `up` starts."""
 
-import asyncio
 import contextlib
 import os
 import signal
@@ -11,7 +10,7 @@ from pathlib import Path
 import asyncpg
 
 from quotecast.local import postgres, servers
-from support.runs.deadlines import scaled
+from support.runs.waits import until, until_answered
 
 
 @contextlib.asynccontextmanager
@@ -31,22 +30,18 @@ def kill_server(data: Path) -> None:
     os.kill(int(number), signal.SIGKILL)
 
 
-async def until_answered(url: str) -> None:
-    async with asyncio.timeout(scaled(30.0)):
-        while True:
-            # The restarted server tells the test nothing.
-            with contextlib.suppress(OSError, asyncpg.PostgresError):
-                connection = await asyncpg.connect(url)
-                await connection.close()
-                return
-            await asyncio.sleep(0.05)
+async def until_connected(url: str) -> None:
+    async def connects() -> bool:
+        connection = await asyncpg.connect(url)
+        await connection.close()
+        return True
+
+    await until_answered(connects, seconds=30, ignoring=(OSError, asyncpg.PostgresError))
 
 
 async def until_ended(process: int) -> None:
     """Waits for a process that is killed; whoever inherited it may leave it as a zombie."""
-    async with asyncio.timeout(scaled(30.0)):
-        while lives(process):  # noqa: ASYNC110 - its end tells the test nothing
-            await asyncio.sleep(0.01)
+    await until(lambda: not lives(process))
 
 
 def lives(process: int) -> bool:
@@ -61,7 +56,7 @@ async def test_a_stopped_session_keeps_a_killed_server_from_no_start(tmp_path: P
     """The session holds the shared memory, beside which PostgreSQL starts no other server."""
     async with servers.database("", tmp_path, tmp_path) as url, frozen_session(url) as session:
         kill_server(tmp_path)
-        await until_answered(url)
+        await until_connected(url)
         await until_ended(session)
 
 

@@ -1,6 +1,5 @@
 """The Valkey that `up` starts."""
 
-import asyncio
 import contextlib
 import os
 import signal
@@ -10,7 +9,7 @@ import pytest
 import redis
 
 from quotecast.local import servers
-from support.runs.deadlines import scaled
+from support.runs.waits import until
 
 
 async def test_a_damaged_dump_keeps_it_from_no_start(
@@ -25,10 +24,7 @@ async def test_a_damaged_dump_keeps_it_from_no_start(
             first = client.info("server")["process_id"]
             dump.write_bytes(b"REDIS0011 damaged again")
             os.kill(first, signal.SIGKILL)
-            async with asyncio.timeout(scaled(30.0)):
-                # The restarted server tells the test nothing.
-                while _process_of(client) in {None, first}:  # noqa: ASYNC110 - see above
-                    await asyncio.sleep(0.02)
+            await until(lambda: _process_of(client) not in {None, first})
             assert client.dbsize() == 0
     assert not dump.exists()
     assert dump.with_suffix(".unused").read_bytes() == b"REDIS0011 damaged again"

@@ -1,7 +1,6 @@
 """Health and readiness on the private port of a worker and of ingests, as processes."""
 
 import re
-import time
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
@@ -9,13 +8,13 @@ import httpx
 import pytest
 
 from support.runs.deadlines import scaled
+from support.runs.waits import wait_until
 from support.servers.processes import Valkey, running_valkey
 from support.servers.service import Service
 
 pytestmark = pytest.mark.slow
 
 FEEDS: Final = ("stocks", "crypto", "doviz")
-PATIENCE_SECONDS: Final = 30.0
 
 
 @pytest.fixture
@@ -46,14 +45,13 @@ def asked(url: str) -> tuple[int, Any]:
 
 
 def until(url: str, reached: Callable[[int, Any], bool]) -> Any:
-    """Polls until the answer is as expected."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while True:
+    """Polls until the answer is as expected; returns it."""
+
+    def expected() -> Any:
         status, said = asked(url)
-        if reached(status, said):
-            return said
-        assert time.monotonic() < deadline, said
-        time.sleep(0.05)
+        return said if reached(status, said) else None
+
+    return wait_until(expected, lambda: f"the answer is {asked(url)}")
 
 
 def test_a_second_ingest_stands_by_and_takes_over(service: Service) -> None:

@@ -18,6 +18,7 @@ import pytest
 from quotecast.local import folder
 from support.runs.deadlines import scaled
 from support.runs.figures import Figures
+from support.runs.waits import wait_until
 from support.servers.running_up import Up
 
 PARTS = ["postgres", "valkey", "ingest", "api 1", "api 2"]
@@ -85,11 +86,8 @@ def test_scenarios_begin_once_for_all_processes(start: Callable[..., Up]) -> Non
         "holiday@TIME",
     ]
     assert set(up.get("/api/market/quotes?symbols=AAPL,ABNB")) == {"AAPL"}
-    deadline = time.monotonic() + scaled(10)
     # A holiday is one of New York's calendar; without scenarios the simulated exchange never closes.
-    while up.get("/api/market/status")["nextOpen"] is None:
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    wait_until(lambda: up.get("/api/market/status")["nextOpen"], "the exchange never closes", pause=0.1)
 
 
 @pytest.mark.slow

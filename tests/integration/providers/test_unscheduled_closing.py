@@ -27,7 +27,8 @@ from quotecast.stream.hubs import market_of
 from support.made.alpaca_rest import APPLE, NOW
 from support.made.factories import client_of, empty_mirrors, services
 from support.made.memory_bus import MemoryBus
-from support.stages.following import running, until
+from support.runs.waits import until
+from support.stages.following import running
 
 STATUS = "/api/market/status"
 BARS = "/api/market/bars/AAPL?range=1D&interval=1h"

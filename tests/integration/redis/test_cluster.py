@@ -26,8 +26,9 @@ from support.made.market import INFO, state_of, stock
 from support.made.reports import report
 from support.oracles.access_rules import PASSWORD, create_users, refusals
 from support.runs.deadlines import scaled
-from support.servers.cluster import Nodes, follows, running_cluster, until
+from support.servers.cluster import Nodes, follows, running_cluster
 from support.servers.reserved import port_number, reserve_port
+from support.servers.sentinel_set import until
 from support.servers.service import Service
 
 pytestmark = pytest.mark.usefixtures("patient_redis")

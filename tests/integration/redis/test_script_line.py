@@ -11,6 +11,7 @@ from quotecast.limits.window import Window
 from quotecast.redis.client import connect
 from quotecast.redis.script_line import ScriptConnection
 from support.runs.deadlines import scaled
+from support.runs.waits import until
 from support.servers.fault_proxy import FaultProxy
 from support.servers.processes import Valkey
 
@@ -110,8 +111,7 @@ async def test_limits_are_shared_again_though_no_check_has_the_time_to_connect(o
             proxy.reset()
             while not window.statistics().alone:
                 await window.check("key", 1000)
-            while window.statistics().alone:  # noqa: ASYNC110 - a window tells nobody
-                await asyncio.sleep(0.01)
+            await until(lambda: not window.statistics().alone)
             before = window.statistics()
             await window.check("key", 1000)
             after = window.statistics()

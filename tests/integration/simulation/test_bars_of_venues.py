@@ -24,7 +24,7 @@ from quotecast.simulation.vendors.binance.server import BinanceServer
 from quotecast.simulation.vendors.kraken.server import KrakenServer
 from quotecast.simulation.vendors.market import Market, utc
 from support.runs.manual_clock import ManualClock
-from support.stages.following import until
+from support.runs.waits import until
 
 SEED: Final = 7
 MINUTE: Final = 60_000

@@ -17,8 +17,8 @@ from quotecast.providers.alpaca.rest import AlpacaRest
 from quotecast.providers.alpaca.universe import AlpacaAssets
 from quotecast.simulation.market.hours import milliseconds
 from quotecast.simulation.vendors.market import utc
+from support.runs.waits import until
 from support.servers.alpaca_simulated import START, SimulatedAlpaca, simulated_alpaca
-from support.stages.following import until
 
 #: Half an hour after the opening.
 NOW = START + 1_810_000

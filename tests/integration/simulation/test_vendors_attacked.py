@@ -17,6 +17,7 @@ from quotecast.simulation.market.scenarios.schedule import Schedule
 from quotecast.simulation.vendors import server as servers
 from quotecast.simulation.vendors.clock import MarketClock
 from quotecast.simulation.vendors.market import Market
+from support.runs.waits import until
 from support.servers.tiny_vendor import TinyServer
 
 pytestmark = pytest.mark.slow
@@ -52,9 +53,7 @@ async def _serves(server: TinyServer) -> None:
 
 
 async def _until_clients(server: TinyServer, count: int) -> None:
-    async with asyncio.timeout(PATIENCE):
-        while len(server.clients) != count:  # noqa: ASYNC110  # the server has no event for it
-            await asyncio.sleep(0.02)
+    await until(lambda: len(server.clients) == count)
 
 
 async def test_a_client_that_never_reads_ends(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,9 +154,7 @@ async def test_a_client_between_its_close_frame_and_its_end_does_not_end_the_pum
             [client] = server.clients
             server.subscribe(client, "AAPL", "AAPL")
             closing.sendall(CLOSE_FRAME)
-            async with asyncio.timeout(PATIENCE):
-                while client.connection.state is State.OPEN:  # noqa: ASYNC110  # it has no event for it
-                    await asyncio.sleep(0.02)
+            await until(lambda: client.connection.state is not State.OPEN)
             await _serves(server)
             assert client in server.clients
 

@@ -20,6 +20,7 @@ from quotecast.stream.server import (
     listeners_of,
     listening_socket,
 )
+from support.runs.waits import until
 
 Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 REQUEST = b"GET /api/health HTTP/1.1\r\nHost: test\r\n\r\n"
@@ -184,8 +185,7 @@ async def test_an_end_closes_with_the_other() -> None:
         writer.close()
         await ended.wait()
         await door.front._empty.wait()
-        while door.front.peers:  # noqa: ASYNC110 - nobody waits for it but this test
-            await asyncio.sleep(0)
+        await until(lambda: not door.front.peers)
 
 
 async def test_a_client_that_does_not_read_stops_the_server() -> None:

@@ -25,6 +25,7 @@ from support.clients.merging_client import MergingClient
 from support.made.factories import full_mirrors
 from support.made.history import Clock, RecordedLeader, batches
 from support.made.market import pair, stock, wire_epoch
+from support.runs.waits import until_answered
 
 PATIENCE_SECONDS = 30.0
 #: Recorded seconds; the recording ended a while ago.
@@ -200,9 +201,7 @@ async def test_replays_are_bounded_per_address_and_a_place_is_free_again(running
             assert "replayed" not in json.loads(await live.recv())
         await first.close()
         # The place is free when the task of the closed socket has ended, which the server tells nobody.
-        async with asyncio.timeout(PATIENCE_SECONDS):
-            while (third := await replay_or_none(running, slow)) is None:  # noqa: ASYNC110 - as said
-                await asyncio.sleep(0.01)
+        third = await until_answered(lambda: replay_or_none(running, slow))
         assert json.loads(await third.recv())["replayed"] is True
         await third.close()
 

@@ -26,6 +26,7 @@ from quotecast.stream.hubs import FeedHubs
 from quotecast.stream.server import serve_feeds
 from support.made.market import EPOCH, state_of, stock
 from support.runs.deadlines import scaled
+from support.runs.waits import until, until_answered
 
 TICKERS = [f"T{number}" for number in range(500)]
 #: Longer than any pause of the machine: the hub's clock jumps over it.
@@ -137,10 +138,8 @@ async def close_code(client: ClientConnection) -> int | None:
 
 
 async def until_served(service: Running, clients: int) -> None:
-    async with asyncio.timeout(scaled(10)):
-        # The server accepts clients, and notices their end, in its own time.
-        while len(service.hub) != clients:  # noqa: ASYNC110 - see above
-            await asyncio.sleep(0.005)
+    """The server accepts clients, and notices their end, in its own time."""
+    await until(lambda: len(service.hub) == clients)
 
 
 async def test_a_client_that_stops_reading_is_closed_and_harms_nobody() -> None:
@@ -241,9 +240,7 @@ async def test_feeds_of_one_address_beyond_its_cap_are_refused() -> None:
             assert "Your address" in json.loads(refused.value.response.body)["detail"]
             await snapshot(first)
         # The place is free when the task of the closed socket has ended, which the server tells nobody.
-        async with asyncio.timeout(scaled(10)):
-            while (third := await feed_or_none(service)) is None:  # noqa: ASYNC110 - as said
-                await asyncio.sleep(0.005)
+        third = await until_answered(lambda: feed_or_none(service))
         await snapshot(third)
         await third.close()
 
@@ -263,8 +260,7 @@ async def test_a_stream_that_nobody_reads_ends_and_harms_nobody() -> None:
                 await wait_for_price(service, fine, price)
             service.pass_slow_seconds()
             # The stream's task ends in its own time.
-            while service.streams.clients.sockets[Feed.STOCKS, "sse"]:  # noqa: ASYNC110 - as above
-                await asyncio.sleep(0.005)
+            await until(lambda: not service.streams.clients.sockets[Feed.STOCKS, "sse"])
         assert service.hub.statistics()["expelled"] == len(service.hub) == 1
         assert service.streams.clients.closes[(Feed.STOCKS, "sse"), CloseCode.SLOW] == 1
         assert [entry["reason"] for entry in logs if entry["event"] == "connection closed"] == ["slow"]

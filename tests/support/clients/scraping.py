@@ -1,7 +1,5 @@
 """A reader of Prometheus metrics: scrapes them, and finds values by name and labels."""
 
-import contextlib
-import time
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
@@ -11,8 +9,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from support.clients.plain_http import NO_TLS
 from support.runs.deadlines import scaled
-
-PATIENCE_SECONDS = 20.0
+from support.runs.waits import wait_until
 
 
 class Scrape(NamedTuple):
@@ -60,11 +57,9 @@ def scrape_of(families: Iterable[Metric]) -> Scrape:
 
 def wait_for_scrape(url: str, reached: Callable[[Scrape], bool]) -> Scrape:
     """Returns the first scrape that satisfies the condition."""
-    deadline = time.monotonic() + scaled(PATIENCE_SECONDS)
-    while True:
-        with contextlib.suppress(httpx.TransportError):
-            found = scrape(url)
-            if reached(found):
-                return found
-        assert time.monotonic() < deadline, "no scrape satisfied the condition"
-        time.sleep(0.05)
+
+    def satisfying() -> Scrape | None:
+        found = scrape(url)
+        return found if reached(found) else None
+
+    return wait_until(satisfying, "no scrape satisfied the condition", ignoring=(httpx.TransportError,))

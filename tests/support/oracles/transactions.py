@@ -14,6 +14,7 @@ from quotecast.database.tables import User
 from quotecast.errors import DatabaseAway
 from quotecast.users import users
 from support.runs.deadlines import scaled
+from support.runs.waits import until_answered
 
 #: Most seconds of a transaction in any outage; `tests/faults` hold it on an idle machine.
 PROMISED_SECONDS = 2.0
@@ -65,19 +66,18 @@ async def sessions(url: str) -> list[str]:
     return [row["state"] for row in await query_server(url, query)]
 
 
-async def until(url: str, expected: Callable[[list[str]], bool]) -> None:
-    """Fails when our connections do not reach the state within 5 s."""
-    async with asyncio.timeout(scaled(5)):
-        while True:
-            if expected(await sessions(url)):
-                return
-            # The server cannot notify us.
-            await asyncio.sleep(0.01)
+async def until_sessions(url: str, expected: Callable[[list[str]], bool]) -> None:
+    """Fails when our connections do not reach the state soon."""
+
+    async def reached() -> bool:
+        return expected(await sessions(url))
+
+    await until_answered(reached)
 
 
 async def until_idle(url: str, *, at_most: int) -> None:
     """Fails when a connection of ours stays in a transaction, or more than the pool's stay open."""
-    await until(url, lambda states: set(states) <= {"idle"} and len(states) <= at_most)
+    await until_sessions(url, lambda states: set(states) <= {"idle"} and len(states) <= at_most)
 
 
 async def check_pool(database: Database, size: int) -> None:
@@ -93,13 +93,13 @@ async def check_pool(database: Database, size: int) -> None:
 
 
 async def wait_for_recovery(database: Database, number: int) -> None:
-    """Retries until a transaction succeeds; fails after 5 s."""
-    async with asyncio.timeout(scaled(5)):
-        while True:
-            with contextlib.suppress(DatabaseAway):
-                await database.transaction(register_user(number))
-                return
-            await asyncio.sleep(0.02)
+    """Retries until a transaction succeeds."""
+
+    async def succeeds() -> bool:
+        await database.transaction(register_user(number))
+        return True
+
+    await until_answered(succeeds, ignoring=(DatabaseAway,))
 
 
 @contextlib.contextmanager

@@ -3,8 +3,7 @@
 import contextlib
 import subprocess
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -12,12 +11,11 @@ from typing import Any, Final
 import redis
 
 from quotecast.local import valkey
-from support.runs.deadlines import scaled
 from support.servers.reserved import port_number, reserve_port
+from support.servers.sentinel_set import until
 
 NODES: Final = 3
 SLOTS: Final = 16_384
-PATIENCE_SECONDS: Final = 30.0
 
 #: The nodes' processes by their ports.
 Nodes = dict[int, "subprocess.Popen[bytes]"]
@@ -30,16 +28,6 @@ def command(folder: Path, port: int, bus_port: int) -> list[str]:
         *("--bind", "127.0.0.1", "--port", str(port)),
         *("--cluster-enabled", "yes", "--cluster-port", str(bus_port)),
     ]
-
-
-def until(condition: Callable[[], bool], trouble: str) -> None:
-    deadline = time.monotonic() + scaled(PATIENCE_SECONDS)
-    while True:
-        with contextlib.suppress(redis.RedisError):
-            if condition():
-                return
-        assert time.monotonic() < deadline, trouble
-        time.sleep(0.02)
 
 
 def join(ports: list[int], bus_ports: list[int]) -> None:

@@ -8,20 +8,21 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 import redis
 
 from quotecast.local import postgres, valkey
+from support.runs.waits import wait_until
 
 _CACHE: Final = Path(__file__).parents[3] / ".cache" / "postgres"
 #: A crash of the machine may cost the tests their data. Commits stay synchronous: without fsync that costs
 #: nothing, and a test that kills its PostgreSQL finds what it committed.
 _FAST: Final = ("-c", "fsync=off", "-c", "full_page_writes=off")
-_START_SECONDS: Final = 60.0
+#: Between two looks at a server that starts.
+_PAUSE: Final = 0.002
 #: Files in memory: a thousand are copied in a tenth of the time that a disk takes.
 _MEMORY: Final = Path("/dev/shm")  # noqa: S108 - the folders in it have random names
 _MEMORY_BYTES: Final = 2 << 30
@@ -41,7 +42,7 @@ class Valkey:
             valkey.command(self._folder, self.socket), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
         with redis.Redis.from_url(self.url) as client:
-            _await(lambda: _answers(client), "Valkey does not answer")
+            wait_until(client.ping, "Valkey does not answer", pause=_PAUSE, ignoring=(redis.ConnectionError,))
 
     def kill(self) -> None:
         """Ends the process as a crash would; unsaved data is lost."""
@@ -98,7 +99,7 @@ class Postgres:
             group=self._user,
             extra_groups=[] if self._user else None,
         )
-        _await(self._is_ready, "PostgreSQL does not start")
+        wait_until(self._is_ready, "PostgreSQL does not start", pause=_PAUSE)
 
     def _is_ready(self) -> bool:
         """Reads the server's own statement: the process in the first line, the state in the eighth."""
@@ -170,17 +171,3 @@ def _make_original(original: Path, user: str | None) -> None:
         with contextlib.suppress(OSError):  # another process was first
             (Path(unfinished) / "cluster").rename(original)
     assert original.exists()
-
-
-def _answers(client: redis.Redis) -> bool:
-    with contextlib.suppress(redis.ConnectionError):
-        return bool(client.ping())
-    return False
-
-
-def _await(condition: Callable[[], bool], complaint: str) -> None:
-    """Polls, because servers report their start to nobody."""
-    deadline = time.monotonic() + _START_SECONDS
-    while not condition():
-        assert time.monotonic() < deadline, complaint
-        time.sleep(0.002)

@@ -15,6 +15,7 @@ import redis
 
 from quotecast.local import valkey
 from support.runs.deadlines import scaled
+from support.runs.waits import wait_until
 from support.servers.reserved import port_number, reserve_port
 
 SERVICE: Final = "quotes"
@@ -278,13 +279,7 @@ def running_sentinels(identity: Identity | None = None) -> Iterator[SentinelSet]
 
 def until(holds: Callable[[], bool], trouble: str) -> None:
     """Waits until the condition holds; a server that does not answer yet counts as no."""
-    deadline = time.monotonic() + scaled(PATIENCE_SECONDS)
-    while True:
-        with contextlib.suppress(redis.RedisError):
-            if holds():
-                return
-        assert time.monotonic() < deadline, trouble
-        time.sleep(0.02)
+    wait_until(holds, trouble, seconds=PATIENCE_SECONDS, ignoring=(redis.RedisError,))
 
 
 def _text(value: Any) -> str:

@@ -21,6 +21,7 @@ from quotecast import parent
 from support.clients.merging_client import MergingClient
 from support.clients.plain_http import NO_TLS
 from support.runs.deadlines import scaled
+from support.runs.waits import wait_until
 from support.servers.command_server import Forked
 from support.servers.reserved import port_number, reserve_port
 
@@ -121,13 +122,12 @@ class Service:
 
     def answers(self, path: str) -> None:
         """Waits until a worker answers, ready or not."""
-        deadline = time.monotonic() + START_SECONDS
-        while True:
-            with contextlib.suppress(httpx.TransportError):
-                self.get(path)
-                return
-            assert time.monotonic() < deadline, "no server answers"
-            time.sleep(0.02)
+        wait_until(
+            lambda: self.get(path),
+            "no server answers",
+            seconds=START_SECONDS,
+            ignoring=(httpx.TransportError,),
+        )
 
     def get(self, path: str, **more: Any) -> httpx.Response:
         """Sends a GET request on a new connection, so that any worker may get it."""
@@ -140,11 +140,8 @@ class Service:
 
     def wait_for_seq(self, feed: str, seq: int, answers: int = 1) -> None:
         """Waits for a feed's update in so many answers, each of which any worker may give."""
-        deadline = time.monotonic() + scaled(10)
         for _ in range(answers):
-            while self.seqs()[feed] < seq:
-                assert time.monotonic() < deadline, "a worker is behind"
-                time.sleep(0.02)
+            wait_until(lambda: self.seqs()[feed] >= seq, "a worker is behind")
 
     def post(self, path: str, **more: Any) -> httpx.Response:
         """Sends a POST request on a new connection."""

@@ -21,6 +21,7 @@ from quotecast.simulation.market.scenarios.schedule import Schedule
 from quotecast.simulation.vendors.market import Market
 from quotecast.simulation.vendors.server import TICK_MS, VendorServer
 from support.runs.manual_clock import ManualClock
+from support.runs.waits import until
 from support.servers.tiny_vendor import TinyServer
 
 #: A Friday, two minutes before New York's opening.
@@ -174,8 +175,7 @@ class Session:
             self.lines.append(b"connection lost")
             self._client = None
             # A client that the server has not yet forgotten would share the rate.
-            while self.server.clients:  # noqa: ASYNC110  # the server has no event for it
-                await asyncio.sleep(0.001)
+            await until(lambda: not self.server.clients)
 
 
 async def settle() -> None:

@@ -1,6 +1,5 @@
 """Alerts, crossings and their events in a real PostgreSQL."""
 
-import asyncio
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -14,7 +13,7 @@ from quotecast.market.crossings import Crossing
 from quotecast.market.feeds import Feed
 from support.made.market import state_of
 from support.oracles.transactions import register_user
-from support.runs.deadlines import scaled
+from support.runs.waits import until_answered
 from support.stages.alert_store import AlertRow, Event
 
 USER = f"{1:024x}"
@@ -80,10 +79,7 @@ async def stored_events(url: str) -> list[Event]:
 async def wait_for_lock(url: str) -> None:
     """Waits until a transaction waits for another's lock."""
     query = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
-    async with asyncio.timeout(scaled(20)):
-        # The server cannot notify us.
-        while not await fetch(url, query):  # noqa: ASYNC110 - see above
-            await asyncio.sleep(0.01)
+    await until_answered(lambda: fetch(url, query))
 
 
 async def fetch(url: str, query: str) -> list[Any]:

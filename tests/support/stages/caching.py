@@ -2,12 +2,11 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from typing import Any
 
 from quotecast.cache.base import Policy
 from quotecast.cache.redis import RedisCache
-from support.runs.deadlines import scaled
 
 KEY = "upstream:metrics:AAPL"
 #: Redis keys of KEY's lock and entry.
@@ -62,9 +61,3 @@ async def workers(
         for cache in caches:
             await stack.enter_async_context(cache)
         yield tuple(caches)
-
-
-async def until(true: Callable[[], object]) -> None:
-    async with asyncio.timeout(scaled(10)):
-        while not true():  # noqa: ASYNC110 - what is waited for happens in Redis and tells nobody
-            await asyncio.sleep(0.001)

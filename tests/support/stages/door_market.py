@@ -6,13 +6,11 @@ import os
 import re
 import signal
 import threading
-import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
-import pytest
 import websockets.sync.client
 from websockets.exceptions import WebSocketException
 
@@ -23,12 +21,12 @@ from quotecast.market.feeds import Feed
 from quotecast.market.own_bars import Progress
 from quotecast.settings.model import Settings
 from support.clients.merging_client import MergingClient
+from support.runs.waits import wait_until
 from support.servers.running_up import Up
 
-FEEDS = {"market": "ticker", "crypto": "ticker", "doviz": "symbol"}
-PATIENCE_SECONDS = 60.0
 #: Between two looks at a door: twelve seconds of them stay below the limits of requests.
 POLL_SECONDS = 0.1
+FEEDS = {"market": "ticker", "crypto": "ticker", "doviz": "symbol"}
 
 
 def kill_workers(up: Up) -> None:
@@ -65,8 +63,8 @@ class Market:
             each.join()
 
     def wait_until_full(self) -> None:
-        self._wait(lambda: all(copy.quotes for copy in self._copies.values()), "a feed has no quotes")
-        self._wait(lambda: bool(self._seen), "the bus has no prices")
+        wait_until(lambda: all(copy.quotes for copy in self._copies.values()), "a feed has no quotes")
+        wait_until(lambda: self._seen, "the bus has no prices")
 
     def newest(self, symbols: Sequence[str]) -> dict[str, float]:
         """Returns the newest prices, by symbol of any feed."""
@@ -82,13 +80,14 @@ class Market:
             now = self.newest(symbols)
             return all(now[symbol] != before[symbol] for symbol in symbols)
 
-        self._wait(have_moved, f"{symbols} did not move")
+        wait_until(have_moved, f"{symbols} did not move")
 
     def wait_until_shown(self, shown: Callable[[], Mapping[str, float]], symbols: Sequence[str]) -> None:
         """Waits until a door shows the newest price of each symbol."""
-        self._wait(
+        wait_until(
             lambda: {symbol: shown().get(symbol) for symbol in symbols} == self.newest(symbols),
             f"the door did not show the newest prices of {symbols}",
+            pause=POLL_SECONDS,
         )
 
     def require_known(self, shown: Iterable[tuple[str, float]]) -> None:
@@ -99,14 +98,7 @@ class Market:
             with self._lock:
                 return {(symbol, price) for symbol, price in prices if price not in self._seen[symbol]}
 
-        self._wait(lambda: not unknown(), f"wrong prices: {unknown()}")
-
-    def _wait(self, is_so: Callable[[], bool], problem: str) -> None:
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while not is_so():
-            time.sleep(POLL_SECONDS)
-            if time.monotonic() > deadline:
-                pytest.fail(problem)
+        wait_until(lambda: not unknown(), lambda: f"wrong prices: {unknown()}")
 
     async def _follow_bus(self) -> None:
         """Notes the prices of the state and of every batch after it, in quotes and in bars."""

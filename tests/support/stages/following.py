@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator
 
 from quotecast.bus.redis import RedisBus
 from quotecast.errors import UpstreamError
@@ -13,7 +13,6 @@ from quotecast.market.feeds import Feed
 from quotecast.market.quotes import Quote
 from quotecast.providers.base import Update
 from support.made.memory_bus import MemoryBus
-from support.runs.deadlines import scaled
 
 Bus = MemoryBus | RedisBus
 
@@ -57,13 +56,6 @@ async def running(*coroutines: object) -> AsyncIterator[None]:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-
-
-async def until(condition: Callable[[], object], seconds: float = 10.0) -> None:
-    async with asyncio.timeout(scaled(seconds)):
-        # Polls, because the other tasks signal nothing.
-        while not condition():  # noqa: ASYNC110 - see above
-            await asyncio.sleep(0.005)
 
 
 async def lead(bus: Bus, upstream: ScriptedProvider, owner: str) -> None:

@@ -19,7 +19,8 @@ from quotecast.market.feeds import Feed
 from quotecast.market.own_bars import Closing, OwnBar
 from support.made.market import pair
 from support.made.memory_bus import MemoryBus
-from support.stages.following import ScriptedProvider, running, until
+from support.runs.waits import until
+from support.stages.following import ScriptedProvider, running
 
 FRIDAY = date(2026, 11, 20)
 #: 15:00 of that Friday in UTC.

@@ -15,7 +15,8 @@ from quotecast.market.quotes import CryptoQuote
 from quotecast.providers.base import Update
 from support.made.market import pair
 from support.made.memory_bus import MemoryBus
-from support.stages.following import ScriptedProvider, running, until
+from support.runs.waits import until
+from support.stages.following import ScriptedProvider, running
 
 SIMULATED: Final = FeedInfo(provider="simulator", simulated=True)
 NOW: Final = 1_774_000_000 - 1_774_000_000 % 86_400 + 43_200

@@ -5,7 +5,8 @@ from quotecast.ingest.publish import FeedPublisher, IngestStatistics
 from quotecast.market.feeds import Feed
 from quotecast.providers.simulator.client import SimulatorProvider
 from support.made.memory_bus import MemoryBus
-from support.stages.following import running, until
+from support.runs.waits import until
+from support.stages.following import running
 
 
 class FailingBus(MemoryBus):

@@ -12,7 +12,8 @@ from quotecast.ingest.publish import FeedPublisher
 from quotecast.market.feeds import Feed
 from support.made.market import stock
 from support.made.memory_bus import MemoryBus
-from support.stages.following import ScriptedProvider, until
+from support.runs.waits import until
+from support.stages.following import ScriptedProvider
 
 
 class LateBus(MemoryBus):

@@ -10,7 +10,8 @@ from quotecast.market.codec import iso_utc
 from quotecast.market.feeds import Feed
 from support.made.market import pair
 from support.made.memory_bus import MemoryBus
-from support.stages.following import ScriptedProvider, running, until
+from support.runs.waits import until
+from support.stages.following import ScriptedProvider, running
 
 #: A whole minute.
 NOW: Final = 1_774_000_020

@@ -20,7 +20,7 @@ from quotecast.stream.endpoint import Streams
 from quotecast.stream.hubs import FeedHubs
 from quotecast.stream.outlet import WRITER
 from support.made.market import EPOCH, state_of, stock, wire_epoch
-from support.runs.deadlines import scaled
+from support.runs.waits import until
 
 LIVE, CALM = 7777.77, 100.0
 DELAYED: Final = Grant("free", Plan(freshness="delayed"))
@@ -137,9 +137,7 @@ async def test_a_cursor_of_the_live_feed_leads_back_to_the_delayed_one(hubs: Fee
         lambda *_: asyncio.sleep(0), hubs, heartbeat_ms=15_000, sockets_per_address=0, address_of=lambda _: ""
     )
     connection = asyncio.create_task(streams(client.scope, client.receive, client.send))
-    async with asyncio.timeout(scaled(30)):
-        while "snapshot" not in client.text:  # noqa: ASYNC110 - a fake server tells nobody
-            await asyncio.sleep(0.01)
+    await until(lambda: "snapshot" in client.text)
     connection.cancel()
     await asyncio.gather(connection, return_exceptions=True)
     assert str(CALM) in client.text

@@ -22,6 +22,7 @@ from quotecast.stream.hubs import FeedHubs
 from quotecast.stream.outlet import WRITER
 from support.made.market import EPOCH, state_of, stock, wire_epoch
 from support.runs.deadlines import scaled
+from support.runs.waits import until
 
 
 class Server:
@@ -147,9 +148,7 @@ async def test_a_command_with_a_cursor_of_a_faster_worker_waits_for_the_mirror()
     assert server.frames() == ["welcome"]
     change = encode_change(stock(price=7.0))
     assert hub.mirror.apply(Batch(feed=Feed.STOCKS, epoch=EPOCH, seq=2, changes=[change]))
-    async with asyncio.timeout(scaled(10)):
-        while len(server.frames()) < 3:  # noqa: ASYNC110 - a fake server tells nobody
-            await asyncio.sleep(0.01)
+    await until(lambda: len(server.frames()) >= 3)
     assert json.loads(server.sent[-1]["text"])["reason"] == "resume"
     connection.cancel()
     await asyncio.gather(connection, return_exceptions=True)

@@ -1,7 +1,6 @@
 """Answers from a feed name its state; caches store them for one second while it is stale."""
 
 import signal
-import time
 from collections.abc import AsyncIterator, Iterator
 from datetime import timedelta
 from functools import partial
@@ -16,6 +15,7 @@ from quotecast.bus.base import FeedInfo
 from quotecast.feed.mirror import STALE_AFTER_SECONDS, Mirror
 from quotecast.market.feeds import Feed
 from support.made.factories import MONOTONIC, NOW, client_of, doviz, full_mirrors, mirror_of, services
+from support.runs.waits import wait_until
 from support.servers.processes import Valkey
 from support.servers.service import Service
 from support.stages.account_service import User, account_service
@@ -202,15 +202,15 @@ def service(own_valkey: Valkey) -> Iterator[Service]:
 
 def until(service: Service, state: str) -> httpx.Response:
     """Asks, as a frontend with a cache would, until the answer says that the feed is in a state."""
-    deadline = time.monotonic() + 30
     tag = ""
-    while time.monotonic() < deadline:
+
+    def asked() -> httpx.Response | None:
+        nonlocal tag
         answer = service.get(APPLE, headers={"if-none-match": tag})
         tag = answer.headers["etag"]
-        if answer.headers[HEADER] == state:
-            return answer
-        time.sleep(0.02)
-    pytest.fail(f"no answer was {state}")
+        return answer if answer.headers[HEADER] == state else None
+
+    return wait_until(asked, f"no answer was {state}")
 
 
 @pytest.mark.slow

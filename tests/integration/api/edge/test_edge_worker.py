@@ -3,7 +3,6 @@
 import re
 import signal
 import socket
-import time
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
@@ -14,6 +13,7 @@ from support.clients.event_stream import EventStream
 from support.clients.plain_http import NO_TLS
 from support.clients.scraping import scrape, wait_for_scrape
 from support.runs.deadlines import scaled
+from support.runs.waits import wait_until
 from support.servers.fault_proxy import FaultProxy
 from support.servers.processes import running_valkey
 from support.servers.service import Service
@@ -87,7 +87,7 @@ def resting(running: Running) -> Iterator[Running]:
     """Stops the prices, and waits until all tiers have the last ones."""
     ingest = running.service.processes[0]
     ingest.send_signal(signal.SIGSTOP)
-    until(lambda: len({httpx.get(f"{url}{READS[0]}", verify=NO_TLS).text for url in running.urls}) == 1)
+    wait_until(lambda: len({httpx.get(f"{url}{READS[0]}", verify=NO_TLS).text for url in running.urls}) == 1)
     yield running
     thaw(running.service)
 
@@ -99,14 +99,9 @@ def thaw(service: Service) -> None:
     """
     last = [service.get(path).content for path in QUOTES]
     service.processes[0].send_signal(signal.SIGCONT)
-    until(lambda: all(service.get(path).content != then for path, then in zip(QUOTES, last, strict=True)))
-
-
-def until(holds: Any, what: str = "") -> None:
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not holds():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.05)
+    wait_until(
+        lambda: all(service.get(path).content != then for path, then in zip(QUOTES, last, strict=True))
+    )
 
 
 def content_of(answer: httpx.Response) -> tuple[Any, ...]:
@@ -126,7 +121,7 @@ def test_every_tier_answers_the_same(resting: Running) -> None:
     with httpx.Client(timeout=scaled(10)) as http:
         for path in READS:
             # A worker may repeat a costly answer for a moment.
-            until(lambda: len({content_of(http.get(url + path)) for url in resting.urls}) == 1, path)  # noqa: B023 - called at once
+            wait_until(lambda: len({content_of(http.get(url + path)) for url in resting.urls}) == 1, path)  # noqa: B023 - called at once
 
 
 def test_a_cursor_of_one_tier_is_good_at_another(running: Running) -> None:
@@ -148,7 +143,7 @@ def test_a_cursor_of_one_tier_is_good_at_another(running: Running) -> None:
     try:
         with services[1].feed(f"/api/ws/crypto?symbols=all&since={state.since}") as client:
             client.state = state
-            until(lambda: client.next() and state.quotes == services[0].get("/api/crypto/quotes").json())
+            wait_until(lambda: client.next() and state.quotes == services[0].get("/api/crypto/quotes").json())
     finally:
         thaw(running.service)
 
@@ -231,7 +226,7 @@ def test_an_edge_outlives_its_origin(running: Running) -> None:
         told = re.search(r"; metrics on (http://\S+)/metrics", edge._links[-1].recv(1000).decode())
         assert told
         assert scrape(f"{told[1]}/metrics").value("quotecast_bus_reloads_total") >= 3
-        until(lambda: httpx.get(f"{told[1]}/ready").json()["checks"] == {"origin": "ok"})
+        wait_until(lambda: httpx.get(f"{told[1]}/ready").json()["checks"] == {"origin": "ok"})
         line.refuses = True
         line.reset()
         refused = edge.get("/api/financials/AAPL", headers={"x-request-id": "mine"})
@@ -240,7 +235,7 @@ def test_an_edge_outlives_its_origin(running: Running) -> None:
         assert edge.get("/api/market/quotes/AAPL").status_code == 200
         stale = {"feed": "crypto", "state": "stale"}
         wait_for_scrape(f"{told[1]}/metrics", lambda found: found.value("quotecast_feed_state", **stale) == 1)
-        until(lambda: httpx.get(f"{told[1]}/ready").json()["checks"] == {"origin": "failed"})
+        wait_until(lambda: httpx.get(f"{told[1]}/ready").json()["checks"] == {"origin": "failed"})
         line.refuses = False
-        until(lambda: edge.get("/api/market/bars/AAPL?range=1d").status_code == 200)
-        until(lambda: edge.get("/api/crypto/quotes").headers["x-feed-state"] == "live")
+        wait_until(lambda: edge.get("/api/market/bars/AAPL?range=1d").status_code == 200)
+        wait_until(lambda: edge.get("/api/crypto/quotes").headers["x-feed-state"] == "live")

@@ -14,6 +14,7 @@ import pytest
 from quotecast.database import migrations
 from quotecast.database.database import Database
 from quotecast.users import users
+from support.runs.waits import wait_until
 from support.servers.processes import running_postgres, running_valkey
 from support.servers.service import FeedClient, Service
 
@@ -159,8 +160,7 @@ def test_the_end_of_a_session_ends_its_reads_on_every_worker(service: Service, l
 
     assert answers() == {200}
     login.end_sessions()
-    while answers() != {403}:
-        time.sleep(0.1)
+    wait_until(lambda: answers() == {403}, "the token is still good", pause=0.1)
 
 
 def test_a_disabled_user_has_no_feeds(login: Login, database_url: str) -> None:
@@ -189,6 +189,9 @@ def test_feeds_of_users_leave_no_usage_of_keys(service: Service, login: Login) -
         login.open(stack).next_of("snapshot")
         key = service.post("/api/keys", headers=login.header, json={"name": "Ticker"}).json()
         assert service.get("/api/crypto/symbols", headers={"X-API-Key": key["secret_key"]}).status_code == 200
-        while not (usage := service.get("/api/keys/usage", headers=login.header).json()):
-            time.sleep(0.2)
+        usage = wait_until(
+            lambda: service.get("/api/keys/usage", headers=login.header).json(),
+            "the request is not counted",
+            pause=0.2,
+        )
         assert [each["requests"] for each in usage] == [1]

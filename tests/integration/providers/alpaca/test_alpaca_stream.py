@@ -19,8 +19,8 @@ from quotecast.providers.alpaca.rest_wire import MarketClock
 from quotecast.providers.transport import sockets
 from quotecast.providers.transport.sockets import FellSilent
 from support.made.alpaca import AAPL, SNAPSHOT
+from support.runs.waits import until
 from support.servers.alpaca_local import MICROSOFT, PATH, LocalAlpaca, local_alpaca, prices
-from support.stages.following import until
 
 MOMENT = "2026-11-19T17:00:00Z"
 

@@ -14,9 +14,9 @@ from quotecast.database import migrations
 from quotecast.database.database import DEADLINE_SECONDS
 from support.oracles.transactions import PROMISED_SECONDS, check_pool, query_server, until_idle
 from support.runs.deadlines import scaled
+from support.runs.waits import until
 from support.servers.processes import Postgres
 from support.stages.account_service import PASSWORD, AccountService, User, account_service
-from support.stages.following import until
 
 pytestmark = pytest.mark.slow
 

@@ -1,7 +1,7 @@
 """Events of a user: newest ones, those after an id, and the long poll."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -10,7 +10,7 @@ from quotecast.alerts.events import users_after
 from quotecast.api.accounts.alert_waits import Waits, Waker
 from support.made.alert_rows import AlertRows
 from support.made.factories import alert_parts
-from support.runs.deadlines import scaled
+from support.runs.waits import until
 from support.stages.account_service import AccountService, User, account_service
 
 EVENTS = "/api/alerts/events"
@@ -46,15 +46,6 @@ async def begin_wait(user: User, waits: Waits, after: int) -> asyncio.Task[tuple
     task = asyncio.create_task(ids_of(user, f"?after={after}&wait=25"))
     await until(lambda: waits.count > before or task.done())
     return task
-
-
-async def until(has_come: Callable[[], bool]) -> None:
-    async with asyncio.timeout(scaled(20)):
-        while True:
-            if has_come():
-                return
-            # The request notifies nobody of its wait.
-            await asyncio.sleep(0.005)
 
 
 async def test_events_come_in_their_order(user: User, rows: AlertRows) -> None:

@@ -10,7 +10,8 @@ from fakes.financials import CALENDAR, COMPANY, MEMBERS, FakeFinancials, running
 from quotecast.api.answers.answers import cached_for
 from quotecast.errors import NotOffered, UpstreamError
 from support.made.factories import client_of, full_mirrors, services
-from support.stages.caching import Clock, until
+from support.runs.waits import until
+from support.stages.caching import Clock
 
 HOURS = {
     "metrics": 24,
