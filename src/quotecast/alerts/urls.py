@@ -22,7 +22,7 @@ _HOST: Final = re.compile(
 #: Resolvers read such a last label as a part of an IPv4 address, in decimal, octal or hexadecimal.
 _NUMBER: Final = re.compile(r"\d+|0x[0-9a-f]*")
 #: Visible ASCII but for characters that parsers disagree about.
-_PLAIN: Final = re.compile(r"[!$-;=?-\[\]_a-z~%]+", re.IGNORECASE)
+_PLAIN: Final = re.compile(r"[!$-;=?-\[\]_a-z~%]+")
 #: Names of private networks (RFC 6761, RFC 6762, RFC 9476, ICANN's `internal`).
 _LOCAL_NAMES: Final = ("localhost", "local", "internal", "home.arpa", "alt", "onion")
 

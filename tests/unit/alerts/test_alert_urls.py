@@ -72,10 +72,16 @@ def test_odd_host_is_refused(host: str) -> None:
         *("http://example.com/", "ftp://example.com/", "file:///etc/passwd", "//example.com/", "example.com"),
         *("https:/example.com", "https:example.com", "https:///example.com", "gopher://example.com", ""),
         *("javascript:alert(1)", "unix:///run/x", "https", " https://example.com/", "https ://example.com"),
+        *(
+            "https://example.com/uyarılar",
+            "https://example.com/İş",
+            "https://example.com/\u017f",
+            "https://example.com/bücher",
+        ),
         "https://example.com/" + "a" * 2048,
     ],
 )
-def test_other_scheme_is_refused(text: str) -> None:
+def test_other_urls_are_refused(text: str) -> None:
     with pytest.raises(BadUrl):
         parse_url(text, schemes=HTTPS)
 
