@@ -6,7 +6,7 @@ from quotecast.history.playback import Playback, Played
 
 
 def mirror_at(playback: Playback, at: float) -> Mirror:
-    """Returns the state at a Unix time; call it in a worker thread, with a new playback."""
+    """Returns the state at a Unix time, in a worker thread, from a new playback. Raises NotRecorded."""
     mirror: Mirror | None = None
     while messages := playback.read(at):
         for _, message in messages:
@@ -14,7 +14,8 @@ def mirror_at(playback: Playback, at: float) -> Mirror:
                 mirror = Mirror(message.feed)
             assert mirror is not None, "a playback begins with a keyframe"  # noqa: S101 - narrows the type
             apply_message(mirror, message)
-    assert mirror is not None, "a playback begins with a keyframe"  # noqa: S101 - narrows the type
+    if mirror is None:
+        raise playback.damage()
     return mirror
 
 

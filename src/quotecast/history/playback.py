@@ -63,14 +63,15 @@ class Playback:
     ) -> None:
         self._store = store
         self._feed = feed
-        self._messages = self._play(*_place_of(store, feed, at, clock()))
+        self._opened_at = clock()
+        self._messages = self._play(*_place_of(store, feed, at, self._opened_at))
         self._next: tuple[float, Played] | None = None
 
     def read(self, until: float, limit: int = 1_000) -> list[tuple[float, Played]]:
         """Returns the next messages up to a Unix time, with their times, at most `limit`.
 
-        The first one is a keyframe. Keyframes come again and again; a mirror needs those after a gap. An
-        empty list is the end of what is recorded now.
+        The first one is a keyframe, later than `at` if the record of `at` is damaged. Keyframes come again
+        and again; a mirror needs those after a gap. An empty list is the end of what is recorded now.
         """
         messages: list[tuple[float, Played]] = []
         while len(messages) < limit and (following := self._peek()) and following[0] <= until:
@@ -82,6 +83,11 @@ class Playback:
         """Returns the time of the next message; None at the end of what is recorded now."""
         following = self._peek()
         return following[0] if following else None
+
+    def damage(self) -> NotRecorded:
+        """Returns the error of a moment whose record cannot be read."""
+        span = _span_until(self._store, self._feed, self._opened_at)
+        return NotRecorded("The record of this moment is damaged", self._feed, span)
 
     def close(self) -> None:
         """Closes the open segment."""
@@ -163,7 +169,8 @@ def _place_of(store: Store, feed: Feed, at: float, now: float) -> tuple[str, int
         if before:
             if not _is_covered(before[-1], following, at):
                 break
-            return name, next(block for block in reversed(before) if block.begins_group).offset
+            # Where the keyframe's header is damaged, playback begins with the next keyframe.
+            return name, next((each for each in reversed(before) if each.begins_group), before[0]).offset
     raise NotRecorded("Nothing is recorded of this moment", feed, _span_until(store, feed, now))
 
 

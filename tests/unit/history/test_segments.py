@@ -156,6 +156,31 @@ def test_damage_costs_the_rest_of_a_group(tmp_path: Path) -> None:
         ]
 
 
+@pytest.mark.parametrize("byte", [6, blocks.HEADER_BYTES + 8], ids=["header", "data"])
+def test_a_moment_whose_keyframe_is_damaged_is_not_recorded(byte: int, tmp_path: Path) -> None:
+    """The moments from the next keyframe on are; an export begins with it."""
+    leader = RecordedLeader(tmp_path)
+    leader.begin("e0", [stock("AAPL", 1.0)])
+    leader.write()
+    for number in range(6):
+        leader.clock.now += 1
+        if number == 3:
+            leader.recorder.feeds[Feed.STOCKS].begin(leader.state())
+        leader.publish([stock("AAPL", 200.0 + number)])
+        leader.write()
+    (path,) = tmp_path.glob(f"stocks/*{SUFFIX}")
+    damaged = bytearray(path.read_bytes())
+    damaged[byte] ^= 0xFF
+    path.write_bytes(damaged)
+    playback = Playback(Folder(tmp_path), Feed.STOCKS, BEGIN + 2, clock=leader.clock)
+    with pytest.raises(NotRecorded, match="is damaged; the history of market has from"):
+        mirror_at(playback, BEGIN + 2)
+    later = mirror_at(Playback(Folder(tmp_path), Feed.STOCKS, BEGIN + 6, clock=leader.clock), BEGIN + 6)
+    assert later.quotes()["AAPL"].price == 205.0
+    played = all_played(tmp_path, Feed.STOCKS, BEGIN + 2, leader.clock.now)
+    assert [decode_quote(batch.changes[0].quote).price for batch in batches(played)] == [203.0, 204.0, 205.0]
+
+
 @pytest.mark.parametrize("raw_length", [100, 1 << 20, blocks.MAX_BLOCK_BYTES])
 def test_a_block_that_unpacks_to_more_than_it_says_is_damaged(raw_length: int, tmp_path: Path) -> None:
     """A reader's memory is bounded by what the header says, and that by a constant."""
