@@ -37,7 +37,8 @@ export class BarStream extends Following<BarChange> {
     const { copy } = this.feed(name);
     while (copy.bars.isMissing && !this.isClosed)
       try {
-        this.#put(name, copy.bars.fill(await readClosedBars(this.service.rest, name, copy)));
+        const { missed } = copy.bars;
+        this.#put(name, copy.bars.fill(await readClosedBars(this.service.rest, name, copy), missed));
         this.#backoff.reset();
       } catch {
         await new Promise((resolve) => setTimeout(resolve, this.#backoff.wait()));

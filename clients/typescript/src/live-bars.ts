@@ -45,8 +45,8 @@ export class LiveBars {
   /** Bars by time, the oldest first, by symbol. */
   readonly held = new Map<string, Map<string, LiveBar>>();
   readonly newest = new Map<string, LiveBar>();
-  /** Whether closed bars of the list are missing; `fill` adds those of REST. */
-  isMissing = false;
+  /** How often closed bars of the list went missing; `fill` adds those of REST. */
+  missed = 0;
   /** The time of the last marker of final bars; null before the first. */
   since: string | null = null;
   readonly #key: "ticker" | "symbol";
@@ -54,6 +54,7 @@ export class LiveBars {
   #columns: readonly string[] = [];
   /** Whether the bars of this interval have begun, so that a resumption is of bars that the client has. */
   #hasBegun = false;
+  #filled = 0;
 
   constructor(
     feed: FeedName,
@@ -62,11 +63,15 @@ export class LiveBars {
     this.#key = feed === "doviz" ? "symbol" : "ticker";
   }
 
+  get isMissing(): boolean {
+    return this.missed > this.#filled;
+  }
+
   /** Drops all bars, and follows those of an interval. */
   reset(interval: LiveInterval | "none"): void {
     this.interval = interval;
     this.#hasBegun = false;
-    this.isMissing = false;
+    this.#filled = this.missed;
     this.#clear();
   }
 
@@ -79,18 +84,29 @@ export class LiveBars {
     for (const bar of bars) this.#store(bar);
     if (closed) this.since = closed.time;
     const missing = closed && closed.count !== bars.length ? "all" : begun;
-    this.isMissing ||= missing !== null;
+    if (missing) this.missed += 1;
     return { interval, bars, closed: closed?.time ?? null, missing };
   }
 
-  /** Adds closed bars of REST by symbol; those of frames stay. Returns the added ones. */
-  fill(closed: Readonly<Record<string, readonly ClosedBar[]>>): LiveBar[] {
-    this.isMissing = false;
+  /**
+   * Adds closed bars of REST by symbol, which were asked for when bars had gone missing `missed` times; those of
+   * frames stay. Returns the added ones.
+   */
+  fill(closed: Readonly<Record<string, readonly ClosedBar[]>>, missed = this.missed): LiveBar[] {
+    this.#filled = Math.max(this.#filled, missed);
+    const newest = Object.values(closed)
+      .flatMap((bars) => bars.map(({ time }) => time))
+      .sort()
+      .at(-1);
+    // Without a bar in progress nobody knows whether the newest one of REST has ended.
+    const doubtful = this.firstInProgress() === undefined ? newest : undefined;
     const added = Object.entries(closed).flatMap(([key, bars]) =>
-      bars.filter(({ time }) => !this.held.get(key)?.has(time)).map((bar): LiveBar => ({ ...bar, key, final: true })),
+      bars
+        .filter(({ time }) => !this.held.get(key)?.has(time))
+        .map((bar): LiveBar => ({ ...bar, key, final: bar.time !== doubtful })),
     );
     for (const bar of added) this.#store(bar);
-    this.since ??= this.#endOf(added);
+    if (!(this.isMissing || doubtful)) this.since ??= this.#endOf(newest);
     return added;
   }
 
@@ -128,15 +144,11 @@ export class LiveBars {
     return null;
   }
 
-  /** Returns the end of the newest of closed bars; null without any, or if days have no fixed end. */
-  #endOf(bars: readonly LiveBar[]): string | null {
+  /** Returns the end of a bar of that time; null without one, or if days have no fixed end. */
+  #endOf(time: string | undefined): string | null {
     const minutes = this.interval === "none" ? 0 : MINUTES[this.interval];
-    const newest = bars
-      .map(({ time }) => time)
-      .sort()
-      .at(-1);
-    if (!minutes || newest === undefined) return null;
-    return new Date(Date.parse(newest) + minutes * 60_000).toISOString().replace(".000", "");
+    if (!minutes || time === undefined) return null;
+    return new Date(Date.parse(time) + minutes * 60_000).toISOString().replace(".000", "");
   }
 
   #clear(): void {

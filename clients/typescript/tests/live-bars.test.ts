@@ -65,6 +65,31 @@ test("bars in progress are followed by final ones, whose marker moves the time",
   assert.deepEqual([[...bars.newest.keys()], bars.since], [["B"], null]);
 });
 
+const closedBar = (minute: number) => ({ time: time(minute), open: 1, high: 2, low: 1, close: 2, volume: 5 });
+
+test("an answer that was asked for before bars went missing again leaves them missing", () => {
+  const bars = new LiveBars("market", "1m");
+  bars.take(frame({ reason: "subscribe", data: [bar("A", 30, false)] }));
+  const { missed } = bars;
+  bars.take(frame({ reason: "resync", data: [bar("A", 36, false)] }));
+  bars.fill({ A: [closedBar(28), closedBar(29)] }, missed);
+  assert.deepEqual([bars.isMissing, bars.since], [true, null], "minutes 30 to 35 have not come");
+  bars.fill({ A: [closedBar(34), closedBar(35)] }, bars.missed);
+  assert.deepEqual([bars.isMissing, bars.since], [false, time(36)]);
+});
+
+test("the newest bar of REST is not final while no bar is in progress", () => {
+  const bars = new LiveBars("market", "1m");
+  bars.take(frame({ reason: "subscribe" }));
+  bars.fill({ A: [closedBar(29), closedBar(30)] });
+  const held = [...(bars.held.get("A")?.values() ?? [])];
+  assert.deepEqual(
+    held.map(({ final }) => final),
+    [true, false],
+  );
+  assert.equal(bars.since, null, "the bar of minute 30 may change");
+});
+
 test("rows follow the columns of the last frame with a reason", () => {
   const bars = new LiveBars("market", "1m");
   const row = (minute: number, final: boolean) => ["A", time(minute), 1, 2, 1, 2, 5, 3, final];
