@@ -3,13 +3,12 @@
 from datetime import datetime
 from typing import Final
 
-import asyncpg
 import msgspec
 from msgspec import Struct
 
 from quotecast.database.database import row_as
 from quotecast.database.tables import Session as Table
-from quotecast.errors import NotFound, WrongCredentials
+from quotecast.errors import NotFound
 from quotecast.users.account import Account
 
 #: Sessions of one user; a further login ends the oldest.
@@ -30,17 +29,14 @@ class UserSession(Struct, frozen=True):
 async def begin(account: Account, session: UserSession) -> None:
     """Adds a session; removes expired ones and the oldest beyond the maximum.
 
-    Raises WrongCredentials if the user was deleted in the meantime.
+    The transaction must have added or locked the user.
     """
     rows = await account.select(Table, order_by=Table.id, ascending=False)
     lasting = [row["id"] for row in rows if row["expires_at"] > session.created_at][: MAX_SESSIONS - 1]
     ended = {row["id"] for row in rows}.difference(lasting)
     if ended:
         await account.delete(Table, Table.id.is_in([*ended]))
-    try:
-        await account.insert(Table, **msgspec.structs.asdict(session))
-    except asyncpg.ForeignKeyViolationError as error:
-        raise WrongCredentials from error
+    await account.insert(Table, **msgspec.structs.asdict(session))
 
 
 async def sessions(account: Account, now: datetime) -> list[UserSession]:

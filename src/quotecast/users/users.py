@@ -46,6 +46,15 @@ async def find(run: Run, *, email: str) -> UserRow | None:
     return UserRow(**rows[0]) if rows else None
 
 
+async def lock(run: Run, user: UserRow) -> bool:
+    """Locks a user until the transaction ends; other writers to the account wait.
+
+    Returns False if the user was deleted or disabled, or their sessions were ended, after the row was read.
+    """
+    query = User.select(User.id).where(User.id == user.id, User.token_version == user.token_version)
+    return bool(await run(query.lock_rows("NO KEY UPDATE")))
+
+
 async def email_of(run: Run, user_id: str) -> str:
     """Returns the email of a user. Raises NotFound."""
     rows = await run(User.select(User.email).where(User.id == user_id))

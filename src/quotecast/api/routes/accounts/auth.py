@@ -151,7 +151,14 @@ async def login(request: HttpRequest) -> Answer:
 
     async def log_in() -> Session:
         user = await _authenticate(request, attempt, email, password)
-        return await accounts.database.transaction(lambda run: begin_session(request, Account(run, user)))
+
+        async def write(run: Run) -> Session:
+            # The password may have changed since it was checked.
+            if not await users.lock(run, user):
+                raise WrongCredentials
+            return await begin_session(request, Account(run, user))
+
+        return await accounts.database.transaction(write)
 
     return session_answer(request, await count_outcome(request, attempt, log_in()))
 

@@ -53,7 +53,7 @@ SESSION: Final = Session("eyJhbGciOiJIUzI1NiIsImtpZCI6IjVkN...", PROFILE)
 
 
 async def begin_session(request: HttpRequest, account: Account) -> Session:
-    """Adds a session of the account's user, and returns its token. Raises WrongCredentials."""
+    """Adds a session of the account's user, whom the transaction added or locked; returns its token."""
     services = services_of(request)
     tokens, now = services.accounts.tokens, services.wall_time()
     session = sessions.UserSession(

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import Any
 
 import httpx
@@ -193,6 +194,43 @@ async def test_one_more_session_ends_the_oldest(
         logins.append(await log_in(service, user))
     assert is_void(await user.get(PROFILE))
     assert len(await listed(logins[0])) == 3
+
+
+async def test_logins_at_once_leave_no_more_sessions_than_the_maximum(
+    service: AccountService, accounts_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Four logins check the password together, and then add their sessions one after another."""
+    monkeypatch.setattr("quotecast.users.sessions.MAX_SESSIONS", 2)
+    user, together, verify = await service.register(), asyncio.Barrier(4), service.accounts.passwords.verify
+
+    async def verify_together(password_hash: str | None, password: str) -> bool:
+        right = await verify(password_hash, password)
+        await together.wait()
+        return right
+
+    monkeypatch.setattr(service.accounts.passwords, "verify", verify_together)
+    await asyncio.gather(*(log_in(service, user) for _ in range(4)))
+    assert await count_rows(accounts_url, "sessions") == 2
+
+
+@pytest.mark.parametrize(
+    "ends", [users.revoke_tokens, users.delete, partial(users.set_disabled, disabled=True)]
+)
+async def test_a_login_during_the_end_of_all_sessions_is_refused(
+    service: AccountService, accounts_url: str, monkeypatch: pytest.MonkeyPatch, ends: Any
+) -> None:
+    """The sessions end after the login checked the password: it gets the answer for a wrong one."""
+    user, verify = await service.register(), service.accounts.passwords.verify
+
+    async def verify_slowly(password_hash: str | None, password: str) -> bool:
+        right = await verify(password_hash, password)
+        await service.accounts.database.transaction(lambda run: ends(run, user.email))
+        return right
+
+    monkeypatch.setattr(service.accounts.passwords, "verify", verify_slowly)
+    answer = await service.client.post(LOGIN, json={"email": user.email, "password": PASSWORD})
+    assert (answer.status_code, answer.json()["detail"]) == (401, "Invalid email or password")
+    assert await count_rows(accounts_url, "sessions") == 0
 
 
 async def test_a_login_of_a_user_who_goes_meanwhile_is_refused(service: AccountService) -> None:
