@@ -58,11 +58,17 @@ class Throttle:
         """
         if state.decision is not None:
             return state.decision
+        # A key with another plan has other windows.
+        key_client = "" if state.grant is None else state.grant.client
         if path.by_address:
             client = self._by_address(scope)
+        elif key_client and path.group in caches.PUBLIC_GROUPS:
+            client = key_client
         else:
-            # A key with another plan has other windows.
-            client = (state.grant.client if state.grant is not None else "") or self._identify(scope)
+            client = self._identify(scope)
+            # Keys beside a token give its user no more windows on account routes.
+            if key_client and client == self._by_address(scope):
+                client = key_client
         key = f"{client} {self._window(path)}"
         state.path, state.slot = path, (self._give_back, key)
         return self._check(key, _limit_of(state, path))
