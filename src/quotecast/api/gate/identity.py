@@ -32,13 +32,13 @@ def valid_claims(tokens: Tokens) -> Callable[[Scope], Claims | None]:
 def identify_by_user(tokens: Tokens, by_address: Callable[[Scope], str]) -> Callable[[Scope], str]:
     """Returns a function from a request's scope to the identity for the rate limiter.
 
-    The identity is the user and the token version, so that revoked tokens use no slot of their owner. Without
-    a valid token it is the address.
+    The identity is the user; without a valid token it is the address. A revoked token uses slots of its user
+    until an account route refuses it: `Tokens.remember_void`.
     """
 
     def identify(scope: Scope) -> str:
         claims = _claims(scope, tokens)
-        return f"user:{claims.sub}:{claims.ver}" if isinstance(claims, Claims) else by_address(scope)
+        return f"user:{claims.sub}" if isinstance(claims, Claims) else by_address(scope)
 
     return identify
 

@@ -12,6 +12,7 @@ from support.made.forged_tokens import FORGERIES, split_token
 from support.stages.account_service import PASSWORD, SECRET, AccountService, account_service
 
 LOGIN = "/api/auth/login"
+PASSWORDS = "/api/auth/password"
 PROFILE = "/api/auth/profile"
 QUOTES = "/api/market/quotes?symbols=AAPL"
 
@@ -164,14 +165,26 @@ async def test_a_user_has_one_window_from_everywhere(limited: AccountService) ->
     assert counted == [119, 118, 117, 116, 115, 114]
 
 
-async def test_a_revoked_token_uses_no_slot_of_its_owner(limited: AccountService) -> None:
-    """A logged-out thief cannot use up the owner's window; after the first refusal the address counts."""
+async def test_a_revoked_token_uses_one_slot_of_its_owner(limited: AccountService) -> None:
+    """A logged-out thief cannot use up the owner's window: after the first refusal the address counts."""
     user = await limited.register()
     await change(limited, lambda run: users.revoke_tokens(run, user.email))
     assert [(await user.get(PROFILE)).status_code for _ in range(12)] == [401] * 11 + [429]
     again = await limited.client.post(LOGIN, json={"email": user.email, "password": PASSWORD})
     answer = await get(limited, f"Bearer {again.json()['token']}")
-    assert (answer.status_code, left(answer)) == (200, 9)
+    assert (answer.status_code, left(answer)) == (200, 8)
+
+
+async def test_a_change_of_the_password_empties_no_window(limited: AccountService) -> None:
+    """Its own limit too counts the user of all tokens, whatever their version."""
+    user = await limited.register()
+    await user.get(PROFILE)
+    answers = []
+    for _ in range(11):
+        answers.append(await user.post(PASSWORDS, {"current": PASSWORD, "new": PASSWORD}))
+        user.token = answers[-1].json().get("token", user.token)
+    assert [each.status_code for each in answers] == [200] * 10 + [429]
+    assert left(await user.get(PROFILE)) == 8
 
 
 async def test_a_window_of_an_account_route_ends_with_a_refusal(limited: AccountService) -> None:

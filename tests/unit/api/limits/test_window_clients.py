@@ -64,6 +64,12 @@ def test_a_key_beside_a_token_gives_no_other_window_on_account_routes(group: str
     assert client_of(group, token="void", key="a") == client_of(group, key="a")
 
 
+@pytest.mark.parametrize("group", ["auth", "market"])
+def test_a_new_version_of_the_tokens_gives_no_new_window(group: str) -> None:
+    """A user raises it by changing the password, or by ending all sessions."""
+    assert client_of(group, token=issue(1)) == client_of(group, token=issue()) != "address"
+
+
 @pytest.mark.parametrize("group", ["market", "crypto", "doviz", "financials", "search", "prices"])
 def test_public_reads_with_a_key_count_for_the_key(group: str) -> None:
     """Its plan has limits of its own there, whatever token comes with it."""
