@@ -335,8 +335,8 @@ class Full(QuotecastError):
     cause = "you have as many items of this kind as you may"
     remedy = "delete one"
 
-    def __init__(self, limit: int, what: str) -> None:
-        super().__init__(f"You have the maximum of {limit} {what}; delete one first")
+    def __init__(self, limit: int, what: str, advice: str = "delete one first") -> None:
+        super().__init__(f"You have the maximum of {limit} {what}; {advice}")
 
 
 class StaleVersion(QuotecastError):

@@ -7,10 +7,12 @@ from functools import partial
 from typing import Any, Final, TypeVar
 
 import msgspec
+from piccolo.columns.combination import WhereRaw
 
 from quotecast.access import key_text
 from quotecast.access.keys import Key, Scope, key_of_session, networks, sessions_among
 from quotecast.access.plans import RESERVED, Plan
+from quotecast.access.usage_storage import KEEP_DAYS
 from quotecast.database.database import Run, row_as
 from quotecast.database.tables import ApiKey, StoredPlan
 from quotecast.errors import Full, InvalidValue, NotFound
@@ -22,6 +24,8 @@ T = TypeVar("T")
 #: Keys of one user that are neither revoked nor expired, and all that a list shows.
 MAX_KEYS: Final = 20
 MAX_SHOWN: Final = 200
+#: Keys of one user with those that have ended: a key that was used stays as long as its usage.
+MAX_STORED: Final = 1000
 KEY: Final = "API key"
 PLAN: Final = "Plan"
 
@@ -29,6 +33,7 @@ _KEYS: Final = (
     "SELECT api_keys.* FROM api_keys LEFT JOIN users ON users.id = api_keys.user_id"
     " WHERE api_keys.id = ANY($1) AND users.disabled IS NOT TRUE"
 )
+_UNUSED: Final = WhereRaw("NOT EXISTS (SELECT 1 FROM api_key_usage WHERE key_id = api_keys.id)")
 _SESSIONS: Final = (
     "SELECT sessions.id, user_id, sessions.created_at, expires_at"
     " FROM sessions JOIN users ON users.id = user_id WHERE sessions.id = ANY($1) AND NOT users.disabled"
@@ -55,17 +60,21 @@ async def add(
 ) -> Key:
     """Adds a key of the user. Raises Full or InvalidValue.
 
-    Removes the oldest keys that have ended beyond MAX_SHOWN. The account must be opened with `writing`.
+    Removes the oldest keys beyond MAX_SHOWN that have ended and have no usage. The account must be opened
+    with `writing`.
     """
     networks(scope.addresses)
-    rows = await account.select(ApiKey, order_by=ApiKey.id, ascending=False)
-    keys = [_key(row) for row in rows]
-    good = [key for key in keys if key.is_good(now)]
-    if len(good) >= MAX_KEYS:
+    has_ended = ApiKey.revoked_at.is_not_null() | (ApiKey.expires_at <= now)
+    stored, ended = await account.count(ApiKey), await account.count(ApiKey, has_ended)
+    if stored - ended >= MAX_KEYS:
         raise Full(MAX_KEYS, "API keys")
-    ended = [key.id for key in keys if not key.is_good(now)][MAX_SHOWN - MAX_KEYS :]
-    if ended:
-        await account.delete(ApiKey, ApiKey.id.is_in(ended))
+    rows = await account.select(ApiKey, has_ended, _UNUSED, order_by=ApiKey.id, ascending=False)
+    unused = [row["id"] for row in rows[MAX_SHOWN - MAX_KEYS :]]
+    if stored - len(unused) >= MAX_STORED:
+        advice = f"one goes {KEEP_DAYS} days after its last use"
+        raise Full(MAX_STORED, "API keys, ended ones included", advice)
+    if unused:
+        await account.delete(ApiKey, ApiKey.id.is_in(unused))
     values = _values(key_id, secret, name=name, plan="", scope=scope, now=now, until=until)
     return _key(await account.insert(ApiKey, **values))
 

@@ -302,7 +302,7 @@ class AlertDelivery(Table, tablename="alert_deliveries", db=DB):
 
 
 class ApiKey(Table, tablename="api_keys", db=DB):
-    """An API key. The row stays when the key is revoked; it goes with its user."""
+    """An API key. The row stays when the key is revoked, as long as it has usage; it goes with its user."""
 
     id = Varchar(length=24, primary_key=True, default=None)
     #: Null for a key of the operator.

@@ -195,7 +195,7 @@ def _days(first: date | None, last: date | None, today: date) -> tuple[date, dat
     responses=outcomes(200, list[KeyShown], [_SHOWN], "The newest first, at most 200"),
 )
 async def list_keys(request: HttpRequest) -> Answer:
-    """Revoked and expired keys stay in the list until you have many newer ones."""
+    """Revoked and expired keys stay in the list until you have many newer ones; their usage stays."""
 
     async def read(account: Account) -> list[KeyShown]:
         return [KeyShown(**_fields(key)) for key in await storage.keys_of(account)]
@@ -224,7 +224,9 @@ async def list_keys(request: HttpRequest) -> Answer:
     ),
 )
 async def add(request: HttpRequest) -> Answer:
-    """At most 20 keys that are neither revoked nor expired. Store the secret: the service has a digest only.
+    """At most 20 keys that are neither revoked nor expired, and 1000 with ended ones used within 400 days.
+
+    Store the secret: the service has a digest only.
 
     An unknown field of `scope` is an error, since a misspelt bound would leave that side open.
     """

@@ -4,7 +4,8 @@ import asyncio
 import io
 import logging
 import sys
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import asyncpg
@@ -12,9 +13,11 @@ import httpx
 import pytest
 import structlog
 
-from quotecast.access import key_text, storage
+from quotecast.access import key_text, storage, usage_storage
 from quotecast.access.key_text import KeyText
 from quotecast.access.keys import Key
+from quotecast.access.usage import Taken
+from quotecast.access.usage_storage import UsageBatch, Used
 from quotecast.api.routes.accounts.keys import KeySecret
 from quotecast.observe.logs import configure_logs
 from support.made.factories import NOW
@@ -261,6 +264,29 @@ async def test_old_ended_keys_make_room(
     assert names == ["5", "4", "3", "good"]
     assert await count_rows(accounts_url, "api_keys") == 4
     assert (await user.get(KEYS)).json()[-1]["id"] == good["id"]
+
+
+async def test_ended_keys_with_usage_stay_within_a_bound(
+    service: AccountService, user: User, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A user cannot remove what a key used by making and revoking newer keys."""
+    monkeypatch.setattr(storage, "MAX_SHOWN", storage.MAX_KEYS)
+    monkeypatch.setattr(storage, "MAX_STORED", 3)
+    names = ["used", "expired", "unused", "good"]
+    for number, name in enumerate(names):
+        clock.now += 2
+        made = await make(user, name, expires_at=clock.text(1) if name == "expired" else None)
+        if name in {"used", "expired"}:
+            row = Used(made["id"], date(2026, 11, 20), Taken(number + 1, 0, 0, 0, 0))
+            batch = UsageBatch("worker", number, [row])
+            await service.accounts.database.session(partial(usage_storage.add, batch=batch))
+        if name in {"used", "unused"}:
+            await user.delete(f"{KEYS}/{made['id']}")
+    assert [each["name"] for each in (await user.get(KEYS)).json()] == ["good", "expired", "used"]
+    assert [row["name"] for row in (await user.get(f"{KEYS}/usage")).json()] == ["used", "expired"]
+    refused = await user.post(KEYS, {"name": "one more"})
+    text = "You have the maximum of 3 API keys, ended ones included; one goes 400 days after its last use"
+    assert problem(refused) == (409, "full", text)
 
 
 async def test_rotated_key_works_with_both_secrets_for_a_while(
