@@ -19,7 +19,7 @@ from quotecast.access.key_book import Holder
 from quotecast.access.key_text import is_ticket
 from quotecast.access.keys import Key
 from quotecast.access.plans import ANONYMOUS, UNLIMITED, USER, Plan, Reach, of_everybody
-from quotecast.access.request_state import request_state
+from quotecast.access.request_state import NoClaims, request_state
 from quotecast.access.usage import REFUSED, Counts, Usage
 from quotecast.api.gate.addresses import Address, networks
 from quotecast.api.gate.admissions import Admission, Admissions, Finder, credential_of, is_stream, text_of
@@ -157,8 +157,11 @@ class Gate:
         claims = self._claims_of(scope)
         if claims is None:
             return both.anonymous
-        is_users = await self._finder.is_open_session(claims.sid)
-        return both.user if is_users else both.anonymous
+        if await self._finder.is_open_session(claims.sid):
+            return both.user
+        # A window has one limit: that of its user is the limit of the plan of users.
+        request_state(scope).claims = NoClaims.INVALID
+        return both.anonymous
 
     def _check_origin_and_address(self, key: Key, scope: Scope) -> None:
         """Raises OutOfScope for an origin or an address that the key is not for."""

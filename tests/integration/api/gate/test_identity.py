@@ -6,6 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
+from quotecast.access.plans import Plan
 from quotecast.database.ids import new_id
 from quotecast.users import users
 from support.made.forged_tokens import FORGERIES, split_token
@@ -173,6 +174,22 @@ async def test_a_revoked_token_uses_one_slot_of_its_owner(limited: AccountServic
     again = await limited.client.post(LOGIN, json={"email": user.email, "password": PASSWORD})
     answer = await get(limited, f"Bearer {again.json()['token']}")
     assert (answer.status_code, left(answer)) == (200, 8)
+
+
+async def test_where_users_have_a_plan_an_ended_session_counts_by_address(accounts_url: str) -> None:
+    """Public reads too: the user's window has another limit than that of everybody."""
+    plans = {"anonymous": Plan(requests={"market": 2}), "user": Plan(requests={"market": 5})}
+    async with account_service(accounts_url, limited=True, plans=plans) as service:
+        user = await service.register()
+        assert left(await user.get(QUOTES)) == 4
+        await change(service, lambda run: users.revoke_tokens(run, user.email))
+        await service.accounts.keys.book.step()
+        again = await service.client.post(LOGIN, json={"email": user.email, "password": PASSWORD})
+        answers = [await user.get(QUOTES) for _ in range(3)]
+        assert [each.status_code for each in answers] == [200, 200, 429]
+        assert (await service.client.get(QUOTES)).status_code == 429
+        assert refusal(await user.get(PROFILE)) == INVALID
+        assert left(await get(service, f"Bearer {again.json()['token']}", QUOTES)) == 3
 
 
 async def test_a_change_of_the_password_empties_no_window(limited: AccountService) -> None:
