@@ -204,7 +204,8 @@ class StockQuery(Struct, frozen=True):
         if self.span is None:
             return None
         if self.query.end is not None:
-            moment = min(moment, datetime.fromtimestamp(self.query.end, UTC))
+            # A session that opens at the end has no bar before it.
+            moment = min(moment, datetime.fromtimestamp(self.query.end - 1, UTC))
         return start_of(self.span, calendar, moment)
 
     def query_for(self, calendar: Calendar, moment: datetime) -> BarQuery:

@@ -144,6 +144,17 @@ async def test_stocks_have_pages_too(service: BarService, query: str) -> None:
     assert len(answers) == 3
 
 
+@pytest.mark.parametrize(("span", "days"), [("1D", (19,)), ("5D", (13, 16, 17, 18, 19))])
+async def test_a_session_that_opens_at_the_end_counts_in_no_range(
+    service: BarService, span: str, days: Sequence[int]
+) -> None:
+    """A client of live bars asks so in the first minute of a session: for the bars before the first one."""
+    sessions = [datetime(2026, 11, day, 14, 30, tzinfo=UTC) for day in (12, 13, 16, 17, 18, 19, 20)]
+    given_bars(service, sessions)
+    answer = await service.get(f"{APPLE}?range={span}&interval=1m&end=2026-11-20T14:30:00Z")
+    assert times([answer]) == [bar_time(each) for each in sessions if each.day in days]
+
+
 async def test_daily_bars_of_a_range_begin_with_its_first_day(service: BarService) -> None:
     """A daily bar has the time of midnight, before the opening of its range."""
     days = [datetime(2026, 11, day, 5, tzinfo=UTC) for day in (13, 16, 17, 18, 19, 20)]
