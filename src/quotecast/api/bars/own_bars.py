@@ -243,11 +243,18 @@ def overlaid(bars: Sequence[Bar], own: Sequence[Bar]) -> list[Bar]:
 
 
 def _live_from(services: Services, market: Market) -> datetime | None:
-    """Returns when the own bars of the trading day begin; None where nobody knows it."""
+    """Returns when the own bars of the trading day begin; None where nobody knows it.
+
+    None also from midnight to the opening of a trading day: after a split the upstream's bars are in new
+    shares by then, and own ones in old shares.
+    """
     mirror = services.mirrors[market.feed]
     info = mirror.info
     if info is None or not info.bars_from:
         return None
-    day = next(calendar_of_venue(mirror).until(market.moment))
+    calendar = calendar_of_venue(mirror)
+    day = next(calendar.until(market.moment))
+    if calendar.first_from(day.date + timedelta(days=1)).midnight <= market.moment:
+        return None
     begun = datetime.fromtimestamp(info.bars_from, UTC)
     return day.midnight if begun <= day.open else begun

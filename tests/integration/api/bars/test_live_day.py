@@ -18,7 +18,7 @@ from quotecast.mcp.calls import ToolCalls
 from quotecast.simulation.market.history import SimulatorHistory
 from quotecast.simulation.market.venues import hours_of, quoters
 from support.made.factories import client_to
-from support.stages.bar_service import BarService, new_service
+from support.stages.bar_service import APPLE, BarService, History, bar, new_service, write_closes
 from support.stages.own_feed import OwnFeed
 
 #: 10:00 on a Thursday in New York.
@@ -188,3 +188,24 @@ async def test_a_page_of_earlier_weeks_reads_no_own_bars() -> None:
     found = await Ways(market.service, Feed.CRYPTO).page("2026-11-10", "2026-11-11")
     assert len(found) == 288
     assert market.service.stored.reads == reads
+
+
+@pytest.mark.parametrize(
+    ("hour", "minute", "closes"), [(4, 59, [100.0, 404.0]), (5, 0, [100.0, 101.0]), (14, 29, [100.0, 101.0])]
+)
+async def test_bars_are_the_upstreams_from_midnight_to_the_opening(
+    hour: int, minute: int, closes: list[float]
+) -> None:
+    """A split of 4:1 on Friday: its upstream has Thursday's bar in new shares by then."""
+    service = new_service()
+    friday = datetime(2026, 11, 20, hour, minute, tzinfo=UTC)
+    days = [datetime(2026, 11, day, 5, tzinfo=UTC) for day in (18, 19)]
+    service.reset(History(*map(bar, days, (100.0, 101.0))))
+    service.now = friday.timestamp()
+    service.info = FeedInfo(provider="test", bars_from=int(days[0].timestamp()))
+    service.quote("AAPL", closes[-1], datetime(2026, 11, 19, 20, 59, 59, tzinfo=UTC))
+    service.mirrors[Feed.STOCKS].bars.known_from = int(friday.timestamp())
+    write_closes(service.stored, Feed.STOCKS, "AAPL", {"2026-11-18": 400.0, "2026-11-19": 404.0})
+    for query in ("range=5D", "start=2026-11-18"):
+        answer = await service.get(f"{APPLE}?{query}&interval=D")
+        assert [each["close"] for each in answer.json()] == closes, query
