@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -172,6 +173,12 @@ async def _whole_answer(services: Services, market: Market, span: HistorySpan, q
         tail = overlaid(last, today)
     else:
         tail = [*last[:-1], *tail_with_price(last[-1] if last else None, market, span.interval, span.start)]
+    if span.limit is not None and (count := stored.count + len(tail)) < span.limit:
+        # A pair that rests in many intervals has older bars; a young one has none.
+        with suppress(*WITHOUT_BARS):
+            page = await read_bars(services, market, query, own_only=False)
+            if len(page.bars) > count:
+                return _answer_of(services, market, page)
     document = series.document(stored, tail, span.limit)
     mirror = services.mirrors[market.feed]
     notes = _notes(market, cached.status, market.provider, tail)

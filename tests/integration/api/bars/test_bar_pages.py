@@ -124,6 +124,23 @@ async def test_a_limit_alone_has_the_newest_bars_of_the_interval(
     )
 
 
+async def test_a_pair_that_rests_in_most_minutes_has_as_many_bars_as_wanted(service: BarService) -> None:
+    """Its newest hundred bars lie farther back than a hundred minutes; reading them takes no call twice."""
+    known = given_bars(service, [FRIDAY - timedelta(minutes=10 * n) for n in range(150, -1, -1)])
+    answer = await service.get(f"{BITCOIN}?timeframe=1m&limit=100")
+    assert times([answer]) == known[-100:]
+    calls = len(service.history.calls)
+    assert times([await service.get(f"{BITCOIN}?timeframe=1m&limit=90")]) == known[-90:]
+    assert len(service.history.calls) == calls
+
+
+async def test_a_pair_with_few_bars_has_them_while_the_past_has_no_calls_left(service: BarService) -> None:
+    known = given_bars(service, [FRIDAY - timedelta(minutes=10 * n) for n in range(150, -1, -1)])
+    service.past_calls = 0
+    answer = await service.get(f"{BITCOIN}?timeframe=1m&limit=100")
+    assert (answer.headers["x-source"], times([answer])) == ("test", known[-10:])
+
+
 @pytest.mark.parametrize("name", ["start", "end"])
 async def test_a_date_without_hyphens_is_refused(service: BarService, name: str) -> None:
     """As Unix seconds it would be a day of 1970."""

@@ -75,7 +75,7 @@ async def test_the_newest_bars_are_asked_of_the_history(
 ) -> None:
     """The history is asked for a rounded-up number of bars, so that requests share the cache."""
     assert (await service.get(f"{BITCOIN}{query}")).status_code == 200
-    ((symbol, asked, start, end),) = service.history.calls
+    (symbol, asked, start, end), *_ = service.history.calls
     assert (symbol, asked, end) == ("BTC/USDT", interval, FRIDAY + timedelta(milliseconds=1))
     assert start == FRIDAY - (count - 1) * length
 
