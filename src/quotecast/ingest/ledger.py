@@ -19,7 +19,7 @@ from quotecast.bus.base import (
     StoredQuote,
 )
 from quotecast.bus.wire import encode_change
-from quotecast.market.bar_making import BarMaker
+from quotecast.market.bar_making import BarMaker, midnight_of
 from quotecast.market.crossings import (
     NO_CROSSING,
     Crossing,
@@ -33,7 +33,7 @@ from quotecast.market.crossings import (
 )
 from quotecast.market.feeds import Feed
 from quotecast.market.moves import only_moves_differ
-from quotecast.market.own_bars import Closing, Parts
+from quotecast.market.own_bars import MINUTE, Closing, Parts
 from quotecast.market.quotes import Quote
 from quotecast.providers.base import Update
 
@@ -58,13 +58,15 @@ class CrossingFinder:
         """Numbers crossings after the last one of an earlier leader."""
         self._last = max(self._last, last)
 
-    def find(self, thresholds: Sequence[Thresholds], before: Reading, now: Reading, at: float) -> None:
-        """Notes the crossings of a step from one quote to the next at the Unix time `at`."""
+    def find(
+        self, thresholds: Sequence[Thresholds], before: Reading, now: Reading, at: float, midnight: int
+    ) -> None:
+        """Notes the crossings of a step from one quote to the next at the Unix time `at`; see `step_of`."""
         quote = now.quote
         if not is_one_source(before.quote, quote):
             return
         for each in thresholds:
-            old, new = step_of(each.measure, before, now, self.past)
+            old, new = step_of(each.measure, before, now, self.past, midnight)
             if old is not None and new is not None and old != new and each.are_crossed(old, new):
                 self._last = self._next_id(at)
                 crossing = Crossing(*self._last, quote.key, each.measure, old, new, quote.price, at)
@@ -169,7 +171,8 @@ class Ledger:
                 earlier = Reading(before, self.bars.minute_of(key))
                 self.bars.add(quote, before, int(now))
                 later = Reading(quote, self.bars.minute_of(key))
-                self.crossings.find(thresholds, earlier, later, heard_at)
+                midnight = midnight_of(int(now) // MINUTE * MINUTE)
+                self.crossings.find(thresholds, earlier, later, heard_at, midnight)
             self._waiting[key] = self._waiting.get(key, False) or full
         for each in update.bars:
             if self._newest.get(each.key) is not None:

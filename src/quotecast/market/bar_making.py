@@ -182,7 +182,7 @@ class BarMaker:
         if making is None:
             making = self._making[quote.key] = _Making()
         minute = max(min(stated, present), self.through, making.opened)
-        slot, day = slot_of(self._calendar, minute), _day_of(minute)
+        slot, day = slot_of(self._calendar, minute), midnight_of(minute)
         rise = None if isinstance(quote, DovizQuote) else _rise(making, quote, before, day)
         if slot is not None:
             making.add(minute, quote.price, rise)
@@ -268,8 +268,8 @@ def slot_of(calendar: Calendar, minute: int) -> Slot | None:
 
 
 @lru_cache(_MAX_CACHED)
-def _day_of(minute: int) -> int:
-    """Returns the midnight in New York, at which volumes of stocks begin at 0."""
+def midnight_of(minute: int) -> int:
+    """Returns the midnight in New York before a minute: volumes of stocks begin at 0 then."""
     opened = opening_of_bar(NEW_YORK_DAYS, "D", datetime.fromtimestamp(minute, UTC))
     return int(opened.timestamp()) if opened is not None else 0
 

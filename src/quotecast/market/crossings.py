@@ -20,6 +20,8 @@ Measure = Literal["price", "5m", "15m", "1h", "day"]
 WINDOWS: Final[Mapping[Measure, int]] = {"5m": 5 * MINUTE, "15m": 15 * MINUTE, "1h": 60 * MINUTE}
 #: Closings in which earlier prices are looked up: two hours, if something changes every minute.
 PAST_CLOSINGS: Final = 120
+#: Our last close of a day and the provider's differ by less than this factor, unless shares were split since.
+_SPLIT: Final = 1.2
 #: Decimals of a change in percent, so that 101.1 after 100 is 1.1 %.
 _DECIMALS: Final = 9
 
@@ -90,12 +92,12 @@ class PastPrices:
             self.closings.append(closing)
             self._ends.append(closing.through)
 
-    def close(self, key: str, moment: int) -> float | None:
-        """Returns the close of a symbol's last bar that ended by the Unix time `moment`; None without any."""
+    def bar(self, key: str, moment: int) -> OwnBar | None:
+        """Returns a symbol's last bar that ended by the Unix time `moment`; None without any."""
         for place in range(bisect_right(self._ends, moment) - 1, -1, -1):
             bar: OwnBar | None = self.closings[place].bars.get("1m", _NO_BARS).get(key)
             if bar is not None:
-                return bar.close
+                return bar
         return None
 
 
@@ -110,25 +112,32 @@ class Reading(NamedTuple):
 
 
 def step_of(
-    measure: Measure, before: Reading, now: Reading, past: PastPrices
+    measure: Measure, before: Reading, now: Reading, past: PastPrices, midnight: int
 ) -> tuple[float | None, float | None]:
     """Returns a measure of a quote and of the next one; None where it is unknown.
 
     A window reaches back from the symbol's newest bar: so the values follow from what the bus stores, and a
-    successor has the same.
+    successor has the same. `midnight` is that of the present day in New York, as Unix time.
     """
     if measure == "price":
         return before.quote.price, now.quote.price
     if measure == "day":
         return before.quote.change_percent, now.quote.change_percent
     key, window = now.quote.key, WINDOWS[measure]
-    later = past.close(key, now.minute - window)
-    earlier = later if before.minute == now.minute else past.close(key, before.minute - window)
-    return _change(before.quote.price, earlier), _change(now.quote.price, later)
+    later = past.bar(key, now.minute - window)
+    earlier = later if before.minute == now.minute else past.bar(key, before.minute - window)
+    return _change(before.quote, earlier, midnight), _change(now.quote, later, midnight)
 
 
-def _change(price: float, past: float | None) -> float | None:
-    return round((price - past) / past * 100, _DECIMALS) if past else None
+def _change(quote: Quote, past: OwnBar | None, midnight: int) -> float | None:
+    """Returns the change since a bar; None for a stock's bar of before today in shares of before a split."""
+    if past is None or not past.close:
+        return None
+    if past.opened < midnight and isinstance(quote, StockQuote):
+        ratio = past.close / (quote.previous_close or quote.price)
+        if not 1 / _SPLIT < ratio < _SPLIT:
+            return None
+    return round((quote.price - past.close) / past.close * 100, _DECIMALS)
 
 
 def is_one_source(before: Quote, quote: Quote) -> bool:

@@ -17,6 +17,7 @@ from support.made.market import stock
 #: Half past ten in New York: the exchange is open.
 OPEN = MORNING + int(4.5 * 3600)
 CLOSED = MORNING + 14 * 3600
+MONDAY = MORNING + 3 * 86_400
 
 
 def ledger_with(*thresholds: Thresholds) -> Ledger:
@@ -29,13 +30,19 @@ def both(measure: Measure, *values: float) -> Thresholds:
     return Thresholds(measure, values, values)
 
 
-def aapl(price: float, at: float, percent: float | None = None) -> StockQuote:
-    return replace(stock("AAPL", price), timestamp=iso_utc(at), change_percent=percent)
+def aapl(
+    price: float, at: float, percent: float | None = None, previous_close: float | None = 99.0
+) -> StockQuote:
+    return replace(
+        stock("AAPL", price), timestamp=iso_utc(at), change_percent=percent, previous_close=previous_close
+    )
 
 
-def take(ledger: Ledger, price: float, at: float, **more: float | None) -> list[tuple[Measure, float, float]]:
-    """Applies an update; returns its crossings."""
-    ledger.take(Update([aapl(price, at, **more)]), at, heard_at=at)
+def take(
+    ledger: Ledger, price: float, at: float, traded: float | None = None, **more: float | None
+) -> list[tuple[Measure, float, float]]:
+    """Applies an update of the present, or of an earlier trade; returns its crossings."""
+    ledger.take(Update([aapl(price, at if traded is None else traded, **more)]), at, heard_at=at)
     return [(each.measure, each.before, each.value) for each in ledger.crossings.take_waiting()]
 
 
@@ -111,6 +118,32 @@ def test_prices_cross_while_the_market_is_closed() -> None:
     assert take(ledger, 102.5, close + 1200) == [("price", 99.5, 102.5), ("5m", 0.505050505, 3.535353535)]
 
 
+@pytest.mark.parametrize("known", [True, False])
+def test_no_window_reaches_over_the_night_of_a_split(*, known: bool) -> None:
+    """Bars of the day before are in old shares. The previous close is in new ones, or unknown at first."""
+    ledger = ledger_with(*(both(measure, -5.0, 5.0) for measure in ("5m", "15m", "1h")))
+    close, morning = MORNING + 10 * 3600, MONDAY
+    for minute in range(90, 0, -1):
+        take(ledger, 400.0, close - 60 * minute, previous_close=399.0)
+    # The provider first divides the prices of the last session.
+    assert take(ledger, 100.0, morning, traded=close, previous_close=99.75 if known else None) == []
+    opened, previous = morning + int(3.5 * 3600), 100.0 if known else None
+    for minute in range(70):
+        assert take(ledger, 101.0, opened + 60 * minute, previous_close=previous) == []
+    assert take(ledger, 95.0, opened + 4200, previous_close=previous) == [
+        (measure, 0.0, -5.940594059) for measure in ("5m", "15m", "1h")
+    ]
+
+
+def test_a_window_reaches_over_a_night_without_a_split() -> None:
+    ledger = ledger_with(both("5m", -5.0))
+    close, opened = MORNING + 10 * 3600, MONDAY + int(3.5 * 3600)
+    for minute in range(30, 0, -1):
+        take(ledger, 100.0, close - 60 * minute, previous_close=130.0)
+    take(ledger, 98.0, opened, previous_close=99.0)
+    assert take(ledger, 94.0, opened + 1, previous_close=99.0) == [("5m", -2.0, -6.0)]
+
+
 def test_a_minute_without_updates_has_the_close_before_it() -> None:
     ledger = ledger_with(both("5m", 1.0))
     take(ledger, 100.0, OPEN)
@@ -180,6 +213,6 @@ def test_past_prices_are_those_of_the_newest_closings() -> None:
     bar = OwnBar(0, 1.0, 1.0, 1.0, 1.0, None, 1)
     past.add([Closing(60, {"1m": {"KO": bar}}, {})])
     past.add(Closing(60 * number, {}, {}) for number in range(2, PAST_CLOSINGS + 1))
-    assert past.close("KO", 10_000) == 1.0
+    assert past.bar("KO", 10_000) == bar
     past.add([Closing(60 * PAST_CLOSINGS + 60, {}, {})])
-    assert past.close("KO", 10_000) is None
+    assert past.bar("KO", 10_000) is None
