@@ -1,7 +1,7 @@
 """Query parameters of the routes of bars, and their validation."""
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, Final, NamedTuple, TypeVar
 
 from msgspec import Struct
@@ -17,7 +17,7 @@ from quotecast.api.bars.queries import (
 )
 from quotecast.api.market.parameters import number_parameter, text_parameter
 from quotecast.errors import InvalidValue
-from quotecast.market.bars import INTERVALS, Interval, opening_of_bar
+from quotecast.market.bars import INTERVALS, LENGTHS, Interval, opening_of_bar
 from quotecast.market.calendars import Calendar
 from quotecast.market.ranges import (
     RANGES,
@@ -204,8 +204,12 @@ class StockQuery(Struct, frozen=True):
         if self.span is None:
             return None
         if self.query.end is not None:
-            # A session that opens at the end has no bar before it.
-            moment = min(moment, datetime.fromtimestamp(self.query.end - 1, UTC))
+            # A session that opens at the end has no bar before it, but the bar of a day opens at midnight.
+            last = datetime.fromtimestamp(self.query.end - 1, UTC)
+            following = calendar.first_from(next(calendar.until(last)).date + timedelta(days=1))
+            if self.query.interval not in LENGTHS and following.midnight <= last:
+                last = following.open
+            moment = min(moment, last)
         return start_of(self.span, calendar, moment)
 
     def query_for(self, calendar: Calendar, moment: datetime) -> BarQuery:

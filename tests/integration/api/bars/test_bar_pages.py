@@ -180,6 +180,15 @@ async def test_daily_bars_of_a_range_begin_with_its_first_day(service: BarServic
     assert times([answer]) == [bar_time(each) for each in days[1:]]
 
 
+@pytest.mark.parametrize("end", ["05:00:01", "14:30:00"])
+async def test_a_range_has_as_many_daily_bars_as_sessions(service: BarService, end: str) -> None:
+    """The bar of a day opens before its session, so an end in the morning has that day's bar, too."""
+    days = [datetime(2026, 11, day, 5, tzinfo=UTC) for day in (12, 13, 16, 17, 18, 19, 20)]
+    given_bars(service, days)
+    answer = await service.get(f"{APPLE}?range=5D&interval=D&end=2026-11-20T{end}Z")
+    assert times([answer]) == [bar_time(each) for each in days[-5:]]
+
+
 async def test_a_start_has_daily_bars_by_default(service: BarService) -> None:
     await service.get(f"{APPLE}?start=2026-01-01")
     assert {interval for _, interval, _, _ in service.history.calls} == {"D"}
