@@ -28,7 +28,7 @@ from quotecast.users.account import Account
 
 #: Seconds for which an answer is the same, unless the holdings change.
 _POLICY: Final = Policy(fresh_seconds=60, stale_seconds=120)
-_VERSION: Final = 2
+_VERSION: Final = 3
 
 Span = Annotated[
     Literal["1M", "3M", "6M", "YTD", "1Y", "5Y"],
@@ -102,9 +102,9 @@ async def value(
         points = [ValuePoint(*each) for each in zip(found.days, found.values, strict=True)]
         return encode_json(PortfolioValue(currency=code, range=span, points=points, missing=[*found.missing]))
 
-    # Other holdings have another key at once.
+    # Other holdings have another key at once, and so has a view with other feeds or another reach.
     lots = [(each.ticker, each.shares, each.day) for each in owned]
-    digest = hashlib.blake2b(encode_json((user_id, lots)), digest_size=16).hexdigest()
+    digest = hashlib.blake2b(encode_json((user_id, services.view, lots)), digest_size=16).hexdigest()
     moment = "" if services.as_of is None else services.as_of
     key = f"portfolio:value{_VERSION}:{digest}:{span}:{code}:{moment}"
     cached = await services.cache.read(key, _POLICY, fetch)

@@ -175,6 +175,20 @@ async def test_an_answer_is_cached_until_holdings_change(user: User, stored: Sto
     assert by_day(await values(user))["2026-11-18"] == 20.0
 
 
+async def test_a_narrow_key_shares_no_cached_value_with_the_whole_market(user: User, stored: Stored) -> None:
+    """A key for stocks alone finds no rate to the lira; the token alone finds it, in either order."""
+    made = await user.post("/api/keys", {"name": "Stocks", "scope": {"feeds": ["market"]}})
+    narrow = {"x-api-key": made.json()["secret_key"]}
+    write_closes(stored, Feed.STOCKS, "AAPL", {"2026-11-18": 10.0})
+    write_closes(stored, Feed.DOVIZ, "USD", {"2026-11-18": 40.0})
+    for shares, total, order in ((1, 400.0, (narrow, {})), (2, 1200.0, ({}, narrow))):
+        await hold(user, "AAPL", shares, "2026-11-18")
+        for headers in order:
+            answer = (await user.get(f"{VALUE}?currency=TRY", headers=headers)).json()
+            reasons = [each["reason"] for each in answer["missing"]]
+            assert (by_day(answer)["2026-11-18"], reasons) == ((None, ["rate"]) if headers else (total, []))
+
+
 async def test_a_hundred_symbols_are_read_at_most(
     user: User, stored: Stored, monkeypatch: pytest.MonkeyPatch
 ) -> None:
