@@ -166,7 +166,7 @@ async def performance(request: HttpRequest, span: Span = "1Y", currency: Currenc
     worth = await worth_history(services, await asyncio.to_thread(held_shares, entries), span, code)
     absent = {each.ticker for each in worth.missing if each.reason != "late"}
     counted = [each for each in entries if each.ticker not in absent]
-    currencies = {each.currency for each in counted}
+    currencies = {each.currency for each in counted if each.type != "split"}
     rates = await read_day_rates(services, currencies, code, worth.days[0], worth.days[-1])
     periods = await asyncio.to_thread(periods_of, counted, rates, worth.days, worth.values)
     first, last = worth.days[0], worth.days[-1]
@@ -199,10 +199,15 @@ def periods_of(
     opened = min(trades, default=days[0])
     step = days[1] - days[0] if len(days) > 1 else timedelta(days=1)
     is_new = opened > days[0] - step
+    if is_new:
+        # The days may begin with the purchase of a ticker that does not count.
+        first = bisect_left(days, opened)
+        days, values = days[first:], values[first:]
     paid, taken, fees = ([0.0] * len(days) for _ in range(3))
     for each in entries:
         place = bisect_left(days, each.date)
-        if place == len(days) or (place == 0 and not is_new):
+        # A split has no amounts.
+        if each.type == "split" or place == len(days) or (place == 0 and not is_new):
             continue
         rate = rates.on(each.currency, each.date)
         if rate is None:
