@@ -2,7 +2,7 @@
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import date, datetime
 from decimal import Decimal, localcontext
 from fractions import Fraction
@@ -100,8 +100,11 @@ class Book:
         self._method: Method = method
         self._tickers: dict[str, dict[str, Position]] = {}
 
-    def enter(self, entry: Transaction) -> None:
-        """Applies a transaction: a split to all positions of its ticker, others to that of their currency."""
+    def enter(self, entry: Transaction) -> bool:
+        """Applies a transaction: a split to all positions of its ticker, others to that of their currency.
+
+        Returns whether it counts: a split always, others unless their position has a problem.
+        """
         of_ticker = self._tickers.setdefault(entry.ticker, {})
         if entry.type == "split":
             changed = [*of_ticker.values()]
@@ -110,6 +113,7 @@ class Book:
         for position in changed:
             if position.problem is None:
                 _apply(position, entry, self._method)
+        return entry.type == "split" or changed[0].problem is None
 
     def shares(self, ticker: str) -> Fraction:
         """Returns the shares of a ticker in all currencies."""
@@ -159,9 +163,14 @@ class Held(Struct, frozen=True):
     shares: float
 
 
-def held_shares(transactions: Iterable[Transaction]) -> list[Held]:
-    """Returns how the number of shares changed, as split-adjusted closes need it."""
-    entries = in_order(transactions)
+def valid_entries(transactions: Iterable[Transaction]) -> list[Transaction]:
+    """Returns the entries that count, in order: of a position with a problem, those before it."""
+    book = Book()
+    return [entry for entry in in_order(transactions) if book.enter(entry)]
+
+
+def held_shares(entries: Sequence[Transaction]) -> list[Held]:
+    """Returns how the number of shares changed by `valid_entries`, as split-adjusted closes need it."""
     #: By ticker: the days of the splits, and what one share of before each becomes after the last.
     days: dict[str, list[date]] = {}
     ratios: dict[str, list[Fraction]] = {}

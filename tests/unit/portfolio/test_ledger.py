@@ -24,6 +24,7 @@ from quotecast.portfolio.ledger import (
     in_order,
     positions,
     to_decimal,
+    valid_entries,
 )
 
 FIRST = date(2026, 1, 1)
@@ -95,12 +96,31 @@ def test_a_sale_of_too_many_shares_is_refused_and_ends_the_position() -> None:
     assert good.shares == 5
 
 
+def test_no_shares_are_held_of_a_sale_without_its_holding() -> None:
+    """Nor do the position's later entries; those before it, of other currencies and of other tickers do."""
+    bought, sold, later = (
+        entry("buy", 1, 1, shares="10", price="100"),
+        entry("sell", 2, 2, shares="10", price="100"),
+        entry("buy", 3, 3, shares="4", price="100"),
+    )
+    split = entry("split", 4, 4, old_shares="1", new_shares="2")
+    euros = replace(later, id="5", currency="EUR")
+    assert valid_entries([sold, later]) == []
+    assert held_shares(valid_entries([sold, later, euros, split])) == [Held("S", later.date, 8.0)]
+    whole = [bought, sold, later, replace(later, id="6", ticker="T")]
+    assert valid_entries(whole[::-1]) == whole
+    fewer = replace(bought, shares=Decimal(3))
+    assert valid_entries([fewer, *whole[1:]]) == [fewer, whole[3]]
+    paid = entry("dividend", 5, 7, amount="1")
+    assert valid_entries([fewer, sold, paid]) == [fewer]
+
+
 def test_a_split_changes_the_lots_of_all_currencies() -> None:
     dollars = entry("buy", 1, 1, shares="10", price="100")
     split = entry("split", 2, 3, old_shares="1", new_shares="4")
     entries = [split, dollars, replace(dollars, id="2", currency="EUR")]
     assert [(each.currency, int(each.shares)) for each in positions(entries)] == [("EUR", 40), ("USD", 40)]
-    assert held_shares(entries) == [Held("S", dollars.date, 40.0)] * 2
+    assert held_shares(in_order(entries)) == [Held("S", dollars.date, 40.0)] * 2
     book = Book()
     for each in in_order(entries)[:2]:
         book.enter(each)

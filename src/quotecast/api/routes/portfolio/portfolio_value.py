@@ -22,7 +22,7 @@ from quotecast.api.routes.portfolio.worth_history import Missing, worth_history
 from quotecast.cache.base import Policy
 from quotecast.market.codec import encode_json
 from quotecast.portfolio import transactions as stored
-from quotecast.portfolio.ledger import Held, Transaction, held_shares
+from quotecast.portfolio.ledger import Transaction, held_shares, valid_entries
 from quotecast.portfolio.returns import Period, money_weighted, time_weighted
 from quotecast.users.account import Account
 
@@ -89,13 +89,13 @@ async def value(
     """
     code, services = currency_code(currency), view_as_of(services_of(request), as_of)
 
-    async def read(account: Account) -> tuple[str, list[Held]]:
-        entries = await stored.ledger(account)
-        if services.as_of is not None:
-            entries = [each for each in entries if each.created_at.timestamp() <= services.as_of]
-        return account.user.id, await asyncio.to_thread(held_shares, entries)
+    async def read(account: Account) -> tuple[str, list[Transaction]]:
+        return account.user.id, await stored.ledger(account)
 
-    user_id, owned = await with_account(request, read)
+    user_id, entries = await with_account(request, read)
+    if services.as_of is not None:
+        entries = [each for each in entries if each.created_at.timestamp() <= services.as_of]
+    owned = await asyncio.to_thread(lambda: held_shares(valid_entries(entries)))
 
     async def fetch() -> bytes:
         found = await worth_history(services, owned, span, code)
@@ -162,7 +162,7 @@ async def performance(request: HttpRequest, span: Span = "1Y", currency: Currenc
     the rates of their days. A range of five years counts by weeks.
     """
     code, services = currency_code(currency), services_of(request)
-    entries = await with_account(request, stored.ledger)
+    entries = await asyncio.to_thread(valid_entries, await with_account(request, stored.ledger))
     worth = await worth_history(services, await asyncio.to_thread(held_shares, entries), span, code)
     absent = {each.ticker for each in worth.missing if each.reason != "late"}
     counted = [each for each in entries if each.ticker not in absent]

@@ -251,6 +251,20 @@ async def test_transactions_count_in_the_value(user: User, stored: Stored) -> No
     assert [*by_day(await values(user)).values()][:4] == [80.0, 80.0, 80.0, 20.0]
 
 
+async def test_a_sale_whose_holding_is_gone_counts_nowhere(user: User, stored: Stored) -> None:
+    """The position has a problem from the sale on: nothing later counts in the value or the returns."""
+    write_closes(stored, Feed.STOCKS, "AAPL", dict.fromkeys(("2026-11-16", "2026-11-18", "2026-11-19"), 10.0))
+    body = BOUGHT | {"ticker": "AAPL", "shares": 9, "bought_at": "2026-11-16"}
+    holding = (await user.post(HOLDINGS, body)).json()
+    await hold(user, "AAPL", 1, "2026-11-16")
+    await trade(user, "sell", "2026-11-18", shares=10, price=10)
+    await trade(user, "buy", "2026-11-19", shares=4, price=10)
+    assert (await user.delete(f"{HOLDINGS}/{holding['id']}")).status_code == 204
+    assert {*by_day(await values(user)).values()} == {10.0}
+    found = await returns(user)
+    assert (found["end_value"], found["taken_out"]) == (10.0, 0.0)
+
+
 async def test_a_purchase_of_a_day_that_its_venue_does_not_have_yet_is_no_fault(user: User) -> None:
     """In Istanbul it is tomorrow before New York has its first trade."""
     await trade(user, "buy", "2026-11-21", shares=1, price=10)
