@@ -74,7 +74,9 @@ class RedisCache:
         chance: Callable[[], float] = random.random,
         make_owner: Callable[[], str] = lambda: secrets.token_hex(8),
     ) -> None:
-        self._store = CacheStore(url, prefix, budget=budget, pause=pause, memory_bytes=memory_bytes)
+        self._store = CacheStore(
+            url, prefix, budget=budget, pause=pause, memory_bytes=memory_bytes, clock=clock
+        )
         self._fetch_seconds = fetch_seconds
         self._patience = patience
         self._stale_patience = stale_patience

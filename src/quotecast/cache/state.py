@@ -12,6 +12,8 @@ from quotecast.cache.base import Cached, Policy
 from quotecast.errors import NotOffered, SymbolNotFound, UpstreamError
 
 VERSION: Final = 1
+#: Seconds by which the clock of another worker may be ahead.
+SKEW_SECONDS: Final = 60
 
 _READABLE: Final = (VERSION - 1, VERSION)
 
@@ -42,8 +44,12 @@ class CacheEntry(Struct, frozen=True, omit_defaults=True):
         return self.fresh_left(policy, now) > 0
 
     def fresh_left(self, policy: Policy, now: float) -> int:
-        """Returns the seconds for which the entry is still fresh."""
-        return max(0, self._fresh_period(policy) - self.age(now))
+        """Returns the seconds for which the entry is still fresh; 0 if a wrong clock stored it."""
+        return max(0, self._fresh_period(policy) - self.age(now)) if self.is_credible(now) else 0
+
+    def is_credible(self, now: float) -> bool:
+        """Returns whether the entry is not from the future: clocks that were ahead are set back."""
+        return self.stored_at <= now + SKEW_SECONDS
 
     def _fresh_period(self, policy: Policy) -> int:
         match self.outcome:
@@ -104,12 +110,12 @@ class CacheState(Struct, frozen=True):
                 )
 
 
-def merge_states(one: CacheState, other: CacheState) -> CacheState:
-    """Returns the newest entry and the latest failure of two states."""
+def merge_states(one: CacheState, other: CacheState, now: float) -> CacheState:
+    """Returns the newest entry, one from the future last, and the latest failure of two states."""
     entries = [each.entry for each in (one, other) if each.entry]
     failures = [each.failure for each in (one, other) if each.failure]
     return CacheState(
-        max(entries, key=lambda entry: entry.stored_at, default=None),
+        max(entries, key=lambda entry: (entry.is_credible(now), entry.stored_at), default=None),
         max(failures, key=lambda failure: failure.until, default=None),
     )
 

@@ -47,7 +47,16 @@ class CacheStore:
     No call takes longer than `budget` seconds, and none raises.
     """
 
-    def __init__(self, url: str, prefix: str, *, budget: float, pause: float, memory_bytes: int) -> None:
+    def __init__(
+        self,
+        url: str,
+        prefix: str,
+        *,
+        budget: float,
+        pause: float,
+        memory_bytes: int,
+        clock: Callable[[], float],
+    ) -> None:
         # The budget bounds waiting for a connection, connecting, writing and reading together.
         self._client = connect(url, "cache", connections=MAX_CONNECTIONS)
         self._prefix = prefix
@@ -55,6 +64,7 @@ class CacheStore:
         self._settle = self._script("settle")
         self._recent = RecentStates(memory_bytes)
         self._budget = budget
+        self._clock = clock
         self._breaker = CircuitBreaker(
             self._probe,
             pause=pause,
@@ -142,7 +152,7 @@ class CacheStore:
     def _merge_with_local(self, key: str, entry: bytes | None, failure: bytes | None) -> CacheState:
         """Returns Redis's state merged with this worker's, which survives a loss of data in Redis."""
         shared = CacheState(decode(entry, CacheEntry), decode(failure, UpstreamFailure))
-        state = merge_states(shared, self._recent.get(key))
+        state = merge_states(shared, self._recent.get(key), self._clock())
         self._recent.put(key, state)
         return state
 

@@ -5,7 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quotecast.cache.base import Policy
-from quotecast.cache.state import CacheEntry, CacheState, UpstreamFailure, decode, encode, merge_states
+from quotecast.cache.state import (
+    SKEW_SECONDS,
+    CacheEntry,
+    CacheState,
+    UpstreamFailure,
+    decode,
+    encode,
+    merge_states,
+)
 from quotecast.cache.store import RecentStates
 from quotecast.errors import NotOffered, SymbolNotFound, UpstreamError
 
@@ -34,7 +42,8 @@ def test_nothing_is_served_past_its_time(state: CacheState, policy: Policy, now:
         assert (cached.body, cached.age_seconds) == (state.entry.body, state.entry.age(now))
         own = state.entry.fresh_seconds
         fresh = policy.fresh_seconds if own is None else min(own, policy.fresh_seconds)
-        assert cached.fresh_seconds == max(0, fresh - cached.age_seconds)
+        is_credible = state.entry.stored_at - now <= SKEW_SECONDS
+        assert cached.fresh_seconds == (max(0, fresh - cached.age_seconds) if is_credible else 0)
         assert state.fetched or (cached.status == "STALE") is (cached.fresh_seconds == 0)
 
 
@@ -51,10 +60,25 @@ def test_only_a_fresh_entry_or_a_recent_failure_needs_no_fetch(
 @given(states, states)
 def test_merged_state_is_no_older_than_either(one: CacheState, other: CacheState) -> None:
     """The order of the arguments does not matter."""
-    together = merge_states(one, other)
+    together = merge_states(one, other, now=200.0)
     for state in (one, other):
         assert not state.entry or (together.entry and together.entry.stored_at >= state.entry.stored_at)
         assert not state.failure or (together.failure and together.failure.until >= state.failure.until)
+
+
+@pytest.mark.parametrize("ahead", [SKEW_SECONDS, SKEW_SECONDS + 1])
+def test_an_entry_from_the_future_is_not_fresh(ahead: int) -> None:
+    """A clock that was ahead, and is set back, keeps no answer fresh and wins over no newer one.
+
+    It is served as stale while the upstream is away.
+    """
+    policy, is_wrong = Policy(fresh_seconds=100), ahead > SKEW_SECONDS
+    future, newer = (CacheState(CacheEntry(at, body=b"1")) for at in (1000.0 + ahead, 1000.0))
+    assert future.needs_fetch(policy, 1000.0) is is_wrong
+    assert future.answer(policy, 1000.0).status == ("STALE" if is_wrong else "HIT")
+    for pair in ((future, newer), (newer, future)):
+        assert merge_states(*pair, now=1000.0).entry == (newer if is_wrong else future).entry
+    assert merge_states(future, CacheState(), now=1000.0).entry is future.entry
 
 
 @given(entries)
