@@ -115,7 +115,8 @@ async def holdings(
         return formatted(answer([encode_holding(each, mirrors) for each in owned]), form, TABLE)
     rates = rate_finder(mirrors)
     worth = [value_holding(each, mirrors, rates, wanted) for each in owned]
-    state = combined_state(services, set().union(*map(feeds_of, worth)))
+    used = [feed for feed in set().union(*map(feeds_of, worth)) if mirrors[feed].loaded]
+    state = combined_state(services, used)
     return formatted(answer(worth, 200, state_header(state)), form, TABLE)
 
 

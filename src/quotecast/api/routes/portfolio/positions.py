@@ -24,7 +24,7 @@ from quotecast.api.routes.portfolio.portfolio_value import Currency
 from quotecast.api.routes.portfolio.worth_history import Missing
 from quotecast.market import money
 from quotecast.market.conversion import factor
-from quotecast.market.feeds import Feed, Kind, feed_of_kind
+from quotecast.market.feeds import Kind, feed_of_kind
 from quotecast.market.quotes import Quote, StockQuote
 from quotecast.portfolio import transactions as stored
 from quotecast.portfolio.ledger import Method, Position, Transaction, positions, to_decimal
@@ -105,6 +105,8 @@ class QuotedPosition(Struct, frozen=True):
     quote: Quote | None
     price: float | None
     value: Fraction | None
+    #: Whether rates converted the price.
+    is_converted: bool
 
 
 def quoted_position(position: Position, mirrors: Mirrors, find: RateFinder) -> QuotedPosition:
@@ -114,7 +116,7 @@ def quoted_position(position: Position, mirrors: Mirrors, find: RateFinder) -> Q
     rates = find(feed.spec.currency(quote), position.currency) if feed and quote else None
     price = None if quote is None or rates is None else convert(quote.price, rates)
     value = None if price is None else position.shares * Fraction(repr(price))
-    return QuotedPosition(feed.spec.kind if feed else None, quote, price, value)
+    return QuotedPosition(feed.spec.kind if feed else None, quote, price, value, bool(rates))
 
 
 def fraction_json(number: Fraction | None) -> Raw:
@@ -163,11 +165,14 @@ async def list_positions(
     found = await asyncio.to_thread(positions, entries, method)
     booked = {} if code is None else await _at_day_rates(services, code, entries, method)
     find = rate_finder(services.mirrors)
+    quoted = [quoted_position(each, services.mirrors, find) for each in found]
     shown = [
-        _shown(each, services.mirrors, find, code, booked.get((each.ticker, each.currency))) for each in found
+        _shown(each, quote, find, code, booked.get((each.ticker, each.currency)))
+        for each, quote in zip(found, quoted, strict=True)
     ]
-    kinds = {each["type"] for each in shown if each["price"] is not None}
-    feeds = {feed for feed in Feed if feed.spec.kind in kinds}.union(RATE_FEEDS if code else ())
+    feeds = {feed_of_kind(each.kind) for each in quoted if each.kind and each.price is not None}
+    if code or any(each.is_converted for each in quoted):
+        feeds.update(RATE_FEEDS)
     used = [feed for feed in feeds if services.mirrors[feed].loaded]
     return answer(shown, 200, state_header(combined_state(services, used)))
 
@@ -200,10 +205,13 @@ async def _at_day_rates(
 
 
 def _shown(
-    position: Position, mirrors: Mirrors, find: RateFinder, currency: str | None, booked: Position | None
+    position: Position,
+    quoted: QuotedPosition,
+    find: RateFinder,
+    currency: str | None,
+    booked: Position | None,
 ) -> Mapping[str, Any]:
     """Returns a PositionShown whose amounts are encoded JSON; `booked` has amounts in the currency asked."""
-    quoted = quoted_position(position, mirrors, find)
     shares, cost, value = position.shares, position.cost, quoted.value
     gain = None if value is None else value - cost
     return {

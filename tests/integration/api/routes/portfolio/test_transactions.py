@@ -12,10 +12,11 @@ import pytest_asyncio
 from msgspec import UNSET
 from msgspec.structs import replace
 
+from quotecast.feed.mirror import Mirror
 from quotecast.market.actions import CorporateAction
 from quotecast.market.feeds import Feed
 from support.made.corporate_actions import Actions
-from support.made.factories import DOVIZ, full_mirrors, mirror_of
+from support.made.factories import DOVIZ, MONOTONIC, empty_mirrors, full_mirrors, mirror_of
 from support.made.holdings import BOUGHT, HOLDINGS
 from support.made.market import stock
 from support.stages.account_service import AccountService, User, account_service
@@ -42,12 +43,16 @@ def stored() -> Stored:
     return Stored()
 
 
+@pytest.fixture
+def mirrors() -> dict[Feed, Mirror]:
+    return full_mirrors()
+
+
 @pytest_asyncio.fixture
 async def service(
-    accounts_url: str, clock: Clock, provider: Actions, stored: Stored
+    accounts_url: str, clock: Clock, provider: Actions, stored: Stored, mirrors: dict[Feed, Mirror]
 ) -> AsyncIterator[AccountService]:
     dollar, *others = DOVIZ
-    mirrors = full_mirrors()
     mirrors[Feed.STOCKS] = mirror_of(
         Feed.STOCKS, [stock("AAPL", 120.0), stock("META", 600.0), stock("MSFT", 500.0)]
     )
@@ -153,6 +158,21 @@ async def test_a_position_is_valued_in_another_currency(user: User) -> None:
     assert (converted["currency"], converted["market_value"]) == ("TRY", 48_000)
     assert [each["symbol"] for each in converted["rates"]] == ["USD"]
     assert (await position(user, "?currency=JPY"))["converted"] is None
+
+
+async def test_rates_count_in_the_state_of_positions_and_holdings(
+    user: User, mirrors: dict[Feed, Mirror]
+) -> None:
+    """A quote in another currency needs the feed of the rate; a feed without data counts in none."""
+    mirrors[Feed.CRYPTO] = empty_mirrors()[Feed.CRYPTO]
+    assert (await user.post(HOLDINGS, BOUGHT)).status_code == 201
+    paths = (POSITIONS, f"{HOLDINGS}?include=quote")
+    for currency, silent, expected in (("USD", 1000, "live"), ("TRY", 0, "live"), ("TRY", 1000, "stale")):
+        (holding,) = (await user.get(HOLDINGS)).json()
+        await user.ask("PATCH", f"{HOLDINGS}/{holding['id']}", json={"currency": currency})
+        mirrors[Feed.DOVIZ].heard_at = MONOTONIC - silent
+        states = [(await user.get(path)).headers["x-feed-state"] for path in paths]
+        assert states == [expected] * 2, (currency, silent)
 
 
 async def test_a_position_is_booked_at_the_rates_of_its_days(user: User, stored: Stored) -> None:
