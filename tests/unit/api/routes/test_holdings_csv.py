@@ -134,6 +134,9 @@ SEMICOLONS = HEADER.replace(",", ";")
         ("AAPL;1;1.000,92;;", 2, "Write 1000.92: thousands have no separator"),
         ("AAPL;1;1,000.92;;", 2, "Write 1000.92: thousands have no separator"),
         ("AAPL;1;12 345,5;;", 2, "Write 12345.5: thousands have no separator"),
+        ("AAPL;1,5;1.234,56;;", 2, "Write 1234,56: thousands have no separator"),
+        ("AAPL;1,5;1,234.56;;", 2, "Write 1234,56: thousands have no separator"),
+        ("AAPL;1.5;1.234,56;;", 2, "Write 1234.56: thousands have no separator"),
     ],
 )
 def test_a_file_has_one_decimal_sign(text: str, line: int, message: str) -> None:

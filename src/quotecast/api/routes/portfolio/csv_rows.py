@@ -85,7 +85,7 @@ def number_cell(column: str, text: str, sign: Sign | None) -> bytes:
             column, f"Write {text.replace(used, other)}: the file's decimal sign is the {_SIGN_NAMES[other]}"
         )
     if not found and (grouped := _THOUSANDS.fullmatch(text)):
-        whole = text.replace(grouped["sign"], "").replace(",", ".")
+        whole = text.replace(grouped["sign"], "").replace(",", ".").replace(".", sign or ".")
         raise InvalidValue(column, f"Write {whole}: thousands have no separator")
     return text.replace(",", ".").encode() if found else text.encode()
 
