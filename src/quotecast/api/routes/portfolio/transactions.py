@@ -172,7 +172,9 @@ async def add(request: HttpRequest) -> Answer:
     amounts = {name: bytes(value) for name in AMOUNTS if (value := getattr(given, name)) is not UNSET}
     new = transaction_of(given, amounts, services.mirrors, new_id(services.clock), now)
     body = codec.encode_json(encoded(new))
-    asked = codec.encode_json((new.type, new.ticker.upper(), new.date, new.currency, amounts))
+    # The ticker as it was given: a retry may come when the feeds spell it in another way.
+    ticker = given.ticker.strip().upper()
+    asked = codec.encode_json((new.type, ticker, new.date, new.currency, amounts))
     return await run_once(
         request, key, b"transaction " + asked, body, lambda account: stored.add(account, [new])
     )

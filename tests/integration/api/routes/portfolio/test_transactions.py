@@ -295,6 +295,21 @@ async def test_a_retry_adds_nothing(user: User) -> None:
     assert len((await user.get(TRANSACTIONS)).json()) == 1
 
 
+async def test_a_retry_after_the_feed_has_loaded_adds_nothing(
+    user: User, mirrors: dict[Feed, Mirror]
+) -> None:
+    """Without its feed a ticker is stored as it was given; then the feed spells it in its own way."""
+    pairs = mirrors[Feed.CRYPTO]
+    mirrors[Feed.CRYPTO] = empty_mirrors()[Feed.CRYPTO]
+    headers, body = {"Idempotency-Key": "once"}, BUY | {"ticker": "btc-usdt"}
+    first = await user.post(TRANSACTIONS, body, headers=headers)
+    mirrors[Feed.CRYPTO] = pairs
+    again = await user.post(TRANSACTIONS, body | {"ticker": " BTC-USDT"}, headers=headers)
+    assert (again.status_code, again.content) == (201, first.content)
+    assert first.json()["ticker"] == "BTC-USDT"
+    assert len((await user.get(TRANSACTIONS)).json()) == 1
+
+
 async def test_nobody_reads_or_removes_another_s_transactions(service: AccountService, user: User) -> None:
     (added,) = await add(user, BUY)
     other = await service.register("other@example.com")
