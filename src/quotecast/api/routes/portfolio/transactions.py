@@ -250,10 +250,12 @@ def transaction_of(
         if name not in (*needed, *optional):
             raise InvalidValue(name, f"Must not be given for a {given.type}")
     found = {name: amount_of(name, number, zero=name in _FREE) for name, number in amounts.items()}
-    if given.type == "split" and not 1 / MAX_RATIO <= found["new_shares"] / found["old_shares"] <= MAX_RATIO:
-        raise InvalidValue(
-            "new_shares", f"Must be at most {MAX_RATIO} times as many as old_shares, or as few"
-        )
+    if given.type == "split":
+        old, new = found["old_shares"], found["new_shares"]
+        if max(old, new) > MAX_RATIO * min(old, new):
+            raise InvalidValue(
+                "new_shares", f"Must be at most {MAX_RATIO} times as many as old_shares, or as few"
+            )
     return Transaction(
         id=transaction_id,
         type=given.type,
