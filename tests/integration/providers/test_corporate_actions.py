@@ -43,7 +43,7 @@ async def test_alpaca_names_each_type_of_action() -> None:
             reverse_splits=[
                 {"id": "2", "symbol": "AAPL", "ex_date": "2026-07-01", "new_rate": 1, "old_rate": 10, **_DAYS}
             ],
-            stock_dividends=[{"id": "3", "symbol": "AAPL", "ex_date": "2026-08-03", "rate": 0.05, **_DAYS}],
+            stock_dividends=[{"id": "3", "symbol": "AAPL", "ex_date": "2026-08-03", "rate": 0.14, **_DAYS}],
             cash_dividends=[
                 {
                     "id": "4",
@@ -76,7 +76,7 @@ async def test_alpaca_names_each_type_of_action() -> None:
     assert shown == [
         ("split", "2026-06-02", 1.0, 4.0, None),
         ("split", "2026-07-01", 10.0, 1.0, None),
-        ("stock_dividend", "2026-08-03", 1.0, 1.05, None),
+        ("stock_dividend", "2026-08-03", 1.0, 1.14, None),
         ("cash_dividend", "2026-09-01", None, None, 0.27),
         ("rename", "2026-10-01", None, None, None),
         ("merger", "2026-11-02", 1.0, 0.5, None),

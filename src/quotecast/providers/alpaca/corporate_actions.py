@@ -14,6 +14,7 @@ from quotecast.errors import UpstreamError
 from quotecast.market.actions import CorporateAction
 from quotecast.market.feeds import Feed
 from quotecast.market.instruments import canonical_symbol
+from quotecast.market.money import PLACES
 from quotecast.market.numbers import Number, positive, to_float
 from quotecast.market.renames import Rename
 from quotecast.market.sessions import NEW_YORK
@@ -84,7 +85,11 @@ def _terms_of(row: Row, kind: str) -> dict[str, Any]:
     match kind:
         case "stock_dividends":
             rate = _figure(row.rate)
-            return {"type": "stock_dividend", "old_shares": 1.0, "new_shares": rate and 1 + rate}
+            return {
+                "type": "stock_dividend",
+                "old_shares": 1.0,
+                "new_shares": rate and round(1 + rate, PLACES),
+            }
         case "cash_dividends":
             return {"type": "cash_dividend", "amount": _figure(row.rate), "currency": "USD"}
         case "name_changes":

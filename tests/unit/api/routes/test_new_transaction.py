@@ -1,15 +1,18 @@
-"""The transaction that a request adds."""
+"""The transaction that a request adds, also one that was proposed."""
 
 import json
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
 
 import msgspec
 import pytest
 
+from quotecast.api.routes.portfolio.proposals import proposed
 from quotecast.api.routes.portfolio.transactions import AMOUNTS, NewTransaction, transaction_of
 from quotecast.errors import InvalidValue
+from quotecast.market import codec
+from quotecast.market.actions import CorporateAction
 from quotecast.portfolio.ledger import Transaction
 from support.made.factories import full_mirrors
 
@@ -35,3 +38,17 @@ def test_a_split_of_ten_thousand_is_the_largest(shares: tuple[str, str]) -> None
     beyond = {"old_shares": float(old), "new_shares": float(new)}
     with pytest.raises(InvalidValue, match="at most 10000 times"):
         enter(SPLIT | beyond | {name: beyond[name] + 0.00000001})
+
+
+@pytest.mark.parametrize(("ratio", "shown"), [(1 + 0.14, 1.14), (1 / 3, 0.33333333), (4.0, 4)])
+def test_a_proposal_can_be_entered(ratio: float, shown: float) -> None:
+    """Its shares have at most 8 decimals, whatever the provider's floating-point number has."""
+    day = date(2026, 5, 4)
+    action = CorporateAction(
+        id="1", type="split", symbol="AAPL", ex_day=day, provider="test", old_shares=1.0, new_shares=ratio
+    )
+    held = enter({"type": "buy", "ticker": "AAPL", "date": "2026-03-02", "shares": 10, "price": 1})
+    (found,) = json.loads(codec.encode_json(proposed([held], [action], NOW.date())))
+    assert (found["old_shares"], found["new_shares"], found["held"]) == (1, shown, 10)
+    added = enter({name: found[name] for name in (*SPLIT, "currency", "old_shares", "new_shares")})
+    assert added.new_shares == Decimal(repr(shown))

@@ -18,13 +18,13 @@ from quotecast.api.market.services import HttpRequest, Services, services_of
 from quotecast.api.prices.actions import read_actions
 from quotecast.api.reference.account_operations import AccountOperation, answer, outcomes
 from quotecast.api.routes.portfolio.holdings_shown import Amount
+from quotecast.api.routes.portfolio.positions import fraction_json
 from quotecast.background import take_turns
 from quotecast.errors import NotOffered, ProviderMissing, UpstreamError
-from quotecast.market import money
 from quotecast.market.actions import ActionType, CorporateAction
 from quotecast.market.feeds import Feed
 from quotecast.portfolio import transactions as stored
-from quotecast.portfolio.ledger import Book, Transaction, in_order, to_decimal
+from quotecast.portfolio.ledger import Book, Transaction, in_order
 
 #: Stocks whose actions one answer reads.
 MAX_STOCKS: Final = 100
@@ -104,10 +104,9 @@ def proposed(
         if held <= 0 or any((action.symbol, kind, day) in entered for day in near):
             continue
         old, new, paid = (
-            None if each is None else money.without_zeros(Decimal(repr(each)))
+            None if each is None else Fraction(repr(each))
             for each in (action.old_shares, action.new_shares, action.amount)
         )
-        amount = None if paid is None else to_decimal(held * Fraction(paid))
         own = next(each.currency for each in entries if each.ticker == action.symbol)
         currency = action.currency or own
         found.append(
@@ -116,10 +115,10 @@ def proposed(
                 "ticker": action.symbol,
                 "date": action.ex_day,
                 "currency": currency,
-                "old_shares": money.amount_json(old),
-                "new_shares": money.amount_json(new),
-                "amount": money.amount_json(amount),
-                "held": money.amount_json(to_decimal(held)),
+                "old_shares": fraction_json(old),
+                "new_shares": fraction_json(new),
+                "amount": fraction_json(paid and held * paid),
+                "held": fraction_json(held),
                 "action": action.type,
             }
         )
@@ -131,8 +130,8 @@ def proposed(
                 ticker=action.symbol,
                 date=action.ex_day,
                 currency=currency,
-                old_shares=old,
-                new_shares=new,
+                old_shares=Decimal(repr(action.old_shares)),
+                new_shares=Decimal(repr(action.new_shares)),
                 created_at=datetime.combine(action.ex_day, time(), UTC),
             )
             book.enter(split)
