@@ -151,7 +151,8 @@ class RedisCache:
             self._statistics.failures += 1
             log.warning("upstream failed", key=key, error=str(error))
             seconds = min(error.retry_after or FAILURE_SECONDS, MAX_FAILURE_SECONDS)
-            state = CacheState(state.entry, UpstreamFailure(self._clock() + seconds, str(error)))
+            failure = UpstreamFailure(self._clock() + seconds, str(error), seconds=seconds)
+            state = CacheState(state.entry, failure)
         except asyncio.CancelledError:
             await self._store.release(key, owner)
             raise

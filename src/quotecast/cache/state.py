@@ -68,6 +68,12 @@ class UpstreamFailure(Struct, frozen=True, omit_defaults=True):
     until: float
     detail: str
     version: int = VERSION
+    #: Seconds from the failure to `until`; those of the longest wait in a record of an older version.
+    seconds: float = 3600.0
+
+    def forbids_call(self, now: float) -> bool:
+        """Returns whether it is too early for another call; never if a wrong clock stored the failure."""
+        return 0 < self.until - now <= self.seconds + SKEW_SECONDS
 
 
 Record = TypeVar("Record", CacheEntry, UpstreamFailure)
@@ -84,7 +90,7 @@ class CacheState(Struct, frozen=True):
     def needs_fetch(self, policy: Policy, now: float) -> bool:
         """Returns whether a reader needs an upstream call: no fresh entry, and no recent failure."""
         fresh = self.entry is not None and self.entry.is_fresh(policy, now)
-        failed = self.failure is not None and now < self.failure.until
+        failed = self.failure is not None and self.failure.forbids_call(now)
         return not (fresh or failed)
 
     def is_servable(self, policy: Policy, now: float) -> bool:
@@ -116,7 +122,7 @@ def merge_states(one: CacheState, other: CacheState, now: float) -> CacheState:
     failures = [each.failure for each in (one, other) if each.failure]
     return CacheState(
         max(entries, key=lambda entry: (entry.is_credible(now), entry.stored_at), default=None),
-        max(failures, key=lambda failure: failure.until, default=None),
+        max(failures, key=lambda failure: (failure.forbids_call(now), failure.until), default=None),
     )
 
 

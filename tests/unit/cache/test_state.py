@@ -81,6 +81,17 @@ def test_an_entry_from_the_future_is_not_fresh(ahead: int) -> None:
     assert merge_states(future, CacheState(), now=1000.0).entry is future.entry
 
 
+@pytest.mark.parametrize("ahead", [SKEW_SECONDS, SKEW_SECONDS + 1])
+def test_a_failure_from_the_future_forbids_no_call(ahead: int) -> None:
+    """A wait of five seconds does not become the hour by which a clock was ahead."""
+    policy, is_wrong = Policy(fresh_seconds=100), ahead > SKEW_SECONDS
+    future = CacheState(failure=UpstreamFailure(1005.0 + ahead, "down", seconds=5.0))
+    newer = CacheState(failure=UpstreamFailure(1005.0, "down", seconds=5.0))
+    assert future.needs_fetch(policy, 1000.0) is is_wrong
+    for pair in ((future, newer), (newer, future)):
+        assert merge_states(*pair, now=1000.0).failure == (newer if is_wrong else future).failure
+
+
 @given(entries)
 def test_an_entry_is_read_as_it_was_written(entry: CacheEntry) -> None:
     assert decode(encode(entry), CacheEntry) == entry
