@@ -13,6 +13,7 @@ from typing import Final
 from quotecast.close_codes import CloseCode
 from quotecast.feed import meters
 from quotecast.feed.commands import INTERVALS
+from quotecast.feed.encoding import Encoding
 from quotecast.feed.frames import Label
 from quotecast.feed.meters import Meter
 from quotecast.feed.mirror import FeedState, Mark, Mirror
@@ -198,7 +199,7 @@ class Hub:
             return
         timestamp, market = iso_utc(self._wall_clock()), self._market()
         #: Connections at one mark share the frame.
-        frames: dict[tuple[Mark, Label, str, bool], Frame] = {}
+        frames: dict[tuple[Mark, Label, Encoding, bool], Frame] = {}
         for connection in due:
             del self._due[connection]
             connection.heartbeat_at = now + self._seconds_between(connection)
@@ -208,7 +209,7 @@ class Hub:
             if connection.cohort is not None:
                 self._tiers[self._connections[connection]].bring_up(subscription)
             form = subscription.form
-            key = subscription.mark, form.label, form.encoding.subprotocol, announces
+            key = subscription.mark, form.label, form.encoding, announces
             frame = frames.get(key)
             if frame is None:
                 frame = connection.session.heartbeat(timestamp, state, market, announces=announces)

@@ -8,9 +8,14 @@ import pytest
 from quotecast.bus.base import Batch
 from quotecast.bus.wire import decode_quote, encode_change
 from quotecast.close_codes import CloseCode
+from quotecast.feed.client import ClientSession
 from quotecast.feed.commands import Command, Query
+from quotecast.feed.encoding import Encoding
+from quotecast.feed.frames import Limits
+from quotecast.feed.grid import GRID
 from quotecast.feed.hub import Hub
 from quotecast.feed.mirror import Mirror
+from quotecast.feed.sse import EVENTS, unchunked
 from quotecast.feed.tiers import Connection
 from quotecast.framing import Frame
 from quotecast.market.feeds import Feed
@@ -178,6 +183,26 @@ def test_heartbeats_come_when_due_and_at_once_when_the_feed_changes(hub: Hub, cl
     hub.sweep()
     assert (socket.last()["feed"], socket.last()["seq"]) == ("live", 2)
     assert connection.session.subscription.mark.seq == 2
+
+
+@pytest.mark.parametrize("encodings", [(GRID, EVENTS), (EVENTS, GRID)], ids=["grid first", "events first"])
+def test_a_grid_and_an_event_stream_get_heartbeats_of_their_own(
+    hub: Hub, clock: Clock, encodings: tuple[Encoding, Encoding]
+) -> None:
+    """Neither encoding has a subprotocol; the WebSocket ping of a grid is no chunk of an event stream."""
+    sockets = {encoding: Socket() for encoding in encodings}
+    for encoding, socket in sockets.items():
+        session = ClientSession([hub.mirror], Limits(), encoding)
+        hub.join(Connection(session.feeds["market"], socket, socket.expel))
+    clock.now += 15
+    hub.mirror.heard_at = clock.now
+    hub.sweep()
+    hub.mirror.heard_at = 0.0
+    hub.sweep()
+    assert [frame.plain for frame in sockets[GRID].frames] == [b"\x89\x00"] * 2
+    comment, announcement = (unchunked(frame.plain) for frame in sockets[EVENTS].frames)
+    assert comment.startswith(b": {")
+    assert b"\ndata: {" in announcement
 
 
 def test_client_that_joins_a_stale_feed_gets_a_heartbeat(hub: Hub, clock: Clock) -> None:
