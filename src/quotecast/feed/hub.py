@@ -3,7 +3,7 @@
 Connections with equal subscriptions stand in a cohort and get the same frame. There is no queue: a connection
 whose last send is still pending leaves its cohort as a straggler, and the skipped changes merge into its next
 update (conflation); with that it catches up and joins its cohort again. The hub disconnects a slow consumer,
-which accepts nothing for ten seconds.
+which accepts nothing for ten seconds, or takes more than two minutes for a frame.
 """
 
 from collections import Counter
@@ -130,8 +130,9 @@ class Hub:
         for connection in [*self._connections]:
             if now >= connection.heartbeat_at:
                 self._due[connection] = None
-            writer = connection.writer
-            if not writer.ready and not connection.busy and now - writer.paused_at > self._slow_seconds:
+            if not (connection.busy or connection.writer.ready) and connection.is_slow(
+                now, self._slow_seconds
+            ):
                 self.leave(connection)
                 self._disconnected += connection.disconnect(CloseCode.SLOW)
         self._beat([connection for connection in self._due if connection.idle()], now, state)

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
-from typing import Protocol
+from typing import Final, Protocol
 
 from quotecast.close_codes import CloseCode
 from quotecast.feed.entry import QuoteEntry
@@ -11,6 +11,9 @@ from quotecast.feed.mirror import FeedState, Mark
 from quotecast.feed.session import FeedSession
 from quotecast.feed.subscription import Key, Subscription
 from quotecast.framing import Frame
+
+#: Seconds that a client may take for a frame, however steadily it reads: the worker holds what is unread.
+MAX_PAUSE_SECONDS: Final = 120.0
 
 
 class Writer(Protocol):
@@ -35,6 +38,8 @@ class Connection:
     """A session and its socket, as the hub sees them."""
 
     __slots__ = (
+        "_taken_at",
+        "_unsent",
         "announced_state",
         "busy",
         "cohort",
@@ -68,10 +73,25 @@ class Connection:
         self.announced_state: FeedState = "live"
         #: None for a straggler, and outside the hub.
         self.cohort: Cohort | None = None
+        #: The unsent bytes at the last look at a socket that is not ready, and when they became fewer.
+        self._unsent = 0
+        self._taken_at = 0.0
 
     def idle(self) -> bool:
         """Returns whether the connection is ready for the next frame."""
         return self.writer.ready and not self.busy
+
+    def is_slow(self, now: float, seconds: float) -> bool:
+        """Returns whether a socket that is not ready has taken nothing for some seconds.
+
+        A socket that takes bytes is slow after `MAX_PAUSE_SECONDS`.
+        """
+        # A writer that does not know its unsent bytes shows no progress.
+        before, self._unsent = self._unsent, getattr(self.writer, "unsent", 0)
+        if self._unsent < before:
+            self._taken_at = now
+        paused_at = self.writer.paused_at
+        return now - max(paused_at, self._taken_at) > seconds or now - paused_at > MAX_PAUSE_SECONDS
 
 
 class Cohort:

@@ -16,7 +16,7 @@ from quotecast.feed import meters
 from quotecast.feed.client import ClientSession
 from quotecast.feed.hub import SLOW_AFTER_SECONDS, Hub
 from quotecast.feed.meters import Meter
-from quotecast.feed.tiers import Connection, Writer
+from quotecast.feed.tiers import MAX_PAUSE_SECONDS, Connection, Writer
 from quotecast.framing import Frame
 
 #: Seconds that a client has to read the close frame.
@@ -170,11 +170,14 @@ class Client:
     async def wait_until_sent(self) -> None:
         """Waits until the socket has taken everything. Raises ConnectionEnded if the client is slow."""
         while not self._socket.ready:
+            unsent = self.unsent
             try:
                 async with asyncio.timeout(SLOW_AFTER_SECONDS):
                     await self._socket
             except TimeoutError:
-                raise ConnectionEnded(CloseCode.SLOW) from None
+                seconds = time.monotonic() - self._socket.paused_at
+                if self.unsent >= unsent or seconds > MAX_PAUSE_SECONDS:
+                    raise ConnectionEnded(CloseCode.SLOW) from None
 
     def _write(self, frame: Frame) -> None:
         self._socket.write(frame)

@@ -76,6 +76,7 @@ class Running:
 
     def pass_slow_seconds(self) -> None:
         """Jumps to the time at which those that have not taken everything are too slow."""
+        self.hub.sweep()  # the hub compares what they have taken since then: nothing
         self.ahead = 2 * SLOW_SECONDS
         self.hub.mirror.heard_at = time.monotonic() + self.ahead
         self.hub.sweep()

@@ -28,6 +28,7 @@ class Socket:
         self.frames: list[Frame] = []
         self.ready = True
         self.paused_at = 0.0
+        self.unsent = 0
         self.expelled: list[CloseCode] = []
 
     def write(self, frame: Frame) -> None:
@@ -157,6 +158,33 @@ def test_hub_disconnects_a_slow_consumer_after_ten_seconds(hub: Hub, clock: Cloc
     assert stuck.expelled == [CloseCode.SLOW]
     assert fine.expelled == []
     assert len(hub) == 1
+
+
+def test_hub_lets_a_client_read_a_large_frame_in_its_own_time(hub: Hub, clock: Clock) -> None:
+    """Ten seconds begin again whenever the socket has taken bytes."""
+    _, slow = joined(hub, Query("all"))
+    slow.ready, slow.paused_at = False, clock.now
+    for slow.unsent in (900, 600, 300):
+        hub.sweep()
+        clock.now += 9.0
+    hub.sweep()
+    assert slow.expelled == []
+    clock.now += 2.0
+    hub.sweep()
+    assert slow.expelled == [CloseCode.SLOW]
+
+
+def test_hub_disconnects_a_client_that_reads_one_frame_for_two_minutes(hub: Hub, clock: Clock) -> None:
+    """A client that takes a byte now and then does not hold a frame's memory indefinitely."""
+    _, trickling = joined(hub, Query("all"))
+    trickling.ready, trickling.paused_at = False, clock.now
+    for trickling.unsent in range(1000, 880, -1):
+        hub.sweep()
+        assert trickling.expelled == []
+        clock.now += 1.0
+    clock.now += 0.5
+    hub.sweep()
+    assert trickling.expelled == [CloseCode.SLOW]
 
 
 def test_heartbeats_come_when_due_and_at_once_when_the_feed_changes(hub: Hub, clock: Clock) -> None:

@@ -1,6 +1,8 @@
 """The slowest clients of a worker, with fake sockets."""
 
 import asyncio
+import time
+from collections.abc import Generator
 from typing import Any, cast
 
 import pytest
@@ -8,11 +10,13 @@ import pytest
 from quotecast.access.grant import Grant
 from quotecast.access.plans import Plan
 from quotecast.api.metrics.worker_report import slowest
+from quotecast.close_codes import CloseCode
 from quotecast.feed.client import ClientSession
 from quotecast.feed.frames import Limits
 from quotecast.feed.hub import Hub
+from quotecast.feed.tiers import MAX_PAUSE_SECONDS
 from quotecast.market.feeds import Feed
-from quotecast.stream.client import Client
+from quotecast.stream.client import Client, ConnectionEnded
 from support.made.factories import mirror_of
 from support.made.market import stock
 
@@ -27,6 +31,19 @@ class Stuck:
 
     def write(self, _: Any) -> None:
         raise AssertionError("a report writes nothing")
+
+
+class Reading(Stuck):
+    """A socket whose client takes some bytes in each time that a client has to take bytes."""
+
+    def __init__(self, unsent: int, paused_seconds: float, *, takes: int) -> None:
+        super().__init__(unsent, time.monotonic() - paused_seconds)
+        self._takes = takes
+
+    def __await__(self) -> Generator[Any, None, None]:
+        self.unsent -= self._takes
+        self.ready = self.unsent <= 0
+        yield from asyncio.get_running_loop().create_future().__await__()
 
 
 async def client(socket: Any, address: str = "", grant: Grant | None = None) -> Client:
@@ -55,6 +72,27 @@ async def test_most_unsent_bytes_come_first() -> None:
         (10, 10.0),
     ]
     assert len(slowest(clients, 1, now=100.0)) == 1
+
+
+async def test_client_that_reads_all_the_time_gets_its_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only a time without a byte taken counts, not the time for the whole answer."""
+    monkeypatch.setattr("quotecast.stream.client.SLOW_AFTER_SECONDS", 0.0)
+    socket = Reading(30, 0.0, takes=10)
+    await (await client(socket)).wait_until_sent()
+    assert socket.unsent == 0
+
+
+@pytest.mark.parametrize(
+    ("takes", "seconds"), [(0, 0.0), (1, MAX_PAUSE_SECONDS + 1)], ids=["nothing", "too slowly"]
+)
+async def test_client_that_takes_too_little_is_slow(
+    monkeypatch: pytest.MonkeyPatch, takes: int, seconds: float
+) -> None:
+    """It takes nothing for a while, or some bytes for two minutes."""
+    monkeypatch.setattr("quotecast.stream.client.SLOW_AFTER_SECONDS", 0.0)
+    with pytest.raises(ConnectionEnded) as ended:
+        await (await client(Reading(1000, seconds, takes=takes))).wait_until_sent()
+    assert ended.value.code is CloseCode.SLOW
 
 
 async def test_client_is_named_by_network_and_plan() -> None:
