@@ -14,6 +14,7 @@ from typing import Any, Final, Protocol
 
 from msgspec.structs import replace
 
+from quotecast.access.errors import DoorOutOfPlan, OutOfScope
 from quotecast.access.request_state import request_state
 from quotecast.asgi import EVENTS_PATH, App, Headers, header_value, respond, wait_until_left
 from quotecast.close_codes import CloseCode
@@ -134,9 +135,10 @@ class EventStreams:
         if replay_of(query_string):
             raise InvalidValue("at", "Replays are on the WebSocket feeds")
         query = _query_of(scope, feed)
+        limits = Limits() if grant is None else grant.limits
         session = ClientSession(
             [hub.mirror],
-            Limits() if grant is None else grant.limits,
+            limits,
             EVENTS,
             resumptions=[hub.resumptions],
             connection=connection_id(),
@@ -148,7 +150,7 @@ class EventStreams:
         except ConnectionEnded:
             raise NoData(feed) from None
         except CommandError as error:
-            raise _invalid(error) from None
+            raise _refusal(error, limits) from None
 
     async def _begin(self, client: Client, frames: list[Frame]) -> None:
         # Spreads load over time; security does not depend on it.
@@ -223,9 +225,17 @@ def _query_of(scope: Any, feed: Feed) -> Query:
     return replace(query, since=last.decode("latin-1"), bars_since=None) if last else query
 
 
-def _invalid(error: CommandError) -> InvalidValue:
-    """Returns the error of a parameter; what names none is wrong with the symbols."""
+def _refusal(error: CommandError, limits: Limits) -> QuotecastError:
+    """Returns the error of a parameter, or of the bound that it exceeds.
+
+    A text that names no parameter is about the symbols.
+    """
     text = str(error)
+    if error.code == 403:
+        of_plan = limits.refusal("")
+        if text.startswith(of_plan):
+            return DoorOutOfPlan(limits.plan, text.removeprefix(of_plan))
+        return OutOfScope(text)
     found = _PARAMETER.match(text)
     if found is None:
         return InvalidValue("symbols", text)

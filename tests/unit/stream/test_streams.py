@@ -4,13 +4,20 @@ import asyncio
 import gc
 import json
 from collections.abc import Generator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import structlog
 
+from quotecast.access.grant import Grant
+from quotecast.access.keys import Scope
+from quotecast.access.plans import Plan
+from quotecast.access.request_state import request_state
+from quotecast.asgi import App
 from quotecast.bus.base import Batch
 from quotecast.bus.wire import encode_change
+from quotecast.errors import QuotecastError
 from quotecast.feed.hub import Hub
 from quotecast.feed.mirror import Mirror
 from quotecast.feed.sse import SseEvent
@@ -89,13 +96,13 @@ class EventServer(Server):
         return super().scope(query) | http
 
 
-def served(*quotes: StockQuote) -> tuple[Streams, Hub]:
+def served(*quotes: StockQuote, http: App | None = None) -> tuple[Streams, Hub]:
     mirror = Mirror(Feed.STOCKS)
     if quotes:
         mirror.load(state_of(quotes))
     hub = Hub(mirror, heartbeat_seconds=15, clock=lambda: 0.0, wall_clock=lambda: 0.0, market=lambda: "open")
     streams = Streams(
-        nothing,
+        http or nothing,
         FeedHubs({Feed.STOCKS: hub}),
         heartbeat_ms=15_000,
         sockets_per_address=0,
@@ -190,6 +197,37 @@ async def test_logs_name_a_connection_that_the_worker_closes() -> None:
     again.commands += ["no JSON"] * 11
     await streams(again.scope(b""), again.receive, again.send)
     assert json.loads(again.sent[1]["text"])["connection"] != welcome["connection"]
+
+
+@pytest.mark.parametrize(
+    ("query", "only", "code", "text"),
+    [
+        ("symbols=AAPL&bars=1m", (), "plan_doors", 'Plan "silver" has no bars'),
+        ("symbols=AAPL&interval=100", (), "plan_doors", 'Plan "silver" has an interval of at least 1000'),
+        ("symbols=all", (), "plan_doors", 'Plan "silver" has at most 1 symbols per socket, so not all'),
+        ("symbols=AAPL,MSFT", (), "plan_doors", 'Plan "silver" has at most 1 symbols per socket'),
+        ("symbols=all", ("AAPL",), "key_scope", "This API key is limited to certain symbols"),
+    ],
+)
+async def test_an_event_stream_beyond_its_plan_or_scope_is_forbidden(
+    query: str, only: tuple[str, ...], code: str, text: str
+) -> None:
+    """The address is right, so that no field of it is wrong; the error names the bound."""
+    refusals: list[QuotecastError | None] = []
+
+    async def http(scope: Any, _receive: Any, _send: Any) -> None:
+        refusals.append(request_state(scope).refusal)
+
+    plan = Plan(interval_ms=1000, symbols=1, doors=("sse", "websocket"))
+    key: Any = SimpleNamespace(scope=Scope(symbols=only))
+    (streams, _), server = served(stock("AAPL"), stock("MSFT"), http=http), EventServer()
+    scope = server.scope(query.encode())
+    request_state(scope).grant = Grant("silver", plan, key)
+    await streams(scope, server.receive, server.send)
+    (refusal,) = refusals
+    assert refusal is not None
+    assert (refusal.status, refusal.code) == (403, code)
+    assert str(refusal).startswith(text)
 
 
 async def test_an_event_stream_does_not_hold_its_snapshot() -> None:
