@@ -66,12 +66,15 @@ class GridSession(ClientSession):
                 # The client reconnects, perhaps to a worker that has data.
                 self.close_code = CloseCode.NO_DATA
                 return []
-            if len(symbols) > self._limits.symbols:
-                raise CommandError(f"A connection may have at most {self._limits.symbols} symbols")  # noqa: TRY301 - answered here
+            wanted = session.subscription.wanted
             cleared = session.obey(Command("unsubscribe", "all"))
-            return [*cleared, *session.obey(Command("subscribe", symbols))]
         except CommandError as refusal:
             return [self._refuse(refusal, None)]
+        try:
+            return [*cleared, *session.obey(Command("subscribe", symbols))]
+        except CommandError as refusal:
+            session.subscription.want(wanted)
+            return [*cleared, self._refuse(refusal, None)]
 
 
 def _symbols_of(message: str | bytes) -> list[str] | str | None:

@@ -126,6 +126,22 @@ def test_too_many_symbols_change_nothing() -> None:
     assert session.feeds["market"].subscription.keys == {"AAPL"}
 
 
+@pytest.mark.parametrize(
+    ("limits", "symbol"),
+    [(Limits(symbols=2, plan="free"), "AAPL,MSFT,TSLA"), (Limits(only=("AAPL",)), "all")],
+    ids=["plan", "scope"],
+)
+def test_a_list_beyond_the_plan_or_the_scope_changes_nothing(limits: Limits, symbol: str) -> None:
+    """The rows of the last list go on, with the changes that came before the refused one."""
+    mirror = made_mirror()
+    session = GridSession([mirror], limits, GRID)
+    ask(session, "AAPL")
+    move(mirror, 2, "AAPL", 7.0)
+    assert [row["price"] for row in ask(session, symbol)] == [7.0]
+    move(mirror, 3, "AAPL", 8.0)
+    assert [row["price"] for row in rows(session.feeds["market"].subscription.advance())] == [8.0]
+
+
 def test_a_worker_without_data_sends_the_client_away() -> None:
     """It connects again and asks again; an empty grid would stay empty."""
     session = session_of(Mirror(Feed.STOCKS))
