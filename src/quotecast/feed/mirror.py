@@ -141,6 +141,10 @@ class Mirror:
             entry = None if spelled is None else self._find_spelled(spelled)
         return entry
 
+    def known_key(self, text: str) -> str | None:
+        """Returns the key of a symbol in any spelling, which may be gone; None if it never had a quote."""
+        return self._spellings.get(canonical_symbol(self.feed, text) or "")
+
     def _find_spelled(self, symbol: str) -> QuoteEntry | None:
         entry = self._entries.get(self._spellings.get(symbol, ""))
         if entry is not None and entry.quote is not None:

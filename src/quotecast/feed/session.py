@@ -222,8 +222,12 @@ class FeedSession:
         if isinstance(command.symbols, str) or subscription.wanted is None:
             subscription.want(frozenset())
         else:
-            gone = self._resolve(command.symbols).wanted
-            subscription.want(subscription.wanted - (gone or frozenset()) - frozenset(command.symbols))
+            unwanted = self._resolve(command.symbols).wanted or frozenset()
+            # Symbols without a quote and groups without members resolve to nothing.
+            unwanted |= {*command.symbols, *filter(None, map(self.mirror.known_key, command.symbols))}
+            groups = {name.strip().casefold() for name in command.symbols if ":" in name}
+            left = (name for name in subscription.wanted - unwanted if name.casefold() not in groups)
+            subscription.want(frozenset(left))
         return [*opening, self._acknowledgement(command.id)]
 
     def _resolve(self, symbols: list[str] | str | None) -> Resolved:

@@ -142,6 +142,14 @@ def test_unsubscribe_takes_names_away(mirror: Mirror) -> None:
     assert frame["symbols"] == []
 
 
+def test_unsubscribe_takes_a_symbol_away_that_is_gone(mirror: Mirror) -> None:
+    """In any spelling too; its quotes do not come back with it."""
+    session, _ = opened(mirror, symbols="AAPL,MSFT")
+    move(mirror, "", 0.0, removed=("AAPL",))
+    update, frame = answers_to(session, action="unsubscribe", symbols=[" aapl"])
+    assert (update["removed"], frame["symbols"]) == (["AAPL"], ["MSFT"])
+
+
 def test_names_cannot_be_taken_from_all(mirror: Mirror) -> None:
     """A subscription to all ends only with unsubscribe all."""
     session, _ = opened(mirror, symbols="all")

@@ -12,7 +12,7 @@ from quotecast.feed.mirror import Mirror
 from quotecast.market.feeds import Feed
 from support.clients.merging_client import READERS
 from support.made.market import EPOCH, state_of, stock, wire_epoch
-from support.stages.feed_session import MarketSession, opened, parsed
+from support.stages.feed_session import MarketSession, move, opened, parsed
 
 
 @pytest.fixture
@@ -20,6 +20,14 @@ def mirror() -> Mirror:
     mirror = Mirror(Feed.STOCKS)
     mirror.load(state_of([stock("AAPL"), stock("MSFT"), stock("TSLA")]))
     return mirror
+
+
+def test_unsubscribe_takes_a_group_without_members_away(mirror: Mirror) -> None:
+    """In any letter case: it may have members again."""
+    session, _ = opened(mirror, Limits(), symbols="sector:energy")
+    move(mirror, "", 0.0, removed=("AAPL", "MSFT", "TSLA"))
+    said = session.receive('{"action":"unsubscribe","symbols":["Sector:energy"]}', 0.0)
+    assert parsed(said)[-1]["symbols"] == []
 
 
 def test_groups_follow_their_members(mirror: Mirror) -> None:
