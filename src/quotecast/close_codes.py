@@ -1,11 +1,12 @@
-"""Close codes of WebSockets beside those of RFC 6455."""
+"""Close codes of WebSockets: two of RFC 6455, and our own."""
 
 from enum import IntEnum
 
 
 class CloseCode(IntEnum):
-    """WebSocket close codes: from 4450 on a client may reconnect, with backoff; below it must not."""
+    """WebSocket close codes: from 4450 on a client may reconnect, with backoff; from 4400 it must not."""
 
+    INTERNAL_ERROR = 1011
     SERVICE_RESTART = 1012
     BAD_COMMANDS = 4400
     KEY_ENDED = 4401

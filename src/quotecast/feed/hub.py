@@ -10,6 +10,8 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final
 
+import structlog
+
 from quotecast.close_codes import CloseCode
 from quotecast.feed import meters
 from quotecast.feed.commands import INTERVALS
@@ -24,6 +26,8 @@ from quotecast.market.codec import iso_utc
 from quotecast.observe.histograms import Histogram
 
 SLOW_AFTER_SECONDS: Final = 10.0
+
+log = structlog.get_logger()
 
 
 class Hub:
@@ -181,7 +185,10 @@ class Hub:
         for frame in frames:
             frame.readers = len(connections)
             for connection in connections:
-                connection.writer.write(frame)
+                try:
+                    connection.writer.write(frame)
+                except Exception as error:  # noqa: BLE001 - any failure ends this connection only
+                    _fail(connection, error)
             self._count(len(connections), len(connections) * len(frame))
             meters.add(metered, frame)
 
@@ -215,7 +222,10 @@ class Hub:
             if frame is None:
                 frame = connection.session.heartbeat(timestamp, state, market, announces=announces)
                 frames[key] = frame
-            connection.writer.write(frame)
+            try:
+                connection.writer.write(frame)
+            except Exception as error:  # noqa: BLE001 - any failure ends this connection only
+                _fail(connection, error)
             self._count(1, len(frame))
             if connection.meter is not None:
                 meters.add({connection.meter: 1}, frame)
@@ -227,3 +237,9 @@ class Hub:
     def _count(self, frames: int, length: int) -> None:
         self._frames_sent += frames
         self._length_sent += length
+
+
+def _fail(connection: Connection, error: Exception) -> None:
+    """Disconnects a connection whose socket failed; the ticker goes on for the others."""
+    if connection.disconnect(CloseCode.INTERNAL_ERROR):
+        log.error("could not write to a feed's connection", exc_info=error)

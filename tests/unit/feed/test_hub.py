@@ -4,6 +4,7 @@ from typing import Any
 from unittest.mock import Mock
 
 import pytest
+import structlog
 
 from quotecast.bus.base import Batch
 from quotecast.bus.wire import decode_quote, encode_change
@@ -29,12 +30,17 @@ class Socket:
         self.ready = True
         self.paused_at = 0.0
         self.unsent = 0
+        self.fails = False
         self.expelled: list[CloseCode] = []
 
     def write(self, frame: Frame) -> None:
+        if self.fails:
+            raise ValueError("no such frame")
         self.frames.append(frame)
 
     def expel(self, code: CloseCode) -> bool:
+        if self.expelled:
+            return False
         self.expelled.append(code)
         return True
 
@@ -158,6 +164,23 @@ def test_hub_disconnects_a_slow_consumer_after_ten_seconds(hub: Hub, clock: Cloc
     assert stuck.expelled == [CloseCode.SLOW]
     assert fine.expelled == []
     assert len(hub) == 1
+
+
+def test_hub_disconnects_a_connection_that_fails_alone(hub: Hub, clock: Clock) -> None:
+    """With 1011, once; the others get their updates and heartbeats."""
+    _, broken = joined(hub, Query("all"))
+    _, fine = joined(hub, Query("all"))
+    broken.fails = True
+    with structlog.testing.capture_logs() as logs:
+        move(hub, "AAPL", 2.0)
+        hub.tick(250)
+        clock.now += 15
+        hub.mirror.heard_at = clock.now
+        hub.sweep()
+    assert [frame["type"] for frame in parsed(fine.frames)] == ["update", "heartbeat"]
+    assert broken.expelled == [CloseCode.INTERNAL_ERROR]
+    assert [entry["event"] for entry in logs] == ["could not write to a feed's connection"]
+    assert fine.expelled == []
 
 
 def test_hub_lets_a_client_read_a_large_frame_in_its_own_time(hub: Hub, clock: Clock) -> None:

@@ -64,7 +64,7 @@ _ASKED: Final = {
     "list": "Asks for the subscription.",
     "ping": "Asks for a pong.",
 }
-_RECONNECT: Final = {code: code >= 4450 or code == CloseCode.SERVICE_RESTART for code in CloseCode}
+_RECONNECT: Final = {code: not 4400 <= code < 4450 for code in CloseCode}
 
 _DESCRIPTION: Final = f"""\
 The state of a connection is its subscription and a cursor: `epoch` and `seq` of the last snapshot, update, \
@@ -79,7 +79,7 @@ A socket of all feeds has a subscription and a cursor for each: commands and fra
 The server accepts permessage-deflate (RFC 7692) without context takeover and compresses shared frames.
 
 Close codes: {", ".join(f"{code.value} {code.name.lower().replace('_', ' ')}" for code in CloseCode)}. \
-Below 4450 reconnecting will not help; from 4450, and after 1012, reconnect with backoff."""
+From 4400 reconnecting will not help; from 4450, and below 4400, reconnect with backoff."""
 
 
 _EPOCH: Final = "06a1f3c2b7"

@@ -95,7 +95,7 @@ def test_choices_are_enumerations() -> None:
 def test_close_codes_say_whether_to_reconnect() -> None:
     codes = {each["code"]: each["reconnect"] for each in DOCUMENT["x-close-codes"]}
     assert set(codes) == set(CloseCode)
-    assert (codes[1012], codes[4400], codes[4458]) == (True, False, True)
+    assert (codes[1011], codes[1012], codes[4400], codes[4458]) == (True, True, False, True)
 
 
 def test_servers_and_summaries() -> None:
