@@ -134,9 +134,10 @@ class Hub:
         for connection in [*self._connections]:
             if now >= connection.heartbeat_at:
                 self._due[connection] = None
-            if not (connection.busy or connection.writer.ready) and connection.is_slow(
-                now, self._slow_seconds
-            ):
+            writer = connection.writer
+            if writer.ready or connection.busy:
+                continue
+            if connection.backlog.is_slow(writer, now, self._slow_seconds):
                 self.leave(connection)
                 self._disconnected += connection.disconnect(CloseCode.SLOW)
         self._beat([connection for connection in self._due if connection.idle()], now, state)

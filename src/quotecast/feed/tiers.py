@@ -34,13 +34,35 @@ class Writer(Protocol):
         ...
 
 
+class Backlog:
+    """The bytes that a socket has not taken, as of the last look at it."""
+
+    __slots__ = ("_taken_at", "_unsent")
+
+    def __init__(self, unsent: int = 0, now: float = 0.0) -> None:
+        self._unsent = unsent
+        #: When a look last found fewer bytes than the one before.
+        self._taken_at = now
+
+    def is_slow(self, writer: Writer, now: float, seconds: float) -> bool:
+        """Returns whether a socket that is not ready has taken nothing for some seconds.
+
+        A socket that takes bytes is slow after `MAX_PAUSE_SECONDS`.
+        """
+        # A writer that does not know its unsent bytes shows no progress.
+        before, self._unsent = self._unsent, getattr(writer, "unsent", 0)
+        if self._unsent < before:
+            self._taken_at = now
+        paused_at = writer.paused_at
+        return now - max(paused_at, self._taken_at) > seconds or now - paused_at > MAX_PAUSE_SECONDS
+
+
 class Connection:
     """A session and its socket, as the hub sees them."""
 
     __slots__ = (
-        "_taken_at",
-        "_unsent",
         "announced_state",
+        "backlog",
         "busy",
         "cohort",
         "disconnect",
@@ -73,25 +95,11 @@ class Connection:
         self.announced_state: FeedState = "live"
         #: None for a straggler, and outside the hub.
         self.cohort: Cohort | None = None
-        #: The unsent bytes at the last look at a socket that is not ready, and when they became fewer.
-        self._unsent = 0
-        self._taken_at = 0.0
+        self.backlog = Backlog()
 
     def idle(self) -> bool:
         """Returns whether the connection is ready for the next frame."""
         return self.writer.ready and not self.busy
-
-    def is_slow(self, now: float, seconds: float) -> bool:
-        """Returns whether a socket that is not ready has taken nothing for some seconds.
-
-        A socket that takes bytes is slow after `MAX_PAUSE_SECONDS`.
-        """
-        # A writer that does not know its unsent bytes shows no progress.
-        before, self._unsent = self._unsent, getattr(self.writer, "unsent", 0)
-        if self._unsent < before:
-            self._taken_at = now
-        paused_at = self.writer.paused_at
-        return now - max(paused_at, self._taken_at) > seconds or now - paused_at > MAX_PAUSE_SECONDS
 
 
 class Cohort:

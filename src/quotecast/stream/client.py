@@ -16,11 +16,14 @@ from quotecast.feed import meters
 from quotecast.feed.client import ClientSession
 from quotecast.feed.hub import SLOW_AFTER_SECONDS, Hub
 from quotecast.feed.meters import Meter
-from quotecast.feed.tiers import MAX_PAUSE_SECONDS, Connection, Writer
+from quotecast.feed.tiers import Backlog, Connection, Writer
 from quotecast.framing import Frame
 
 #: Seconds that a client has to read the close frame.
 CLOSE_SECONDS: Final = 3.0
+
+#: Seconds between two looks at what a socket has taken.
+LOOK_SECONDS: Final = 0.5
 
 #: What carries the frames of a client.
 Transport = Literal["websocket", "sse"]
@@ -169,14 +172,15 @@ class Client:
 
     async def wait_until_sent(self) -> None:
         """Waits until the socket has taken everything. Raises ConnectionEnded if the client is slow."""
+        if self._socket.ready:
+            return
+        backlog = Backlog(self.unsent, time.monotonic())
         while not self._socket.ready:
-            unsent = self.unsent
             try:
-                async with asyncio.timeout(SLOW_AFTER_SECONDS):
+                async with asyncio.timeout(LOOK_SECONDS):
                     await self._socket
             except TimeoutError:
-                seconds = time.monotonic() - self._socket.paused_at
-                if self.unsent >= unsent or seconds > MAX_PAUSE_SECONDS:
+                if backlog.is_slow(self._socket, time.monotonic(), SLOW_AFTER_SECONDS):
                     raise ConnectionEnded(CloseCode.SLOW) from None
 
     def _write(self, frame: Frame) -> None:

@@ -1,8 +1,8 @@
 """The slowest clients of a worker, with fake sockets."""
 
 import asyncio
-import time
 from collections.abc import Generator
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -34,14 +34,18 @@ class Stuck:
 
 
 class Reading(Stuck):
-    """A socket whose client takes some bytes in each time that a client has to take bytes."""
+    """A socket whose client takes some bytes in each of the first times of four seconds, and then no more."""
 
-    def __init__(self, unsent: int, paused_seconds: float, *, takes: int) -> None:
-        super().__init__(unsent, time.monotonic() - paused_seconds)
-        self._takes = takes
+    def __init__(self, unsent: int, taken: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+        super().__init__(unsent, 100.0)
+        self.now = 100.0
+        self._taken = iter(taken)
+        monkeypatch.setattr("quotecast.stream.client.time", SimpleNamespace(monotonic=lambda: self.now))
+        monkeypatch.setattr("quotecast.stream.client.LOOK_SECONDS", 0.0)
 
     def __await__(self) -> Generator[Any, None, None]:
-        self.unsent -= self._takes
+        self.now += 4.0
+        self.unsent -= next(self._taken, 0)
         self.ready = self.unsent <= 0
         yield from asyncio.get_running_loop().create_future().__await__()
 
@@ -76,23 +80,25 @@ async def test_most_unsent_bytes_come_first() -> None:
 
 async def test_client_that_reads_all_the_time_gets_its_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only a time without a byte taken counts, not the time for the whole answer."""
-    monkeypatch.setattr("quotecast.stream.client.SLOW_AFTER_SECONDS", 0.0)
-    socket = Reading(30, 0.0, takes=10)
+    socket = Reading(100, [10] * 10, monkeypatch)
     await (await client(socket)).wait_until_sent()
-    assert socket.unsent == 0
+    assert (socket.unsent, socket.now) == (0, 140.0)
 
 
 @pytest.mark.parametrize(
-    ("takes", "seconds"), [(0, 0.0), (1, MAX_PAUSE_SECONDS + 1)], ids=["nothing", "too slowly"]
+    ("taken", "seconds"),
+    [([], 12.0), ([10], 16.0), ([1] * 100, MAX_PAUSE_SECONDS + 4.0)],
+    ids=["nothing", "nothing more", "too little"],
 )
 async def test_client_that_takes_too_little_is_slow(
-    monkeypatch: pytest.MonkeyPatch, takes: int, seconds: float
+    monkeypatch: pytest.MonkeyPatch, taken: list[int], seconds: float
 ) -> None:
-    """It takes nothing for a while, or some bytes for two minutes."""
-    monkeypatch.setattr("quotecast.stream.client.SLOW_AFTER_SECONDS", 0.0)
+    """It takes nothing for ten seconds, or some bytes for two minutes."""
+    socket = Reading(1000, taken, monkeypatch)
     with pytest.raises(ConnectionEnded) as ended:
-        await (await client(Reading(1000, seconds, takes=takes))).wait_until_sent()
+        await (await client(socket)).wait_until_sent()
     assert ended.value.code is CloseCode.SLOW
+    assert socket.now == 100.0 + seconds
 
 
 async def test_client_is_named_by_network_and_plan() -> None:
