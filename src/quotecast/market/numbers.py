@@ -14,6 +14,9 @@ _NUMBER: Final = re.compile(r"-?[0-9]{1,30}(\.[0-9]{1,30})?([eE][-+]?[0-9]{1,3})
 # No market trades beyond these, and within them no quotient overflows a float.
 _LEAST: Final = Decimal("1e-18")
 _MOST: Final = Decimal("1e18")
+# Go writes a missing time as one of year 1, which has no date in New York.
+_FIRST_YEAR: Final = 1970
+_LAST_YEAR: Final = 2200
 #: Digits of a second beyond those that a datetime holds.
 _FINER: Final = re.compile(r"(\.[0-9]{6})[0-9]+")
 
@@ -52,19 +55,19 @@ def percent_change(now: Decimal, before: Decimal) -> float:
 def instant(text: str | None) -> datetime | None:
     """Returns the moment of a text in ISO 8601, in UTC unless it names an offset; None for any other text.
 
-    Upstreams write up to nine digits of a second; a datetime holds six.
+    None also outside 1970 to 2200. Upstreams write up to nine digits of a second; a datetime holds six.
     """
     try:
         moment = datetime.fromisoformat(_FINER.sub(r"\1", text or ""))
-        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+        return _plausible(moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC))
     except (ValueError, OverflowError):
         return None
 
 
 def from_milliseconds(value: float | None) -> datetime | None:
-    """Returns the moment of milliseconds since 1970; None for None, or outside the range of datetime."""
+    """Returns the moment of milliseconds since 1970; None for None, or outside 1970 to 2200."""
     try:
-        return None if value is None else datetime.fromtimestamp(value / 1000, UTC)
+        return None if value is None else _plausible(datetime.fromtimestamp(value / 1000, UTC))
     except (ValueError, OverflowError, OSError):
         return None
 
@@ -74,3 +77,7 @@ def timestamp_of(made: datetime | None, received: float) -> str:
     here = datetime.fromtimestamp(received, UTC)
     moment = here if made is None or made - here > MAX_SKEW else made
     return moment.isoformat().replace("+00:00", "Z")
+
+
+def _plausible(moment: datetime) -> datetime | None:
+    return moment if _FIRST_YEAR <= moment.year <= _LAST_YEAR else None

@@ -165,10 +165,14 @@ def test_moment_is_read_in_utc(text: str, told: datetime) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "yesterday", "1795118400", "2026-13-01", "0001-01-01T00:00:00+05:00", None]
+    "text",
+    [
+        *("", "yesterday", "1795118400", "2026-13-01", "0001-01-01T00:00:00+05:00", None),
+        *("0001-01-01T00:00:00Z", "1969-12-31T23:59:59Z", "2201-01-01T00:00:00Z", "9999-12-31T23:59:59Z"),
+    ],
 )
 def test_what_is_no_moment_is_none(text: str | None) -> None:
-    """Nor is what lies outside the calendar."""
+    """Nor is a moment before 1970 or after 2200: Go's zero time has no date in New York."""
     assert instant(text) is None
 
 
@@ -189,10 +193,12 @@ def test_any_text_is_a_moment_in_utc_or_none(text: str) -> None:
         (math.inf, None),
         (1e30, None),
         (-1e30, None),
+        (-1, None),
+        (253_402_300_799_000, None),
     ],
 )
 def test_milliseconds_are_a_moment(value: float | None, told: datetime | None) -> None:
-    """Those that no calendar holds are none."""
+    """Those before 1970 or after 2200 are none."""
     assert from_milliseconds(value) == told
 
 

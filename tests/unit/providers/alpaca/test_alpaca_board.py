@@ -25,6 +25,9 @@ from support.made.alpaca import (
     snapshot,
 )
 
+#: Go writes a missing time so.
+GO_ZERO = "0001-01-01T00:00:00Z"
+
 
 def test_trade_moves_price_and_change_alone() -> None:
     board = board_with()
@@ -69,6 +72,9 @@ def test_trade_after_hours_moves_the_price() -> None:
         (trade("AAPL", "NaN", "2026-11-19T17:00:00Z"), "unreadable"),  # type: ignore[arg-type] # that is the point
         (trade("AAPL", 1e300, "2026-11-19T17:00:00Z"), "unreadable"),
         (trade("AAPL", 240, "yesterday"), "unreadable"),
+        (trade("AAPL", 240, GO_ZERO), "unreadable"),
+        (bar("AAPL", GO_ZERO, (0, 0, 0, 0), 0), "unreadable"),
+        (bar("AAPL", "9999-12-31T23:59:00Z", (231, 231, 231, 231), 5), "unreadable"),
         (trade("AAPL", 2315, "2026-11-19T17:00:00Z"), "absurd"),
         (trade("AAPL", 23, "2026-11-19T17:00:00Z"), "absurd"),
         (trade("AAPL", 240, "2026-11-19T16:59:57Z"), "outdated"),
@@ -148,6 +154,25 @@ def test_malformed_row_does_not_affect_the_others() -> None:
     raw = msgspec.json.encode({"BRK.B": {"latestTrade": 7}, "AAPL": SNAPSHOT, "ZZZQ": None})
     assert [quote.key for quote in read_messages(board, [raw], NOON)] == ["AAPL"]
     assert board.statistics() == {"malformed": 1}
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"dailyBar": {"t": GO_ZERO, "o": 0, "h": 0, "l": 0, "c": 0, "v": 0}},
+        snapshot(dailyBar={"t": GO_ZERO, "o": 0, "h": 0, "l": 0, "c": 0, "v": 0}),
+        snapshot(latestTrade={"t": GO_ZERO}),
+    ],
+)
+def test_snapshot_with_gos_zero_time_spoils_no_other_stock(row: Any) -> None:
+    """The service counts it as unreadable; the stock keeps its last good values, and others go on."""
+    board = board_with()
+    before = only_quote(board)
+    rows = msgspec.json.encode({"AAPL": row, "BRK.B": SNAPSHOT})
+    assert "BRK.B" in [quote.ticker for quote in read_messages(board, [rows], NOON + 15)]
+    [kept] = [quote for quote in board.quotes() if quote.ticker == "AAPL"]
+    assert (kept.price, kept.open, kept.volume) == (before.price, before.open, before.volume)
+    assert board.statistics().keys() == {"unreadable"}
 
 
 def test_day_in_the_future_is_refused() -> None:
