@@ -124,7 +124,7 @@ class PairTickers:
     readable price (`unreadable`), older than one already taken (`outdated`), or whose price is more than ten
     times or less than a tenth of the last good one of the past hour (`absurd`). Other fields that cannot be
     read or leap that far (`unreadable_field`, `absurd_field`) keep their last good value, and so do a bid and
-    an ask below it.
+    an ask below it. The change is then that from the last good price of 24 hours ago.
     """
 
     def __init__(self, venue: Venue) -> None:
@@ -204,13 +204,17 @@ class PairTickers:
             if value is not None and self._fields.doubt(f"{quote.key} {name}", value, received):
                 self._refused.count("absurd_field")
                 doubtful.append(name)
-        if not doubtful and quote.bid is not None and quote.ask is not None and quote.bid > quote.ask:
-            self._refused.count("absurd_field", 2)
-            doubtful += ["bid", "ask"]
-        if not doubtful:
-            return quote
         before = self._known.get(quote.key)
-        return replace(quote, **{name: getattr(before, name, None) for name in doubtful})
+        if doubtful:
+            quote = replace(quote, **{name: getattr(before, name, None) for name in doubtful})
+        if "open" in doubtful and quote.open is not None:
+            day = change_from(Decimal(str(quote.open)), Decimal(str(quote.price)))
+            quote = replace(quote, change=to_float(day.change), change_percent=day.percent)
+        if quote.bid is not None and quote.ask is not None and quote.bid > quote.ask:
+            # A last good bid may be above the new ask.
+            self._refused.count("absurd_field", len({"bid", "ask"}.difference(doubtful)))
+            quote = replace(quote, bid=getattr(before, "bid", None), ask=getattr(before, "ask", None))
+        return quote
 
     def _keep_bar(self, pair: str, candle: CandleRow, opened: datetime | None, *, final: bool) -> None:
         """Keeps the venue's bar of a minute if it is believable and something traded.

@@ -105,6 +105,28 @@ def test_absurd_rate_is_refused_and_a_missing_side_keeps_its_last_value() -> Non
     assert moved.buying == 6640.0
 
 
+@pytest.mark.parametrize("buying", ["664000", "6641.01", "664.09"])
+def test_buying_price_above_the_selling_one_or_far_below_keeps_its_last_value(buying: str) -> None:
+    """It counts as refused; without a last value it is the selling price."""
+    dealing = Dealing()
+    [first] = dealing.take([rate("6641.00", buying=Decimal(buying))], "truncgil", NOW)
+    assert (first.buying, dealing.statistics()) == (6641.0, {"absurd_field": 1})
+    dealing.take([rate("6641.00", buying=Decimal(6640))], "truncgil", NOW)
+    [kept] = dealing.take([rate("6641.00", buying=Decimal(buying))], "genelpara", NOW)
+    assert (kept.buying, dealing.statistics()) == (6640.0, {"absurd_field": 2})
+    [fallen] = dealing.take([rate("6639.00")], "truncgil", NOW)
+    assert fallen.buying == 6639.0
+
+
+@pytest.mark.parametrize("percent", ["-99.9", "100999", "-90.01", "900.01"])
+def test_change_by_more_than_a_factor_of_ten_is_null(percent: str) -> None:
+    """It counts as refused, and the price goes on."""
+    dealing = Dealing()
+    [made] = dealing.take([rate("6641.00", change_percent=Decimal(percent))], "truncgil", NOW)
+    assert (made.price, made.change, made.change_percent, made.previous_close) == (6641.0, None, None, None)
+    assert dealing.statistics() == {"absurd_field": 1}
+
+
 @pytest.mark.parametrize(
     ("selling", "believed"), [("22.09", True), ("88.36", True), ("22.08", False), ("88.37", False)]
 )

@@ -74,6 +74,12 @@ def test_bulletin_without_the_one_before_tells_no_change() -> None:
     assert quote.buying == quote.selling == 44.18
 
 
+@pytest.mark.parametrize("buying", ["4410.00", "44.19", "4.41", ""])
+def test_buying_rate_above_the_selling_one_or_far_below_is_the_selling_one(buying: str) -> None:
+    """As where the bank has none."""
+    assert read(currency("USD", "44.18", buying)).rows["USD"].buying == Decimal("44.18")
+
+
 def test_row_without_rates_is_left_out_and_a_code_counts_once() -> None:
     """Self-closing elements, drawing rights, a code that comes twice."""
     found = read(

@@ -17,6 +17,7 @@ from quotecast.market.feeds import Feed
 from quotecast.market.instruments import canonical_symbol
 from quotecast.market.numbers import Number, from_milliseconds, positive, signed_decimal
 from quotecast.providers.crypto import DayChange, Figures, Venue, change_from
+from quotecast.providers.validation.judgement import is_near
 
 #: Milliseconds since 1970. The upstream may write 0 for an event without a time; such an event is malformed.
 Milliseconds = Annotated[float, Meta(gt=0)]
@@ -89,12 +90,18 @@ class PairStatistics(Figures, frozen=True, kw_only=True):
     event_time: Milliseconds | None = None
 
     def day_change(self, price: Decimal) -> DayChange:
-        """See Figures; the change as Binance writes it, unless that leaves no price to change from."""
+        """See Figures; the change as Binance writes it, unless `open` contradicts it by a factor of ten."""
         change, percent = signed_decimal(self.change), signed_decimal(self.change_percent)
         opened = positive(self.open)
-        if change is not None and percent is not None and change < price and percent > -100:
-            return DayChange(opened, change, float(percent))
-        return change_from(opened, price)
+        if change is None or percent is None or change >= price or percent <= -100:
+            return change_from(opened, price)
+        if opened:
+            before, now = float(opened), float(price)
+            if not is_near(float(price - change), before) or not is_near(
+                before * (1 + float(percent) / 100), now
+            ):
+                return change_from(opened, price)
+        return DayChange(opened, change, float(percent))
 
     def made_at(self) -> datetime | None:
         """See Figures."""

@@ -60,6 +60,12 @@ class KrakenTicker(Figures, frozen=True, kw_only=True):
         change = signed_decimal(self.change)
         return DayChange() if change is None or change >= price else change_from(price - change, price)
 
+    def unreadable(self) -> list[str]:
+        """See Figures; without a change from a price above zero there is no `open`."""
+        change, price = signed_decimal(self.change), signed_decimal(self.price)
+        is_readable = change is not None and price is not None and change < price
+        return super().unreadable() if is_readable else [*super().unreadable(), "open"]
+
     def made_at(self) -> datetime | None:
         """See Figures."""
         return instant(self.timestamp)

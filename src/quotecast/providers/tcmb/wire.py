@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from quotecast.market.numbers import percent_change, positive, timestamp_of, to_float
 from quotecast.market.quotes import DovizQuote
-from quotecast.providers.turkey.dealing import LIRA, instruments
+from quotecast.providers.turkey.dealing import LIRA, instruments, is_believable_buying
 
 MAX_BYTES: Final = 1024 * 1024
 #: Türkiye has this offset all year.
@@ -90,7 +90,9 @@ def bulletin(body: bytes) -> Bulletin:
         if unit is None or selling is None or code in rows or not _CODE.fullmatch(code):
             continue
         name = (element.findtext("Isim") or element.findtext("CurrencyName") or "").strip()
-        rows[code] = BulletinRow(name, (selling if buying is None else buying) / unit, selling / unit)
+        if buying is None or not is_believable_buying(buying, selling):
+            buying = selling
+        rows[code] = BulletinRow(name, buying / unit, selling / unit)
     if day_text is None or not rows:
         raise ValueError("no bulletin")
     day, month, year = map(int, day_text.groups())

@@ -14,7 +14,7 @@ from quotecast.market.numbers import timestamp_of, to_float
 from quotecast.market.quotes import DovizQuote
 from quotecast.market.reference import DovizInstrument, doviz_instruments
 from quotecast.providers.refusals import RefusalCounter
-from quotecast.providers.validation.judgement import Judge, is_near
+from quotecast.providers.validation.judgement import ABSURD_FACTOR, Judge, is_near
 
 MARKET: Final = "Serbest Piyasa"
 LIRA: Final = "TRY"
@@ -52,10 +52,11 @@ class Dealing:
 
     It refuses, and counts by source and reason, a selling price more than ten times or less than a tenth of
     the last good one of the past hour (`absurd`), or more than twice or less than half of its reference
-    (`far_off`). The first rate of a currency in UNSURE waits for its reference (`unjudged`). A missing buying
-    price keeps its last good value. A quote's timestamp is the time of the last change of its numbers:
-    sources advance their own time without a new price. A first quote has the source's own time, because its
-    price may be hours old.
+    (`far_off`). The first rate of a currency in UNSURE waits for its reference (`unjudged`). It refuses a
+    buying price above the selling price or below a tenth of it, and a change by more than a factor of ten
+    (`absurd_field`). A buying price that is missing or refused keeps its last good value, a refused change is
+    null. A quote's timestamp is the time of the last change of its numbers: sources advance their own time
+    without a new price. A first quote has the source's own time, because its price may be hours old.
     """
 
     def __init__(self) -> None:
@@ -113,8 +114,7 @@ class Dealing:
             refused.count(reason)
             return None
         before = self._rates.get(rate.symbol)
-        if before and rate.buying is None:
-            rate = replace(rate, buying=before.buying)
+        rate = _with_believable_fields(rate, before, refused)
         if rate == before and known and known.provider == provider:
             return None
         self._rates[rate.symbol] = rate
@@ -125,6 +125,27 @@ class Dealing:
     def _is_far(self, symbol: str, price: float) -> bool:
         reference = self._references.get(symbol)
         return reference is not None and not is_near(price, reference, FAR_FACTOR)
+
+
+def is_believable_buying(buying: Decimal, selling: Decimal) -> bool:
+    """Returns whether a buying price is at most the selling price, and at least a tenth of it."""
+    return selling / ABSURD_FACTOR <= buying <= selling
+
+
+def _with_believable_fields(
+    rate: DealerRate, before: DealerRate | None, refused: RefusalCounter
+) -> DealerRate:
+    """Returns the rate with the last good buying price in place of a missing or refused one."""
+    buying, percent = rate.buying, rate.change_percent
+    if buying is not None and not is_believable_buying(buying, rate.selling):
+        refused.count("absurd_field")
+        buying = None
+    if buying is None and before and before.buying and is_believable_buying(before.buying, rate.selling):
+        buying = before.buying
+    if percent is not None and not is_near(1 + float(percent) / 100, 1):
+        refused.count("absurd_field")
+        percent = None
+    return replace(rate, buying=buying, change_percent=percent)
 
 
 def _quote(rate: DealerRate, provider: str, timestamp: str) -> DovizQuote:

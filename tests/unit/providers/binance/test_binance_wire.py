@@ -114,13 +114,25 @@ def test_statistics_without_a_price_are_refused(text: str | None) -> None:
         ("5", "-100", 120.1),
         (None, None, 120.1),
         ("5", "1", 5),
+        ("91909.1", "0.1", 120.1),
+        ("120.10", "100999.0", 120.1),
+        ("120.10", "-99." + "9" * 28, 120.1),
     ],
 )
 def test_change_that_leaves_no_price_before_is_computed(
     told: str | None, percent: str | None, change: float
 ) -> None:
-    """A price was above zero a day ago too."""
+    """A price was above zero a day ago too, and near what Binance writes of it."""
     assert quote(p=told, P=percent).change == change
+
+
+def test_change_of_another_scale_keeps_its_last_good_opening() -> None:
+    """The change is from the opening that the quote shows, also where Binance writes all three wrongly."""
+    tickers = following()
+    quote(tickers)
+    made = quote(tickers, c="92100.00", o="91", p="92009.00", P="101108.79")
+    assert (made.open, made.change, made.change_percent) == (91900.0, 200.0, 0.2176)
+    assert tickers.statistics() == {"absurd_field": 1}
 
 
 def test_computed_change_is_exact() -> None:

@@ -99,6 +99,37 @@ def test_change_that_cannot_be_is_none(change: Any) -> None:
     assert (made.change, made.change_percent, made.open) == (None, None, None)
 
 
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [(None, "unreadable_field"), (92001.1, "unreadable_field"), (91999.0, "absurd_field")],
+)
+def test_change_that_cannot_be_is_from_the_last_good_opening(change: Any, reason: str) -> None:
+    """No alert hears a day's change of 100,000 percent."""
+    tickers = KrakenTickers()
+    quote(tickers)
+    made = quote(tickers, last=92001.1, change=change)
+    assert (made.open, made.change, made.change_percent) == (91880.0, 121.1, 0.1318)
+    assert tickers.statistics() == {reason: 1}
+
+
+@pytest.mark.parametrize(("bid", "reason"), [(1.0, "absurd_field"), ("", "unreadable_field")])
+def test_last_good_bid_is_never_above_the_new_ask(bid: Any, reason: str) -> None:
+    """Both sides are those of the last quote then."""
+    tickers = KrakenTickers()
+    quote(tickers)
+    made = quote(tickers, last=90000.0, bid=bid, ask=90001.0)
+    assert (made.bid, made.ask) == (92000.0, 92000.3)
+    assert tickers.statistics()[reason] >= 1
+
+
+def test_bid_above_its_ask_is_refused_beside_another_bad_field() -> None:
+    tickers = KrakenTickers()
+    quote(tickers)
+    made = quote(tickers, bid=92002.0, ask=92001.0, volume=None)
+    assert (made.bid, made.ask, made.volume) == (92000.0, 92000.3, 2100.5)
+    assert tickers.statistics() == {"unreadable_field": 1, "absurd_field": 2}
+
+
 @pytest.mark.parametrize("field", ["bid", "ask", "high", "low", "volume"])
 @pytest.mark.parametrize("value", [None, "NaN", -1, True, {}], ids=str)
 def test_field_that_cannot_be_read_keeps_its_last_good_value(field: str, value: Any) -> None:
