@@ -178,14 +178,10 @@ async def test_spare_stands_in_when_every_version_fails(fake: FakeTurkey, time: 
     fake.answers = dict.fromkeys([V4, V5, V3], answer)
     fake.prices["USD"] = MarketPrice(44.11, 44.19, 0.14)
     time.now += 60
-    quotes: dict[str, DovizQuote] = {}
-    async with asyncio.timeout(20), aclosing(adapter.updates()) as updates:
-        known = by_symbol(await anext(updates))
-        while "USD" not in quotes:
-            quotes |= by_symbol(await anext(updates))
-    assert known.keys() == {"USD", "gram-altin", "ons", "XU100", "tcmb-USD", "tcmb-JPY"}
+    quotes = by_symbol((await polled(adapter))[0])
+    assert quotes.keys() == {"USD", "gram-altin", "ons", "XU100", "tcmb-USD", "tcmb-JPY"}
     assert (quotes["USD"].provider, quotes["USD"].price) == ("genelpara", 44.19)
-    assert "ons" not in quotes
+    assert quotes["ons"].provider == "truncgil"
     assert "/elsewhere" not in paths(fake)
 
 
@@ -267,6 +263,9 @@ async def test_everything_that_falls_silent_is_an_error(fake: FakeTurkey, time: 
     before = time.now
     await failure(adapter)
     assert time.now - before > adapter.silence_seconds
+    # A reconnection is no sign of life: the feed stays stale.
+    with pytest.raises(UpstreamError):
+        await polled(adapter)
     fake.everywhere = None
     time.now += 3600
     assert len(by_symbol((await polled(adapter))[0])) == 6

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final, Protocol
 
 import structlog
+from msgspec.structs import replace
 
 from quotecast.backoff import Backoff, without_jitter
 from quotecast.errors import UpstreamError
@@ -95,19 +96,20 @@ class TurkeyProvider:
         return self._dealing.statistics()
 
     async def updates(self) -> AsyncGenerator[Update, None]:
-        """See QuoteProvider; polls as long as any source answers.
+        """See QuoteProvider; polls as long as any source answers. The first update has all last good quotes.
 
         Raises UpstreamError when no source answers for longer than `silence_seconds`, and at once if none
         ever did.
         """
-        if known := [*self._dealing.quotes(), *self._bulletin.values()]:
-            yield Update(known)
-        last_success = self._clock()
+        last_success, is_first = self._clock(), True
         while True:
             update, failures = await self._poll()
             if update is not None:
                 last_success = self._clock()
-                yield update
+                # Not before a source answers: an update says that the upstream lives.
+                known = [*self._dealing.quotes(), *self._bulletin.values()]
+                yield replace(update, quotes=known) if is_first else update
+                is_first = False
             elif failures and not (self._bulletin or self._dealing.quotes()):
                 raise failures[-1]
             elif self._clock() - last_success > self.silence_seconds:
