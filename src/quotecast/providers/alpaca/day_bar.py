@@ -13,7 +13,8 @@ from msgspec.structs import replace
 
 from quotecast.market.sessions import NEW_YORK, session_at, trading_day
 
-MINUTE: Final = timedelta(minutes=1)
+#: From a minute's start to its close, which is within it: a later time would open a bar of the next minute.
+TO_CLOSE: Final = timedelta(seconds=59, milliseconds=999)
 _ONE: Final = Decimal(1)
 
 

@@ -17,9 +17,9 @@ from quotecast.market.sessions import (
     actual_session_at,
     trading_days_until,
 )
-from quotecast.providers.alpaca.day_bar import MINUTE, DailyHistory, DayBar, MinuteBar
+from quotecast.providers.alpaca.day_bar import TO_CLOSE, DailyHistory, DayBar, MinuteBar
 
-#: The last minute of a session ends with the first instant of the next one.
+#: A session ends with the first instant of the next one.
 _INSTANT: Final = timedelta(microseconds=1)
 
 
@@ -62,7 +62,7 @@ class StockState(Struct, frozen=True, gc=False):
     def with_minute(self, minute: MinuteBar) -> "StockState":
         """Returns the state with a minute bar; its close is the last price unless a later one exists."""
         day = self.day.with_minute(minute) if self.day else None
-        end = minute.start + MINUTE
+        end = minute.start + TO_CLOSE
         if minute.close is None or end <= self.last.time:
             return replace(self, day=day)
         return replace(self, day=day, last=LastPrice(minute.close, end))

@@ -15,7 +15,7 @@ from msgspec import Raw, Struct, field
 
 from quotecast.market.numbers import Number, instant, number, positive
 from quotecast.market.sessions import NEW_YORK, trading_day
-from quotecast.providers.alpaca.day_bar import MINUTE, DayBar, MinuteBar
+from quotecast.providers.alpaca.day_bar import TO_CLOSE, DayBar, MinuteBar
 from quotecast.providers.alpaca.stock_state import LastPrice
 
 #: Trade conditions that do not update the last price, from the tapes' condition tables ("updates last: no"):
@@ -108,9 +108,9 @@ class AlpacaBar(Struct, frozen=True, tag_field="T", tag="b"):
         return start.astimezone(NEW_YORK).date() if start else None
 
     def minute_close(self) -> LastPrice | None:
-        """Returns a minute bar's close, dated at the end of the minute."""
+        """Returns a minute bar's close, dated at the last millisecond of the minute."""
         start = instant(self.time)
-        return _last_price(self.close, start + MINUTE if start else None)
+        return _last_price(self.close, start + TO_CLOSE if start else None)
 
     def day_close(self) -> LastPrice | None:
         """Returns a daily bar's close, dated at the close of the regular session."""

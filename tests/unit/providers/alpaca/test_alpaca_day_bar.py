@@ -8,6 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fakes.alpaca_stream import bar, trade
+from quotecast.market.bar_making import BarMaker
+from quotecast.market.calendars import EXCHANGE
+from quotecast.market.own_bars import OwnBar
 from quotecast.providers.alpaca.board import SETTLING_SECONDS
 from quotecast.providers.alpaca.day_bar import DayBar, MinuteBar
 from support.made.alpaca import (
@@ -36,7 +39,21 @@ def test_minute_bar_extends_the_day() -> None:
         answer(SNAPSHOT), minute("2026-11-19T17:00:00Z", (231, 233, 228, 232.5), 100), received=LATER
     )
     assert (quote.price, quote.high, quote.low, quote.open) == (232.5, 233.0, 228.0, 229.0)
-    assert (quote.volume, quote.timestamp) == ("812445", "2026-11-19T17:01:00Z")
+    assert (quote.volume, quote.timestamp) == ("812445", "2026-11-19T17:00:59.999000Z")
+
+
+def test_minute_bar_opens_no_bar_of_the_next_minute() -> None:
+    """It arrives after its end; a minute without a trade has no bar."""
+    board, maker, now = board_with(), BarMaker(EXCHANGE), NOON + 60.2
+    before = only_quote(board)
+    message = minute("2026-11-19T17:00:00Z", (231, 233, 228, 232.5), 100)
+    [quote] = read_messages(board, [message], now)
+    maker.close(int(now))
+    maker.add(quote, before, int(now))
+    for each in board.take_bars():
+        maker.take(each, int(now))
+    bars = [list(closing.bars["1m"].values()) for closing in maker.close(int(now) + 120)]
+    assert bars == [[OwnBar(int(NOON), 231.0, 233.0, 228.0, 232.5, 100.0, 1)]]
 
 
 def test_minute_that_the_snapshot_has_in_part_adds_the_rest() -> None:

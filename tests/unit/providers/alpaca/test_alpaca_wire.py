@@ -60,7 +60,7 @@ def test_unknown_sector_is_other() -> None:
 @pytest.mark.parametrize(
     ("missing", "price", "timestamp"),
     [
-        (["latestTrade"], 231.4, "2026-11-19T17:00:00Z"),
+        (["latestTrade"], 231.4, "2026-11-19T16:59:59.999000Z"),
         (["latestTrade", "minuteBar"], 231.3, "2026-11-19T17:00:00Z"),
         (["latestTrade", "minuteBar", "dailyBar"], 229.1, "2026-11-18T21:00:00Z"),
     ],
