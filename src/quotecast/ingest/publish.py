@@ -193,7 +193,7 @@ class FeedPublisher:
             self._unscheduled = update.unscheduled
             self._use_calendar()
         self._time.hear(update)
-        if self._heard_at - self._followed_to > self._provider.silence_seconds:
+        if update.after_gap or self._heard_at - self._followed_to > self._provider.silence_seconds:
             self._ledger.bars.miss(self._time.now())
         self._followed_to = self._heard_at
         if self._alerts:

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 
 import structlog
+from msgspec.structs import replace
 
 from quotecast.errors import UpstreamError
 from quotecast.providers.base import QuoteProvider, Update
@@ -25,15 +26,20 @@ async def pump(
     chance: Callable[[], float] = random.random,
     clock: Callable[[], float] = time.monotonic,
 ) -> None:
-    """Calls `take` with each update of the upstream, without end, and `ended` after each connection."""
+    """Calls `take` with each update of the upstream, without end, and `ended` after each connection.
+
+    The first update of each connection but the first one is `after_gap`.
+    """
     backoff = ConnectionBackoff(clock=clock, chance=chance)
+    after_gap = False
     while True:
         asked, outcome = 0.0, "ended"
         try:
             async with aclosing(provider.updates()) as updates:
                 async for update in updates:
                     backoff.note_message()
-                    take(update)
+                    take(replace(update, after_gap=True) if after_gap else update)
+                    after_gap = False
             log.warning("upstream ended the connection", feed=provider.feed, provider=provider.name)
         except UpstreamError as error:
             asked, outcome = error.retry_after or 0.0, "failed"
@@ -44,4 +50,5 @@ async def pump(
             log.exception("provider failed", feed=provider.feed, provider=provider.name)
         outcomes.connections[provider.feed, provider.name, outcome] += 1
         ended()
+        after_gap = True
         await sleep(max(backoff.delay(), asked))

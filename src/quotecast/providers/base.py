@@ -45,6 +45,8 @@ class Update(Struct, frozen=True):
     unscheduled: Unscheduled | None = None
     #: Of minutes of instruments that have a quote; the feed makes the others of its quotes.
     bars: Sequence[VenueBar] = ()
+    #: The first one of a reconnection: changes before it are missing. Providers leave it out.
+    after_gap: bool = False
 
 
 class QuoteProvider(Protocol):

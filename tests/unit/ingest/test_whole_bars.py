@@ -58,6 +58,17 @@ async def test_bars_are_whole_from_the_first_minute_that_was_heard_without_a_gap
         await stage.hear(NOW + 190.5, NOW + 240)
 
 
+async def test_bars_are_not_whole_across_a_reconnection() -> None:
+    """However short: a minute that ended in the gap lacks its last trades."""
+    stage = Stage()
+    await stage.bus.hold(Feed.CRYPTO, "me", 600_000)
+    async with running(stage.publisher().run()):
+        await stage.hear(NOW + 10, NOW + 60)
+        stage.provider.fail()
+        await stage.hear(NOW + 70, NOW + 120)
+        await stage.hear(NOW + 130, NOW + 120)
+
+
 async def test_a_successor_goes_on_unless_it_comes_late_or_hears_another_upstream() -> None:
     stage = Stage()
     await stage.bus.hold(Feed.CRYPTO, "me", 600_000)
