@@ -32,7 +32,7 @@ from quotecast.market.feeds import Feed, calendar_of
 from quotecast.market.own_bars import Closing
 from quotecast.market.sessions import Unscheduled
 from quotecast.observe.outages import OutageLog
-from quotecast.providers.base import QuoteProvider, Resumable, Update, refusals_of
+from quotecast.providers.base import Inheriting, QuoteProvider, Resumable, Update, refusals_of
 
 FIRST_SECONDS: Final = 0.002
 BEAT_SECONDS: Final = 1.0
@@ -173,6 +173,8 @@ class FeedPublisher:
             self._unscheduled = old.info.unscheduled
             if isinstance(self._provider, Resumable):
                 self._provider.resume(self._unscheduled)
+            if isinstance(self._provider, Inheriting):
+                self._provider.inherit([each.quote for each in old.entries.values() if each.quote])
             self._wake.set()
 
     async def _repeat(self, load: Callable[[Feed], Awaitable[T]], otherwise: T) -> T:

@@ -16,7 +16,7 @@ from quotecast.ingest.supervise import pump
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import Quote
 from quotecast.market.sessions import Unscheduled
-from quotecast.providers.base import QuoteProvider, Resumable, Update, refusals_of
+from quotecast.providers.base import Inheriting, QuoteProvider, Resumable, Update, refusals_of
 from quotecast.providers.offer import Budgets
 from quotecast.providers.offers import offer_of
 from quotecast.settings.model import Settings
@@ -122,6 +122,11 @@ class Failover:
         """See Resumable: it concerns the upstream that feeds it now."""
         if isinstance(self._active, Resumable):
             self._active.resume(unscheduled)
+
+    def inherit(self, quotes: Sequence[Quote]) -> None:
+        """See Inheriting: they are of the upstream that feeds it now."""
+        if isinstance(self._active, Inheriting):
+            self._active.inherit(quotes)
 
     async def updates(self) -> AsyncGenerator[Update, None]:
         """Yields updates without end; after each connection another follows, here or at the next upstream."""

@@ -105,6 +105,15 @@ class Resumable(Protocol):
 
 
 @runtime_checkable
+class Inheriting(Protocol):
+    """A quote provider that removes and judges what the feed has of it from before."""
+
+    def inherit(self, quotes: Sequence[Quote]) -> None:
+        """Takes the quotes that the last leader had of this provider; call it before `updates`."""
+        ...
+
+
+@runtime_checkable
 class CountsRefusals(Protocol):
     """A quote provider that counts what its checks refuse."""
 

@@ -9,9 +9,9 @@ import structlog
 from msgspec import Struct
 from msgspec.structs import replace
 
-from quotecast.market.numbers import Number, number, percent_change, positive, timestamp_of, to_float
+from quotecast.market.numbers import Number, instant, number, percent_change, positive, timestamp_of, to_float
 from quotecast.market.own_bars import VenueBar
-from quotecast.market.quotes import CryptoQuote
+from quotecast.market.quotes import CryptoQuote, Quote
 from quotecast.market.reference import asset_name
 from quotecast.providers.refusals import RefusalCounter
 from quotecast.providers.transport.recording import Instrument
@@ -164,6 +164,15 @@ class PairTickers:
         for pair in gone:
             self._known.pop(pair, None)
         return gone
+
+    def inherit(self, quotes: Iterable[Quote]) -> None:
+        """Takes the feed's quotes of this venue from before: they judge the next prices.
+
+        `keep_only` returns those of pairs that the venue does not have any more.
+        """
+        for quote in quotes:
+            if made := instant(quote.timestamp):
+                self._prices.refer(quote.key, quote.price, made.timestamp())
 
     def learn_names(self, names: Mapping[str, str]) -> None:
         """Takes names of assets by symbol; they win over those of our table."""

@@ -1,6 +1,7 @@
 """Since when the bars of a feed have every update."""
 
 import time
+from collections.abc import Sequence
 from typing import Final
 
 from msgspec.structs import replace
@@ -8,6 +9,7 @@ from msgspec.structs import replace
 from quotecast.ingest.publish import FeedPublisher
 from quotecast.market.codec import iso_utc
 from quotecast.market.feeds import Feed
+from quotecast.market.quotes import Quote
 from support.made.market import pair
 from support.made.memory_bus import MemoryBus
 from support.runs.waits import until
@@ -20,6 +22,13 @@ NOW: Final = 1_774_000_020
 class Crypto(ScriptedProvider):
     feed = Feed.CRYPTO
     silence_seconds = 100.0
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inherited: list[str] = []
+
+    def inherit(self, quotes: Sequence[Quote]) -> None:
+        self.inherited += [quote.key for quote in quotes]
 
 
 class Stage:
@@ -67,6 +76,18 @@ async def test_bars_are_not_whole_across_a_reconnection() -> None:
         stage.provider.fail()
         await stage.hear(NOW + 70, NOW + 120)
         await stage.hear(NOW + 130, NOW + 120)
+
+
+async def test_successor_gives_its_upstream_the_quotes_from_before() -> None:
+    """So that the upstream removes pairs which it does not have."""
+    stage = Stage()
+    await stage.bus.hold(Feed.CRYPTO, "me", 600_000)
+    async with running(stage.publisher().run()):
+        await stage.hear(NOW + 10, NOW + 60)
+    assert stage.provider.inherited == []
+    async with running(stage.publisher().run()):
+        await stage.hear(NOW + 20, NOW + 60)
+    assert stage.provider.inherited == ["BTC/USDT"]
 
 
 async def test_a_successor_goes_on_unless_it_comes_late_or_hears_another_upstream() -> None:

@@ -12,6 +12,7 @@ from websockets.asyncio.client import ClientConnection
 
 from quotecast.errors import UpstreamError
 from quotecast.market.feeds import Feed
+from quotecast.market.quotes import Quote
 from quotecast.providers.base import Update
 from quotecast.providers.binance import wire
 from quotecast.providers.binance.listing import best_known, symbol_of, tradable_pairs
@@ -76,6 +77,10 @@ class BinanceProvider:
     def statistics(self) -> Mapping[str, int]:
         """Returns how many messages, rows and fields it refused since the start, by reason."""
         return self._tickers.statistics()
+
+    def inherit(self, quotes: Sequence[Quote]) -> None:
+        """See Inheriting."""
+        self._tickers.inherit(quotes)
 
     async def updates(self) -> AsyncGenerator[Update, None]:
         """See QuoteProvider; it ends a connection before the upstream would."""

@@ -11,6 +11,7 @@ from websockets.asyncio.client import ClientConnection
 
 from quotecast.errors import UpstreamError
 from quotecast.market.feeds import Feed
+from quotecast.market.quotes import Quote
 from quotecast.providers.base import Update
 from quotecast.providers.coinbase import wire
 from quotecast.providers.coinbase.tickers import CoinbaseTickers, error_of
@@ -59,6 +60,10 @@ class CoinbaseProvider:
     def statistics(self) -> Mapping[str, int]:
         """Returns how many messages it refused since the start, by reason."""
         return self._tickers.statistics()
+
+    def inherit(self, quotes: Sequence[Quote]) -> None:
+        """See Inheriting."""
+        self._tickers.inherit(quotes)
 
     async def updates(self) -> AsyncGenerator[Update, None]:
         """See QuoteProvider; REST may fail after it listed the products once."""

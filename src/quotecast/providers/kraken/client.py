@@ -12,6 +12,7 @@ from quotecast.errors import UpstreamError
 from quotecast.market import reference
 from quotecast.market.feeds import Feed
 from quotecast.market.instruments import canonical_symbol
+from quotecast.market.quotes import Quote
 from quotecast.providers.base import Update
 from quotecast.providers.crypto import log_unfollowed
 from quotecast.providers.kraken import wire
@@ -52,6 +53,10 @@ class KrakenProvider:
     def statistics(self) -> Mapping[str, int]:
         """Returns how many messages, rows and fields it refused since the start, by reason."""
         return self._tickers.statistics()
+
+    def inherit(self, quotes: Sequence[Quote]) -> None:
+        """See Inheriting."""
+        self._tickers.inherit(quotes)
 
     async def updates(self) -> AsyncGenerator[Update, None]:
         """See QuoteProvider."""

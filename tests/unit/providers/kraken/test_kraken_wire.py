@@ -40,6 +40,15 @@ def quote(tickers: KrakenTickers | None = None, /, **changes: Any) -> CryptoQuot
     return made
 
 
+def test_quotes_from_before_judge_the_first_price_and_go_with_their_pair() -> None:
+    """A successor believes no price of another scale, and removes pairs that the venue does not have."""
+    before, tickers = quote(), KrakenTickers()
+    tickers.inherit([before, msgspec.structs.replace(before, ticker="ETH/USD")])
+    assert tickers.read([frame(TICKER | {"last": 9_200_001.0})], NOW + 1) == []
+    assert tickers.statistics() == {"absurd": 1}
+    assert tickers.keep_only(["BTC/USD"]) == ["ETH/USD"]
+
+
 def test_ticker_out_of_order_is_dropped() -> None:
     """By its own time, within a batch and between two; one without a time, or of the future, is taken."""
     tickers = KrakenTickers()
