@@ -21,7 +21,7 @@ from quotecast.api.bars.market import (
     until_prices_move,
 )
 from quotecast.api.bars.own_bars import LiveDay, overlaid, own_bars_of_day
-from quotecast.api.bars.pages import RANGE_WINDOWS, BarPage, read_page
+from quotecast.api.bars.pages import MAX_WINDOWS, RANGE_WINDOWS, BarPage, read_page
 from quotecast.api.bars.parameters import Paging, StockQuery
 from quotecast.api.bars.queries import MAX_BARS, BarQuery, check_span, token_of
 from quotecast.api.bars.reading import WITHOUT_BARS, own_page, read_bars
@@ -174,9 +174,9 @@ async def _whole_answer(services: Services, market: Market, span: HistorySpan, q
     else:
         tail = [*last[:-1], *tail_with_price(last[-1] if last else None, market, span.interval, span.start)]
     if span.limit is not None and (count := stored.count + len(tail)) < span.limit:
-        # A pair that rests in many intervals has older bars; a young one has none.
+        # A pair that rests in many intervals has older bars; a young one has none. The history was one call.
         with suppress(*WITHOUT_BARS):
-            page = await read_bars(services, market, query, own_only=False)
+            page = await read_bars(services, market, query, own_only=False, most=MAX_WINDOWS - 1)
             if len(page.bars) > count:
                 return _answer_of(services, market, page)
     document = series.document(stored, tail, span.limit)
