@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Final
 
 from quotecast.market.feeds import Feed
-from quotecast.market.quotes import Quote
+from quotecast.market.quotes import Quote, StockQuote
 from support.stages.alert_store import AlertRow, Event
 
 _MINUTES: Final = {"5m": 5, "15m": 15, "1h": 60}
@@ -125,11 +125,20 @@ class AlertOracle:
         closed = self._ends[: bisect_right(self._ends, self._closed(now))][-_REMEMBERED:]
         for opening in reversed(openings):
             if opening + 60 <= until:
-                if not closed or opening + 60 < closed[0]:
-                    return None
                 base = self._closes[quote.key][opening]
+                is_old = not closed or opening + 60 < closed[0]
+                if is_old or self._is_split(quote, opening, base, now):
+                    return None
                 return round((quote.price - base) / base * 100, 9)
         return None
+
+    def _is_split(self, quote: Quote, opening: int, close: float, now: float) -> bool:
+        """Returns whether a close of a day before is a fifth or more from the stock's previous close."""
+        shift = _MIDNIGHT[self._feed] * 3600
+        if not isinstance(quote, StockQuote) or opening >= (int(now) - shift) // 86_400 * 86_400 + shift:
+            return False
+        ratio = close / (quote.previous_close or quote.price)
+        return ratio >= 1.2 or ratio <= 1 / 1.2
 
     def _closed(self, now: float) -> int:
         return (int(now) - 2) // 60 * 60
