@@ -4,7 +4,7 @@ from enum import IntEnum
 
 
 class CloseCode(IntEnum):
-    """WebSocket close codes: from 4450 on a client may reconnect, with backoff; from 4400 it must not."""
+    """WebSocket close codes: after those from 4400 to 4449 a client must not reconnect."""
 
     INTERNAL_ERROR = 1011
     SERVICE_RESTART = 1012

@@ -79,7 +79,7 @@ A socket of all feeds has a subscription and a cursor for each: commands and fra
 The server accepts permessage-deflate (RFC 7692) without context takeover and compresses shared frames.
 
 Close codes: {", ".join(f"{code.value} {code.name.lower().replace('_', ' ')}" for code in CloseCode)}. \
-From 4400 reconnecting will not help; from 4450, and below 4400, reconnect with backoff."""
+After codes from 4400 to 4449 reconnecting will not help; after any other, reconnect with backoff."""
 
 
 _EPOCH: Final = "06a1f3c2b7"
