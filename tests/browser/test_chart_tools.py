@@ -273,8 +273,11 @@ COMMON_OPEN = """() => {
 
 def test_charts_show_the_same_moment_under_the_crosshair(browser: Browser, service: Service) -> None:
     """A pointer on one chart moves the crosshair of the other, and takes it away again."""
-    second = CHART | {"id": "chart-2", "x": 6, "w": 6, "memory": {"pin": "stock AAPL"}}
-    with open_page(browser, service.url, panes=[CHART | {"x": 0}, second]) as page:
+    # The first hours of a day leave most of a chart of the day empty.
+    year = {"range": "1Y", "interval": "D"}
+    first = CHART | {"x": 0, "memory": year}
+    second = CHART | {"id": "chart-2", "x": 6, "w": 6, "memory": year | {"pin": "stock AAPL"}}
+    with open_page(browser, service.url, panes=[first, second]) as page:
         legends = page.locator(".plot .legend")
         expect(legends).to_have_count(2)
         expect(legends.last).to_have_text(re.compile(r"C \d"))
