@@ -10,7 +10,6 @@ from quotecast.providers.coinbase import wire
 from quotecast.simulation.vendors.coinbase.book import book_of, changes
 from quotecast.simulation.vendors.coinbase.messages import Numbered, ProductWriter
 from quotecast.simulation.vendors.coinbase.rows import merge_rows, trade_time
-from quotecast.simulation.vendors.coinbase.server import Bucket
 from quotecast.simulation.vendors.market import Market, Price
 
 NOW = 1_795_118_400_000
@@ -71,14 +70,3 @@ def test_longer_candles_are_made_of_shorter_ones() -> None:
     """Open of the first, close of the last; a candle without trades has no row."""
     rows = [(0, 1.0, 5.0, 2.0, 3.0, 1.5), (60, 0.5, 4.0, 3.0, 4.0, 0.25), (180, 4.0, 4.0, 4.0, 4.0, 1.0)]
     assert merge_rows(rows, 120) == [(0, 0.5, 5.0, 2.0, 4.0, 1.75), (120, 4.0, 4.0, 4.0, 4.0, 1.0)]
-
-
-def test_bucket_refills_with_time() -> None:
-    """It never holds more than the burst."""
-    now = 0.0
-    bucket = Bucket(10, 3, lambda: now)
-    assert [bucket.take() for _ in range(4)] == [True, True, True, False]
-    now = 0.1
-    assert [bucket.take(), bucket.take()] == [True, False]
-    now = 100.0
-    assert [bucket.take() for _ in range(4)] == [True, True, True, False]

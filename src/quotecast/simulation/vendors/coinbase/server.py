@@ -1,7 +1,7 @@
 """The server of a simulated Coinbase Exchange: REST, and the WebSocket feed at `/`."""
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -18,6 +18,7 @@ from quotecast.simulation.vendors.coinbase.source import MarketSource
 from quotecast.simulation.vendors.http import Answer, HttpRequest
 from quotecast.simulation.vendors.market import Market, Price
 from quotecast.simulation.vendors.server import Client, VendorServer
+from quotecast.simulation.vendors.token_bucket import Bucket
 
 #: Requests that a client without a key may send, per second and at once.
 REQUESTS_PER_SECOND: Final = 10.0
@@ -211,27 +212,6 @@ class CoinbaseServer(VendorServer):
         period = moment // every
         is_new, self._beats[kind] = period != self._beats[kind], period
         return is_new
-
-
-class Bucket:
-    """A token bucket with `burst` tokens, of which `rate` return per second of `now`."""
-
-    def __init__(self, rate: float, burst: float, now: Callable[[], float]) -> None:
-        self._rate = rate
-        self._burst = burst
-        self._now = now
-        self._tokens = burst
-        self._taken_at = now()
-
-    def take(self) -> bool:
-        """Takes a token; returns False when none is left."""
-        now = self._now()
-        self._tokens = min(self._burst, self._tokens + (now - self._taken_at) * self._rate)
-        self._taken_at = now
-        if self._tokens < 1:
-            return False
-        self._tokens -= 1
-        return True
 
 
 class Session:

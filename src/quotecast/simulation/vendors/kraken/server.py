@@ -25,6 +25,7 @@ from quotecast.simulation.vendors.kraken.trading import PREFIX as PRIVATE
 from quotecast.simulation.vendors.kraken.trading import Trading
 from quotecast.simulation.vendors.market import Market, Price
 from quotecast.simulation.vendors.server import Client, VendorServer
+from quotecast.simulation.vendors.token_bucket import Bucket
 
 #: Market time without a message after which a heartbeat comes.
 _HEARTBEAT_MS: Final = 1000
@@ -64,8 +65,7 @@ class KrakenServer(VendorServer):
         #: States of pairs, while clients follow them.
         self._states: dict[str, str] = {}
         self._makers: dict[str, dict[str, Maker]] = {}
-        self._calls = calls
-        self._used, self._used_at = 0.0, clock.moment()
+        self._calls = Bucket(1.0, calls, lambda: self.clock.moment() / 1000)
 
     def respond(self, request: HttpRequest) -> Answer:
         """See VendorServer; the state of the exchange has an answer at all times."""
@@ -75,12 +75,8 @@ class KrakenServer(VendorServer):
 
     def route(self, request: HttpRequest) -> Answer:
         """See VendorServer."""
-        now = self.clock.moment()
-        self._used = max(0.0, self._used - (now - self._used_at) / 1000)
-        self._used_at = now
-        if self._used + 1 > self._calls:
+        if not self._calls.take():
             return RATE_LIMIT
-        self._used += 1
         if request.path.startswith(PRIVATE):
             return self.trading.answer(request)
         return self._rest.answer(request)
