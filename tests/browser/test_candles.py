@@ -23,6 +23,8 @@ PAIR = "BTC/USDT"
 #: Speed of the simulator at which a minute of the market takes three seconds. A feed is stale at that age, so
 #: an ingest that pauses for longer than a minute says so.
 FAST = 20
+#: No test needs more minutes of the market; at that speed they take 45 seconds.
+QUARTER = timedelta(minutes=15)
 #: Speed of the simulator at which a day of the market takes nine seconds.
 FASTEST = 10_000
 
@@ -71,6 +73,20 @@ def fast_service(request: pytest.FixtureRequest, databases: Databases) -> Iterat
         yield running
 
 
+def show_minutes(page: Page, service: Service) -> None:
+    """Shows the pair's minutes in the chart.
+
+    Waits out the end of a day of the market: a chart of the day begins anew at midnight.
+    """
+
+    def is_early() -> bool:
+        now = market_time(service)
+        return now.date() == (now + QUARTER).date()
+
+    eventually(page, is_early, "the day does not end")
+    show_chart(page, "1m")
+
+
 def show_chart(page: Page, timeframe: str) -> None:
     """Shows the pair's bars in the chart."""
     wait_for_price(page)
@@ -115,7 +131,7 @@ def shows_all_between(page: Page, service: Service, first: datetime, last: datet
 def test_a_page_that_was_hidden_has_every_bar(browser: Browser, fast_service: Service) -> None:
     """A page that was hidden shows every bar that it missed, complete."""
     with open_page(browser, fast_service.url, panes=PANES) as page:
-        show_chart(page, "1m")
+        show_minutes(page, fast_service)
         page.evaluate(HIDE)
         hidden = market_time(fast_service)
         pause = timedelta(minutes=3)
@@ -131,7 +147,7 @@ def test_a_reload_changes_no_candle(browser: Browser, fast_service: Service) -> 
     is the upstream's: the promise is of a feed that heard everything.
     """
     with open_page(browser, fast_service.url, panes=PANES) as page:
-        show_chart(page, "1m")
+        show_minutes(page, fast_service)
         assert any(keeps_its_candles(page, fast_service) for _ in range(3))
 
 
@@ -159,7 +175,7 @@ def breakable_page(browser: Browser, service: Service) -> Iterator[tuple[Page, F
         FaultProxy(connect) as line,
         open_page(browser, f"http://127.0.0.1:{line.port}", panes=PANES) as page,
     ):
-        show_chart(page, "1m")
+        show_minutes(page, service)
         wait_for_live(page, "crypto")
         yield page, line
 

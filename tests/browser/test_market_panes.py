@@ -149,22 +149,28 @@ def test_news_are_those_of_the_selected_symbol(page: Page) -> None:
     expect(news.locator(".news :is(a, button):not([tabindex='-1'])")).to_have_count(1)
 
 
+def give_reports(page: Page) -> None:
+    """Answers the earnings calendar with two reports.
+
+    In the weeks around the end of a quarter no simulated company reports.
+    """
+    report = {"year": 2026, "quarter": 4, "epsActual": None, "revenueActual": None}
+    reports = [
+        report | {"symbol": symbol, "date": date, "hour": hour, "epsEstimate": 1.25, "revenueEstimate": 2e9}
+        for symbol, date, hour in (("ZZZ", "2026-11-24", "amc"), ("AAPL", "2026-11-23", "bmo"))
+    ]
+    reports[0] |= {"abroad": True}
+    reports[1] |= {"epsActual": 1.5, "revenueActual": 1.9e9, "abroad": False}
+    covered = {"coveredFrom": "2026-11-23", "coveredTo": "2026-11-29"}
+    page.route(
+        "**/api/financials/earnings-calendar*",
+        lambda route: route.fulfill(json={"earningsCalendar": reports} | covered),
+    )
+
+
 def test_earnings_are_by_day_and_mark_watched_symbols(page: Page) -> None:
     """The calendar goes by day, marks watched and foreign symbols, and a symbol becomes the selected one."""
-
-    def fulfil(route: Any) -> None:
-        report = {"year": 2026, "quarter": 4, "epsActual": None, "revenueActual": None}
-        reports = [
-            report
-            | {"symbol": symbol, "date": date, "hour": hour, "epsEstimate": 1.25, "revenueEstimate": 2e9}
-            for symbol, date, hour in (("ZZZ", "2026-11-24", "amc"), ("AAPL", "2026-11-23", "bmo"))
-        ]
-        reports[0] |= {"abroad": True}
-        reports[1] |= {"epsActual": 1.5, "revenueActual": 1.9e9, "abroad": False}
-        covered = {"coveredFrom": "2026-11-23", "coveredTo": "2026-11-29"}
-        route.fulfill(json={"earningsCalendar": reports} | covered)
-
-    page.route("**/api/financials/earnings-calendar*", fulfil)
+    give_reports(page)
     page.reload()
     earnings = pane(page, "earnings")
     expect(earnings.locator("table")).to_have_count(2)
@@ -216,6 +222,7 @@ def test_panes_meet_wcag_2_2(page: Page, theme: str, language: str) -> None:
         ".forEach(([name, value]) => localStorage.setItem(`quotecast.${name}`, value))",
         {"language": json.dumps(language), "theme": json.dumps(theme)},
     )
+    give_reports(page)
     page.reload()
     wait_for_price(page)
     pane(page, "heatmap").locator(".tile i:not(:empty)").first.wait_for()

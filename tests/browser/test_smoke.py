@@ -22,7 +22,8 @@ FILLED: Final = {
     "doviz": ".banks td",
     "company": "dl dd",
     "portfolio": "tbody tr",
-    "earnings": "tbody tr",
+    # No company reports in the weeks around the end of a quarter, and the pane says so.
+    "earnings": "tbody tr, .quiet",
     "alerts": "tbody tr",
     "screener": "td.price:not(:empty)",
 }
