@@ -140,6 +140,7 @@ def test_a_page_that_was_hidden_has_every_bar(browser: Browser, fast_service: Se
         shows_all_between(page, fast_service, hidden - timedelta(minutes=1), hidden + pause)
 
 
+@pytest.mark.slow
 def test_a_reload_changes_no_candle(browser: Browser, fast_service: Service) -> None:
     """The candles that the page made of the feed are those that it loads.
 
@@ -191,6 +192,7 @@ def test_the_chart_has_every_bar_after_an_outage(browser: Browser, fast_service:
         shows_all_between(page, fast_service, cut - timedelta(minutes=1), cut + pause)
 
 
+@pytest.mark.slow
 def test_a_hidden_chart_follows_the_market_after_an_outage(browser: Browser, fast_service: Service) -> None:
     """A hidden page that loads its bars again shows the newest ones later: its view has not stood still."""
     with breakable_page(browser, fast_service) as (page, line):
@@ -221,6 +223,7 @@ def keeps_the_days_open(page: Page) -> bool:
     return before[-1].split("  ")[0] in opens[:-1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fast_service", [FASTEST], indirect=True)
 def test_a_days_bar_ends_with_its_day(browser: Browser, fast_service: Service) -> None:
     """A day's bar keeps its opening price at the end of its day, and the next bar begins.
@@ -251,6 +254,7 @@ def own_minutes(service: Service, count: int) -> set[str]:
     return {legend(bar) for bar in bars[-count - 1 : -1]}
 
 
+@pytest.mark.slow
 def test_a_currency_has_candles_that_come_over_the_feed(browser: Browser, fast_service: Service) -> None:
     """A currency's row opens its chart; its minutes come as live bars and equal the service's."""
     with open_page(browser, fast_service.url, panes=PANES) as page:

@@ -17,6 +17,7 @@ from support.servers.terminal_service import beside
 pytestmark = pytest.mark.browser
 
 
+@pytest.mark.slow
 def test_the_clients_tests_on_node_pass(service: Service) -> None:
     """Those of encodings, resuming, watchdog and limits; `just check` runs those of the page."""
     done = subprocess.run(

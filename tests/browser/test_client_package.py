@@ -20,7 +20,7 @@ TOOLS = CLIENT / "node_modules/.bin"
 REACT = {"react": "19.3.1", "@types/react": "19.3.0"}
 CASES = CLIENT.parent / "conformance/cases"
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from support.servers.browsers import both_browsers
 from support.servers.service import Service
 from support.servers.typescript_package import installed_client, node_of
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 LISTENER: Final = Path(__file__).with_name("clients") / "listen.mjs"
 #: The greeting has three frames.

@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, Route
 from support.servers.opened_page import eventually, open_page, wait_for_live, wait_for_price
 from support.servers.service import Service
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 MOST_SHIFT: Final = 0.05
 PHONE: Final[Any] = {"width": 390, "height": 1000}

@@ -13,7 +13,7 @@ from support.servers.opened_page import DEADLINE_MS, eventually, open_page, wait
 from support.servers.processes import running_valkey
 from support.servers.service import Service
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 #: Updates per second: 500 stocks, four times each.
 BUSY = {"QUOTECAST_SIMULATOR_RATE": "2000"}

@@ -16,7 +16,7 @@ from support.made.web_files import CLIENT, WEB
 from support.servers.opened_page import eventually, open_page
 from support.servers.service import Service
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 #: Counts the pixels in the colours of rising and falling candles.
 CANDLES = """() => {

@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Page
 from support.servers.opened_page import bring_up, change_settings, open_page, register
 from support.servers.service import Service
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 WIDTHS: Final = (390, 600, 761, 820, 1024, 1280, 1440, 1920, 2560)
 #: Phone, narrowest grid and desktop: both browsers choose columns alike, and Turkish has the longer words.

@@ -18,6 +18,7 @@ def with_numbers(**numbers: float) -> Day:
     return structs.replace(DAY, installation=structs.replace(DAY.installation, **numbers))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "numbers",
     [{}, {"clients": 100_000, "symbols": 500, "regions": 1}],

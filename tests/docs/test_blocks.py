@@ -148,6 +148,7 @@ def commands(block: Block) -> list[Command]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PAGES)
 def test_the_blocks_of_a_page_run_in_order(up: Up, data: str, tmp_path: Path, name: str) -> None:
     """In one shell, with one user: the output has the field names that the page shows; values differ."""

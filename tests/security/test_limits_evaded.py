@@ -102,6 +102,7 @@ def test_known_names_have_windows_of_their_own(client: httpx.Client) -> None:
         assert remaining == str(LIMIT - 1)
 
 
+@pytest.mark.slow
 def test_guesses_from_many_addresses_are_bounded_and_leave_the_owner_in(
     limited: Whole, client: httpx.Client
 ) -> None:

@@ -26,6 +26,7 @@ def run_world(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.CompletedProcess(command, process.returncode, out, err)
 
 
+@pytest.mark.slow
 def test_a_seed_plays_the_same_world_each_time() -> None:
     """Byte for byte in two processes: one server of Redis, one behind Sentinels, and a cluster."""
     first, other = (run_world("--seed", "13", "10", "20").stdout for _ in range(2))
@@ -34,6 +35,7 @@ def test_a_seed_plays_the_same_world_each_time() -> None:
     assert len(traces) > 3 * 50
 
 
+@pytest.mark.slow
 def test_a_broken_promise_comes_with_its_fewest_faults() -> None:
     """The report names the promise, the faults that it takes, which are none here, and what happened."""
     found = run_world(

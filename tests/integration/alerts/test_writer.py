@@ -139,6 +139,7 @@ async def test_each_event_goes_to_the_webhook_and_to_all_browsers(
     ]
 
 
+@pytest.mark.slow
 async def test_a_crossing_that_many_alerts_wait_for_takes_several_transactions(
     bus: RedisBus, own_accounts_url: str
 ) -> None:

@@ -99,6 +99,7 @@ async def test_a_password_is_replaced(accounts_url: str) -> None:
         assert await login(service, user.email, given) == 200
 
 
+@pytest.mark.slow
 async def test_a_password_is_asked_for_twice_at_a_terminal(accounts_url: str) -> None:
     """Two different entries change nothing."""
     async with account_service(accounts_url) as service:
@@ -157,6 +158,7 @@ async def test_who_is_deleted_leaves_nothing(accounts_url: str) -> None:
         await service.register(user.email)
 
 
+@pytest.mark.slow
 async def test_at_a_terminal_the_email_confirms_a_deletion(accounts_url: str) -> None:
     """Case does not matter; any other text deletes nothing."""
     async with account_service(accounts_url) as service:

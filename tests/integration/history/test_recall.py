@@ -61,6 +61,7 @@ def closings_of(maker: BarMaker, minutes: Iterable[int]) -> list[Closing]:
     return closings
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("minutes", [1, 3, 5, 14, 15, 58, 60, 203, 15 * 60])
 async def test_coarser_bars_go_on_from_the_stored_ones(
     bus: RedisBus, database: Database, minutes: int

@@ -14,6 +14,8 @@ from support.runs.waits import wait_until
 from support.servers.processes import running_valkey
 from support.servers.service import Service
 
+pytestmark = pytest.mark.slow
+
 PATIENCE_SECONDS = 20.0
 QUOTES = "/api/market/quotes?symbols=all"
 

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import asyncpg
+import pytest
 
 from quotecast.local import postgres, servers
 from support.runs.waits import until, until_answered
@@ -52,6 +53,7 @@ def lives(process: int) -> bool:
     return state != "Z"
 
 
+@pytest.mark.slow
 async def test_a_stopped_session_keeps_a_killed_server_from_no_start(tmp_path: Path) -> None:
     """The session holds the shared memory, beside which PostgreSQL starts no other server."""
     async with servers.database("", tmp_path, tmp_path) as url, frozen_session(url) as session:
@@ -60,6 +62,7 @@ async def test_a_stopped_session_keeps_a_killed_server_from_no_start(tmp_path: P
         await until_ended(session)
 
 
+@pytest.mark.slow
 async def test_a_stopped_session_does_not_outlive_its_server(tmp_path: Path) -> None:
     """A stop kills what has not ended in time."""
     async with servers.database("", tmp_path, tmp_path) as url, frozen_session(url) as session:

@@ -201,6 +201,7 @@ def test_a_taken_port_is_refused(start: Callable[..., Up]) -> None:
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("setting", "url", "problem"),
     [

@@ -219,6 +219,7 @@ async def test_reports_of_processes_lie_on_one_node(cluster_url: str) -> None:
         assert [each.id for each in await store.all()] == ["1-a", "3-c"]
 
 
+@pytest.mark.slow
 def test_a_whole_service_runs_on_a_cluster(cluster_url: str) -> None:
     """Two workers that use all nodes count requests together."""
     with Service(SimpleNamespace(url=cluster_url)) as service:

@@ -99,6 +99,7 @@ def values(bar: OwnBar | Bar) -> tuple[float, ...]:
     return bar.open, bar.high, bar.low, bar.close, bar.volume or 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("open_venue", [alpaca, binance, kraken])
 async def test_a_closed_minute_is_the_venues(open_venue: Callable[..., Any]) -> None:
     clock = ManualClock(START)

@@ -80,12 +80,14 @@ def test_the_line_says_what_it_is_and_where() -> None:
         )
 
 
+@pytest.mark.slow
 def test_a_start_and_a_speed_set_the_market_time() -> None:
     with _running("--start", "2026-11-20T14:00:00Z", "--speed", "100") as (_, line):
         times = [httpx.get(_url(line)).json()["time"] for _ in range(20)]
     assert 1_795_183_200_000 <= times[0] < times[-1] < 1_795_183_200_000 + 86_400_000
 
 
+@pytest.mark.slow
 def test_a_scenario_logs_its_begin_and_end() -> None:
     with _running("--scenario", "frozen,seconds=0.5", "--start", "2026-11-20T14:00:00Z") as (process, _):
         assert process.stderr
@@ -94,6 +96,7 @@ def test_a_scenario_logs_its_begin_and_end() -> None:
     assert re.search(r"scenario ends +at=2026-11-20T14:00:0.*frozen", ends)
 
 
+@pytest.mark.slow
 def test_the_control_route_starts_a_scenario(tmp_path: Path) -> None:
     file = tmp_path / "token"
     file.write_text("of-the-file\n")
@@ -107,6 +110,7 @@ def test_the_control_route_starts_a_scenario(tmp_path: Path) -> None:
         assert httpx.get(_url(line)).status_code == 429
 
 
+@pytest.mark.slow
 def test_a_printed_token_opens_the_control_route() -> None:
     with _running("--control-port", "0") as (_, line):
         found = re.search(r"control at (\S+) with token (\S{32})$", line.strip())
@@ -115,11 +119,13 @@ def test_a_printed_token_opens_the_control_route() -> None:
         assert httpx.get(found[1]).status_code == 401
 
 
+@pytest.mark.slow
 def test_without_the_option_there_is_no_control_route() -> None:
     with _running() as (_, line):
         assert "control" not in line
 
 
+@pytest.mark.slow
 def test_a_taken_port_is_one_line() -> None:
     with _running() as (_, line):
         port = _url(line).rpartition(":")[2]
@@ -128,6 +134,7 @@ def test_a_taken_port_is_one_line() -> None:
     assert done.stderr == f"--port: cannot listen at http://127.0.0.1:{port}: Address already in use\n"
 
 
+@pytest.mark.slow
 def test_scenarios_are_listed() -> None:
     listed = [json.loads(line) for line in _run("--list-scenarios", "--json").stdout.splitlines()]
     assert all(each.keys() == {"name", "meaning", "parameters"} for each in listed)

@@ -12,6 +12,7 @@ from quotecast.commands.simulate import VENDORS
 from support.runs.deadlines import scaled
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("vendor", VENDORS)
 def test_a_vendor_starts_answers_and_ends(vendor: str) -> None:
     command = [sys.executable, "-m", "quotecast", "simulate", vendor, "--key", "a", "--secret", "b"]

@@ -312,6 +312,7 @@ async def record(headers: dict[str, str]) -> list[bytes]:
             return frames
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("headers", [{}, MSGPACK], ids=["json", "msgpack"])
 async def test_sessions_of_a_seed_are_equal(headers: dict[str, str]) -> None:
     first = await record(headers)

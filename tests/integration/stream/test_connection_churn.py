@@ -131,6 +131,7 @@ def worker(tmp_path: Path) -> Iterator[Worker]:
         yield Worker(service, tmp_path / "errors")
 
 
+@pytest.mark.slow
 def test_nothing_stays_of_those_who_left(worker: Worker) -> None:
     """Sockets, hub places and memory return to their start; connections to Redis stay few; no error."""
     worker.churn(CONNECTIONS // 2, seed=1)  # allocates what is allocated once

@@ -20,6 +20,8 @@ from quotecast.simulation.market.scenarios.trading import Halt
 from quotecast.simulation.market.tape import Tape
 from quotecast.simulation.market.venues import hours_of, pair_tapes, stock_tapes
 
+pytestmark = pytest.mark.slow
+
 ACME = Stock("ACME", "Acme", "NYSE", "Energy", "Oil", 900_000_000, 84.2)
 COIN = Pair("SHIB", "USDT", "Shiba Inu", 8.5e-6, 589_000_000_000_000)
 COIN_HOURS = hours_of(Feed.CRYPTO, always_open=True)

@@ -49,6 +49,7 @@ def test_a_split_of_less_than_a_quarter_is_a_stock_dividend() -> None:
     assert (split["symbol"], split["new_rate"]) == ("F", 1.25)
 
 
+@pytest.mark.slow
 def test_alpaca_has_well_known_renames() -> None:
     """By the former or the present symbol, of a span of days."""
     server = alpaca()

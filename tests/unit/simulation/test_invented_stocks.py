@@ -64,6 +64,7 @@ async def test_quotes_assets_and_bars_have_the_same_stocks() -> None:
     assert await history.bars(ticker, "D", datetime(2026, 2, 10, tzinfo=UTC), end)
 
 
+@pytest.mark.slow
 async def test_busy_market_ticks_often_enough_to_serve_others() -> None:
     """At 48,000 updates a second no tick has more than a thousand quotes, or little more."""
     now = NOON

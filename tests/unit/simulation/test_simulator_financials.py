@@ -155,6 +155,7 @@ def test_estimates_begin_where_reports_end(ticker: str, moment: datetime, seed: 
             assert each["numberAnalysts"] > 0
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(moments, seeds)
 def test_the_calendar_agrees_with_the_records(moment: datetime, seed: int) -> None:
@@ -174,6 +175,7 @@ def test_the_calendar_agrees_with_the_records(moment: datetime, seed: int) -> No
         assert (each["revenueActual"] is None) is (each["epsActual"] is None)
 
 
+@pytest.mark.slow
 def test_every_company_reports_once_a_quarter() -> None:
     """Every company reports each fiscal quarter once, in order."""
     events = calendar(provider(), date(2025, 1, 1), date(2026, 12, 31))
@@ -183,6 +185,7 @@ def test_every_company_reports_once_a_quarter() -> None:
         assert numbers == list(range(numbers[0], numbers[0] + len(numbers)))
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(st.dates(date(2025, 6, 1), date(2027, 1, 1)), st.integers(0, 40), st.integers(1, 40))
 def test_a_calendar_is_the_sum_of_its_parts(first: date, one: int, other: int) -> None:

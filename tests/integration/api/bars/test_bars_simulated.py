@@ -36,6 +36,7 @@ async def simulate(
     await updates.aclose()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("speed", [1.0, 60.0, 0.5])
 @pytest.mark.parametrize("now", [NOW, NOW + 12 * 3600])
 @pytest.mark.parametrize(

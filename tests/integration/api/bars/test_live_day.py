@@ -157,6 +157,7 @@ class Ways:
         return rows_of(found.rows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("feed", NAMES)
 async def test_every_way_tells_the_final_bars_of_the_live_feed(feed: Feed) -> None:
     """After two simulated hours, bar by bar; the ways agree on all other bars, too."""

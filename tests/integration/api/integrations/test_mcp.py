@@ -84,6 +84,7 @@ def post(service: Service, body: Any = PING, **headers: str) -> httpx.Response:
     return service.post("/mcp", content=content, headers=CONTENT | headers)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 async def test_both_generations_of_the_protocol_read_the_service_s_data(service: Service, mode: str) -> None:
     """The result is what the REST route answers; it is structured, with a text for other clients."""
@@ -210,6 +211,7 @@ def test_only_post_is_allowed(service: Service) -> None:
         assert answer.json()["code"] == "method_not_allowed"
 
 
+@pytest.mark.slow
 async def test_stdio_serves_the_same_tools(service: Service, tmp_path: Path, token: str) -> None:
     file = tmp_path / "token"
     file.write_text(f"{token}\n")
@@ -223,6 +225,7 @@ async def test_stdio_serves_the_same_tools(service: Service, tmp_path: Path, tok
     assert [row["ticker"] for row in holdings["rows"]] == ["AAPL"]
 
 
+@pytest.mark.slow
 def test_standard_output_carries_the_protocol_alone(service: Service) -> None:
     """Even with every log on."""
     hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}

@@ -44,6 +44,7 @@ def traced(receiver: OtlpReceiver) -> Iterator[Service]:
         yield service
 
 
+@pytest.mark.slow
 def test_a_request_is_followed_to_redis(traced: Service, receiver: OtlpReceiver) -> None:
     """One trace covers the route and the limiter's script, and continues the caller's trace."""
     caller = {"traceparent": f"00-{TRACE}-b7ad6b7169203331-01", "x-request-id": "my-id"}
@@ -62,6 +63,7 @@ def test_a_request_is_followed_to_redis(traced: Service, receiver: OtlpReceiver)
     assert CANARY.encode() not in receiver.raw
 
 
+@pytest.mark.slow
 def test_ticks_and_batches_make_no_spans(traced: Service, receiver: OtlpReceiver) -> None:
     """While hundreds of them pass, every span belongs to the one request."""
     with traced.feed("/api/ws/crypto?symbols=all&interval=100") as client:
@@ -153,6 +155,7 @@ def test_a_missing_extra_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "pip install 'quotecast[otel]'" in warning["event"]
 
 
+@pytest.mark.slow
 def test_a_service_without_the_extra_serves(receiver: OtlpReceiver, tmp_path: Path) -> None:
     """Ingest and workers start, answer and limit; they send no traces, and the worker says so."""
     (tmp_path / "sitecustomize.py").write_text("import sys\nsys.modules['quotecast.observe.spans'] = None\n")
@@ -167,6 +170,7 @@ def test_a_service_without_the_extra_serves(receiver: OtlpReceiver, tmp_path: Pa
     assert "pip install 'quotecast[otel]'" in (tmp_path / "log").read_text()
 
 
+@pytest.mark.slow
 def test_probes_are_not_traced(traced: Service, receiver: OtlpReceiver) -> None:
     """Neither are the probes' calls of Redis."""
     for path in ("/api/health", "/api/ready", "/api/health/", "/api/market/status"):
@@ -176,6 +180,7 @@ def test_probes_are_not_traced(traced: Service, receiver: OtlpReceiver) -> None:
     assert len({span.trace for span in spans}) == 1
 
 
+@pytest.mark.slow
 def test_off_it_is_not_even_loaded() -> None:
     """The application is not wrapped; only redis-py loads OpenTelemetry's metrics by itself."""
     code = (

@@ -11,6 +11,8 @@ from support.runs.deadlines import scaled
 from support.servers.processes import Valkey
 from support.servers.service import Service
 
+pytestmark = pytest.mark.slow
+
 FRAMES = 20
 
 

@@ -12,6 +12,8 @@ from support.oracles.schemas import validator_of
 from support.servers.processes import running_valkey
 from support.servers.service import FeedClient, Service
 
+pytestmark = pytest.mark.slow
+
 #: A symbol of each feed that the simulated market trades often.
 SYMBOLS = {"market": "AAPL", "crypto": "BTC/USDT", "doviz": "USD", "all": "AAPL"}
 #: The streams, each with its subprotocol.

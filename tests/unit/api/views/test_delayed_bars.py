@@ -128,6 +128,7 @@ def moments(feed: Feed, count: int) -> list[datetime]:
     return [each for each in near + rest if each < BEGIN + timedelta(days=DAYS)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("feed", VENUES)
 def test_bars_of_an_upstream_end_with_the_delayed_time(feed: Feed) -> None:
     """They are those of all whole minutes before it: neither younger trades nor fewer."""
