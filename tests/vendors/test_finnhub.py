@@ -27,7 +27,8 @@ def asked() -> int:
 def answer(asked: int) -> Iterator[dict[str, Any]]:
     """Returns all answers that the client reads."""
     last = datetime.fromtimestamp(asked, UTC).date()
-    days = [(last - timedelta(days=20)).isoformat(), last.isoformat()]
+    # Around the end of a quarter no company reports for 40 days.
+    days = [(last - timedelta(days=45)).isoformat(), last.isoformat()]
     span = [str(asked - 5 * DAY), str(asked)]
     with simulated_vendor("finnhub", "--seed", str(SEED)) as vendor:
         yield run_python("finnhub_python_finnhub.py", vendor.url + "/api/v1", *days, *span)
