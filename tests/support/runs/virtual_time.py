@@ -1,7 +1,8 @@
-"""Event loops whose time passes at once, or jumps."""
+"""Event loops whose time passes at once, jumps, or stands still."""
 
 import asyncio
 import selectors
+import time
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Executor
 from typing import Any, Final, TypeVar, TypeVarTuple
@@ -60,6 +61,33 @@ class JumpingLoop(asyncio.SelectorEventLoop):
 
     def jump(self, seconds: float) -> None:
         self._ahead += seconds
+
+
+class _WaitingSelector(selectors.DefaultSelector):
+    """Adds up the seconds that it waits."""
+
+    waited = 0.0
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        began = time.monotonic()
+        ready = super().select(timeout)
+        elapsed = time.monotonic() - began
+        self.waited += elapsed if timeout is None else min(elapsed, max(0.0, timeout))
+        return ready
+
+
+class WaitingLoop(asyncio.SelectorEventLoop):
+    """Its clock stands still while the process computes: a busy machine passes no deadline of a client.
+
+    For clients in one loop with servers that compute what they answer.
+    """
+
+    def __init__(self) -> None:
+        self._waiting = _WaitingSelector()
+        super().__init__(self._waiting)
+
+    def time(self) -> float:
+        return self._waiting.waited
 
 
 class _SkippingSelector(selectors.DefaultSelector):
