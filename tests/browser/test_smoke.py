@@ -23,7 +23,7 @@ FILLED: Final = {
     "company": "dl dd",
     "portfolio": "tbody tr",
     # No company reports in the weeks around the end of a quarter, and the pane says so.
-    "earnings": "tbody tr, .quiet",
+    "earnings": ".earnings :is(tbody tr, .quiet)",
     "alerts": "tbody tr",
     "screener": "td.price:not(:empty)",
 }
