@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 
-class Bucket:
-    """A token bucket with `burst` tokens, of which `rate` return per second of `now`."""
+class TokenBucket:
+    """It holds `burst` tokens at most, of which `rate` return per second of `now`."""
 
     def __init__(self, rate: float, burst: float, now: Callable[[], float]) -> None:
         self._rate = rate

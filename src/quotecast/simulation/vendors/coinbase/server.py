@@ -18,7 +18,7 @@ from quotecast.simulation.vendors.coinbase.source import MarketSource
 from quotecast.simulation.vendors.http import Answer, HttpRequest
 from quotecast.simulation.vendors.market import Market, Price
 from quotecast.simulation.vendors.server import Client, VendorServer
-from quotecast.simulation.vendors.token_bucket import Bucket
+from quotecast.simulation.vendors.token_bucket import TokenBucket
 
 #: Requests that a client without a key may send, per second and at once.
 REQUESTS_PER_SECOND: Final = 10.0
@@ -54,7 +54,7 @@ class CoinbaseServer(VendorServer):
         self.subscribe_seconds = SUBSCRIBE_SECONDS
         self._rest = CoinbaseRest(self.source, self._sequence)
         self._requests = (
-            Bucket(requests_per_second, REQUESTS_AT_ONCE, self._seconds) if requests_per_second else None
+            TokenBucket(requests_per_second, REQUESTS_AT_ONCE, self._seconds) if requests_per_second else None
         )
         self._feeds: dict[str, ProductFeed] = {}
         #: The last period of heartbeats, of batches and of books.
@@ -79,7 +79,7 @@ class CoinbaseServer(VendorServer):
     def greet(self, client: Client) -> None:
         """Starts the time in which the client has to subscribe."""
         deadline = asyncio.create_task(self._expect_subscription(client))
-        client.state = Session(deadline, Bucket(COMMANDS_PER_SECOND, COMMANDS_PER_SECOND, self._seconds))
+        client.state = Session(deadline, TokenBucket(COMMANDS_PER_SECOND, COMMANDS_PER_SECOND, self._seconds))
 
     def forget(self, client: Client) -> None:
         """See VendorServer."""
@@ -217,7 +217,7 @@ class CoinbaseServer(VendorServer):
 class Session:
     """A client's subscriptions, in order; `deadline` ends a client that does not subscribe."""
 
-    def __init__(self, deadline: asyncio.Task[None], commands: Bucket) -> None:
+    def __init__(self, deadline: asyncio.Task[None], commands: TokenBucket) -> None:
         self.deadline = deadline
         self._commands = commands
         self.channels: dict[str, dict[str, None]] = {}

@@ -25,7 +25,7 @@ from quotecast.simulation.vendors.kraken.trading import PREFIX as PRIVATE
 from quotecast.simulation.vendors.kraken.trading import Trading
 from quotecast.simulation.vendors.market import Market, Price
 from quotecast.simulation.vendors.server import Client, VendorServer
-from quotecast.simulation.vendors.token_bucket import Bucket
+from quotecast.simulation.vendors.token_bucket import TokenBucket
 
 #: Market time without a message after which a heartbeat comes.
 _HEARTBEAT_MS: Final = 1000
@@ -65,7 +65,7 @@ class KrakenServer(VendorServer):
         #: States of pairs, while clients follow them.
         self._states: dict[str, str] = {}
         self._makers: dict[str, dict[str, Maker]] = {}
-        self._calls = Bucket(1.0, calls, lambda: self.clock.moment() / 1000)
+        self._calls = TokenBucket(1.0, calls, lambda: self.clock.moment() / 1000)
 
     def respond(self, request: HttpRequest) -> Answer:
         """See VendorServer; the state of the exchange has an answer at all times."""
