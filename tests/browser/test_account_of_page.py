@@ -244,8 +244,9 @@ def test_a_pane_that_fails_leaves_the_others(browser: Browser, service: Service)
         movers.get_by_role("button", name="Try again").click()
         movers.locator("td.price").first.wait_for()
         page.route("**/api/market/movers", lambda route: route.fulfill(json={}))
-        movers.get_by_role("button", name="Reset").click()
-        page.get_by_role("button", name="Settings").click()
+        with page.expect_navigation():
+            movers.get_by_role("button", name="Reset").click()
+        page.get_by_role("button", name="Settings", exact=True).click()
         expect(page.get_by_role("radio", name="Match system")).to_be_checked()
 
 

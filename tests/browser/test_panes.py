@@ -361,7 +361,7 @@ def test_a_question_mark_lists_the_keys(page: Page) -> None:
 
 def test_rows_are_as_dense_as_the_reader_wants(page: Page) -> None:
     """The choice outlives a reload."""
-    page.get_by_role("button", name="Settings").click()
+    page.get_by_role("button", name="Settings", exact=True).click()
     page.get_by_role("radio", name="Roomy").click()
     row = pane(page, "watchlist").locator("tbody tr[data-row]").first
     expect(row).to_have_js_property("offsetHeight", 32)
@@ -374,7 +374,7 @@ def test_times_are_of_the_clock_and_the_zone_that_the_reader_wants(page: Page) -
     """The chart's axis and the status line write 24 hours."""
     clock = page.locator(".exchange")
     expect(clock).to_have_text(re.compile("[AP]M$"))
-    page.get_by_role("button", name="Settings").click()
+    page.get_by_role("button", name="Settings", exact=True).click()
     page.get_by_role("radio", name="24 hours").click()
     page.get_by_role("radio", name="New York").click()
     expect(clock).to_have_text(re.compile(r"^New York \d\d:\d\d:\d\d$"))

@@ -225,7 +225,7 @@ def test_a_service_that_records_nothing_has_no_time_machine(page: Page) -> None:
     ) as asked:
         page.reload()
     assert asked.value.status == 422
-    expect(page.get_by_role("button", name="Settings")).to_be_visible()
+    expect(page.get_by_role("button", name="Settings", exact=True)).to_be_visible()
     expect(page.get_by_role("button", name="Time machine")).to_have_count(0)
 
 
