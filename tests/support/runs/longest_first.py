@@ -1,4 +1,4 @@
-"""The longest files of tests start first, so that all workers end together; a plug-in of pytest.
+"""The longest files of tests start first, short ones between them: workers end together; a plug-in of pytest.
 
 `tests/durations.json` has the seconds of files that take more than a few: of `just test`, of browsers and of
 the long ones. `--write-durations` writes those that run.
@@ -41,7 +41,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         seconds: defaultdict[str, float] = defaultdict(float)
         for (unit, _), each in seconds_of_units(items).items():
             seconds[_place_of(unit)] += each
-        items.sort(key=lambda item: -seconds[_place_of(item.nodeid)])
+        turns = _turns(seconds)
+        items.sort(key=lambda item: turns[_place_of(item.nodeid)])
 
 
 def seconds_of_units(items: list[pytest.Item]) -> dict[tuple[str, str], float]:
@@ -81,6 +82,18 @@ class _Durations:
                 if its == kind and seconds > _SHORT_SECONDS
             }
         _DURATIONS.write_text(json.dumps(written, indent=1) + "\n")
+
+
+def _turns(seconds: dict[str, float]) -> dict[str, float]:
+    """Returns when in a run each place starts, from 0 to 1: the longest first, the others at all times.
+
+    Long files wait for many of their seconds and others compute: together they use both cores. In the last
+    fifth are others alone, so no worker still has a long one when the rest have ended.
+    """
+    recorded = sorted(filter(seconds.get, seconds), key=lambda place: -seconds[place])
+    others = [place for place in seconds if not seconds[place]]
+    turns = {place: turn / len(recorded) * 0.8 for turn, place in enumerate(recorded)}
+    return turns | {place: turn / len(others) for turn, place in enumerate(others)}
 
 
 def _place_of(test: str) -> str:
