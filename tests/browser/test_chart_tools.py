@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
-import httpx
 import pytest
 from playwright.sync_api import Browser, Page, Request, Route, expect
 
@@ -42,7 +41,7 @@ def count_of_bars(page: Page) -> int:
 
 def refuse(route: Route) -> None:
     """Answers 429 as the service does."""
-    route.fulfill(status=429, headers={"Retry-After": "3"}, json={"detail": "Too Many Requests"})
+    route.fulfill(status=429, headers={"Retry-After": "6"}, json={"detail": "Too Many Requests"})
 
 
 def test_a_chart_scrolls_back_without_a_jump(page: Page) -> None:
@@ -87,6 +86,9 @@ def test_indicators_follow_their_lengths_and_outlive_the_page(page: Page) -> Non
     length.press("Tab")
     expect(length).to_have_value("400")
     length.fill("5")
+    # The panel is drawn again while the reader types.
+    panel.get_by_label("Dividends").evaluate("box => box.click()")
+    expect(length).to_have_value("5")
     length.press("Tab")
     page.keyboard.press("Escape")
     expect(panel).to_have_count(0)
@@ -302,7 +304,7 @@ def test_dividends_splits_and_reports_have_marks(page: Page, service: Service) -
     )
     chart_of(page).get_by_role("button", name="1Y", exact=True).click()
     wait_for_chart(page)
-    bars = httpx.get(f"{service.url}/api/market/bars/AAPL?range=1Y&interval=D").json()
+    bars = service.get("/api/market/bars/AAPL?range=1Y&interval=D").json()
     last = datetime.fromisoformat(bars[-1]["time"]).astimezone(NEW_YORK).date()
     # A new day may begin meanwhile.
     days = [last, last + timedelta(days=1)]

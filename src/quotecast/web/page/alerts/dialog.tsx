@@ -122,9 +122,9 @@ function AlertForm({ about: { instrument, alert }, onDone }: { readonly about: D
         {!ofPrice && (
           <label>
             {say("alertWindow")}
-            <select name="window" value={alert?.window ?? "day"}>
+            <select name="window">
               {WINDOWS.map((each) => (
-                <option key={each} value={each}>
+                <option key={each} value={each} selected={each === (alert?.window ?? "day")}>
                   {say(WINDOW_NAMES[each])}
                 </option>
               ))}
@@ -134,7 +134,7 @@ function AlertForm({ about: { instrument, alert }, onDone }: { readonly about: D
       </div>
       <label>
         {say("alertNote")}
-        <input name="note" maxLength={200} value={alert?.note ?? ""} />
+        <input name="note" maxLength={200} defaultValue={alert?.note} />
       </label>
       <fieldset>
         <Check name="repeats" label={say("alertRepeats")} checked={alert?.repeats ?? false} />

@@ -47,7 +47,7 @@ function Fields({ currencies, holding }: FieldsProps) {
         title={say("boughtAt")}
         aria-label={say("boughtAt")}
       />
-      <select name="currency" aria-label={say("currency")} defaultValue={holding?.currency}>
+      <select name="currency" aria-label={say("currency")}>
         {currencies.map((each) => (
           <option key={each} selected={each === holding?.currency}>
             {each}

@@ -1,4 +1,4 @@
-import { useRef } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 
 import { isReplay } from "../../replay-state.ts";
 import { say } from "../../words.ts";
@@ -112,6 +112,7 @@ interface NumberProps {
 }
 
 function NumberField({ kind, field, value, onChange }: NumberProps) {
+  const [typed, setTyped] = useState<string | null>(null);
   return (
     <label>
       {say(field.name)}
@@ -121,11 +122,11 @@ function NumberField({ kind, field, value, onChange }: NumberProps) {
         min={field.least}
         max={field.most}
         step={field.step}
-        value={value}
+        value={typed ?? value}
+        onInput={(event) => setTyped(event.currentTarget.value)}
         onChange={(event) => {
-          const clamped = clampNumber(field, event.currentTarget.valueAsNumber);
-          event.currentTarget.value = String(clamped);
-          onChange(clamped);
+          setTyped(null);
+          onChange(clampNumber(field, event.currentTarget.valueAsNumber));
         }}
       />
     </label>
