@@ -187,7 +187,7 @@ def test_an_emptied_watchlist_stays_empty(page: Page) -> None:
 
 def test_a_reload_begins_with_the_accounts_list(page: Page) -> None:
     """Before the service answers, a reload shows the account's last list, not the browser's."""
-    with page.expect_response(lambda answer: answer.request.method == "GET" and "/watchlist" in answer.url):
+    with page.expect_response(lambda answer: answer.request.method == "GET" and "/watchlists" in answer.url):
         register(page, address(page.context.browser, "reloaded"))
     watchlist = page.locator("[data-kind=watchlist]")
     with page.expect_response(lambda response: response.request.method == "DELETE"):

@@ -135,6 +135,7 @@ def test_the_section_is_accessible(browser: Browser, service: Service, language:
         section.locator("[name=name]").fill("Key")
         section.locator("button[type=submit]").click()
         section.locator(".secret").wait_for()
+        section.locator("li summary").first.wait_for()
         for summary in section.locator("li summary").all():
             summary.click()
         assert violations(page) == []

@@ -100,6 +100,7 @@ def test_purchases_open_change_and_come_back(page: Page, service: Service, user:
     page.keyboard.press("Escape")
     expect(form).to_have_count(0)
     pane.get_by_role("button", name="Edit AAPL").last.click()
+    expect(form.get_by_label("Shares")).to_be_focused()
     # A price that moves must not take the focus from another field.
     form.get_by_label("Avg cost").focus()
     page.wait_for_function(

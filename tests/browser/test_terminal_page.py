@@ -52,7 +52,8 @@ def test_data_is_on_the_screen_within_two_seconds(
 @both_browsers
 def test_a_price_on_the_screen_is_the_apis_at_the_same_point(page: Page, service: Service) -> None:
     """The prices on screen equal the answer of the route whose entity tag is the status line's cursor."""
-    wait_for_price(page)
+    for symbol in ("AAPL", "MSFT", "NVDA"):
+        wait_for_price(page, symbol)
     answers: dict[str, dict[str, Any]] = {}
     seen: dict[str, Any] = {}
 
@@ -71,6 +72,7 @@ def test_a_price_on_the_screen_is_the_apis_at_the_same_point(page: Page, service
 def test_it_resumes_by_itself_after_a_restart(page: Page, service: Service) -> None:
     """After a restart of the service the page resumes by itself; the prices stay on screen meanwhile."""
     wait_for_live(page)
+    wait_for_price(page)
     service.processes[-1].send_signal(signal.SIGTERM)
     service.processes[-1].wait(scaled(30))
     page.locator(".feed[data-feed=market][data-state=connecting]").wait_for()
@@ -176,7 +178,7 @@ def test_a_holding_shows_its_gain_live(browser: Browser, page: Page) -> None:
 
 def refuse(route: Route) -> None:
     """Answers 429 as the service does."""
-    route.fulfill(status=429, headers={"Retry-After": "2"}, body=json.dumps({"detail": "Too Many Requests"}))
+    route.fulfill(status=429, headers={"Retry-After": "5"}, body=json.dumps({"detail": "Too Many Requests"}))
 
 
 def test_a_429_shows_its_waiting_time(browser: Browser, service: Service) -> None:

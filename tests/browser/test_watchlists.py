@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import APIResponse, Browser, Locator, Page, Response, Route, expect
 
 from support.servers.opened_page import (
+    DEADLINE_MS,
     address,
     eventually,
     fetched,
@@ -108,8 +109,8 @@ def test_rows_are_dragged_and_stepped_and_the_order_survives_sorting(
         assert symbols(pane)[1] == "AMZN"
         expect(pane.locator(".handle")).to_have_count(0)
         page.reload()
-        wait_for_price(page)
-        assert symbols(pane)[:2] == ["AAPL", "AMZN"]
+        expect(pane.locator("button.symbol").nth(0)).to_have_text("AAPL", timeout=DEADLINE_MS)
+        expect(pane.locator("button.symbol").nth(1)).to_have_text("AMZN", timeout=DEADLINE_MS)
         pane.get_by_role("button", name="Own order").click()
         expect(pane.locator("button.symbol").first).to_have_text("MSFT")
         assert symbols(pane)[:4] == ["MSFT", "AAPL", "NVDA", "AMZN"]

@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, Response, expect
 
 from support.clients.axe import violations
+from support.runs.deadlines import scaled
 from support.servers.opened_page import (
     LAYOUT,
     address,
@@ -161,7 +162,8 @@ def close_movers_elsewhere(page: Page, service: Service) -> None:
     for workspace in saved["layout"]["workspaces"]:
         workspace["panes"] = [pane for pane in workspace["panes"] if pane["kind"] != "movers"]
     body = {"layout": saved["layout"], "version": saved["version"]}
-    assert httpx.put(service.url + LAYOUT, json=body, headers=headers).status_code == 200
+    with httpx.Client(base_url=service.url, headers=headers, timeout=scaled(30)) as http:
+        assert http.put(LAYOUT, json=body).status_code == 200
 
 
 def test_a_newer_layout_of_another_browser_replaces_one_that_was_not_saved(
