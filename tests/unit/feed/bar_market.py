@@ -42,6 +42,15 @@ class BarMarket:
         self._ledger.close_bars(self.now)
         self._publish()
 
+    def reload(self, missed: int) -> None:
+        """Loads the state after some closed minutes whose batches the mirror did not get."""
+        for _ in range(missed):
+            self.now += 60.0
+            self._trade("AAPL", 101.0)
+            batch, _, _ = self._ledger.next_batch(0.0)
+            self._note(batch)
+        self.mirror.load(self._ledger.snapshot(INFO))
+
     def take_over(self, epoch: str, closings: int) -> None:
         """Begins a new epoch, at which the bus has the newest closings only."""
         begun = self._ledger.begin(epoch, INFO)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from quotecast.bus.base import Batch, Change
+from quotecast.bus.base import RECENT_CLOSINGS, Batch, Change
 from quotecast.bus.wire import encode_change
 from quotecast.feed.client import ClientSession
 from quotecast.feed.commands import Query
@@ -167,11 +167,20 @@ def test_a_new_epoch_resumes_bars_by_their_time(market: BarMarket) -> None:
     assert frames[2]["epoch"] == ""
 
 
+def test_a_worker_that_missed_few_closings_sends_them(market: BarMarket) -> None:
+    """Its mirror was loaded again between two updates, without a reconnection."""
+    session, _ = opened(market, symbols="AAPL")
+    market.reload(missed=RECENT_CLOSINGS)
+    *bars, _ = advanced(session)
+    final = [bar["time"] for frame in bars for bar in frame["data"] if bar["final"]]
+    assert final[:2] == [FIRST_MINUTE, SECOND_MINUTE]
+    assert len(final) == RECENT_CLOSINGS - 1
+
+
 def test_a_worker_that_lost_closings_says_so(market: BarMarket) -> None:
-    """Between two updates, without a reconnection."""
+    """The bus has the newest closings only, so those before them may be missing."""
     session, _ = opened(market)
-    market.mirror.bars.lost_at = market.mirror.mark.revision + 1
-    market.trade("AAPL", 101.0, seconds=70)
+    market.reload(missed=RECENT_CLOSINGS + 1)
     bars, update = advanced(session)
     assert kinds([bars, update]) == ["resync", "update"]
     assert bars["seq"] < update["seq"]
