@@ -105,3 +105,18 @@ def test_a_failed_removal_shows_a_message(page: Page, service: Service, user: di
     pane.get_by_role("button", name="Remove AAPL").click()
     expect(page.get_by_role("alert")).to_contain_text("Out of order")
     expect(pane.locator("tbody tr")).to_have_count(1)
+
+
+def test_a_removal_is_undone_after_a_failure(page: Page, service: Service, user: dict[str, Any]) -> None:
+    """The offer to undo stays while the service is out of order, also beside an empty portfolio."""
+    hold(service, user, "AAPL", "USD")
+    pane = portfolio(page, user)
+    pane.get_by_role("button", name="Remove AAPL").click()
+    expect(pane).to_contain_text("No holdings yet")
+    page.route(f"**{HOLDINGS}", lambda route: route.fulfill(status=500, json={"detail": "Out of order"}))
+    pane.get_by_role("button", name="Undo").click()
+    expect(page.get_by_role("alert")).to_contain_text("Out of order")
+    page.unroute(f"**{HOLDINGS}")
+    pane.get_by_role("button", name="Undo").click()
+    expect(pane.locator("tbody tr")).to_have_count(1)
+    expect(pane.get_by_role("button", name="Undo")).to_have_count(0)

@@ -56,13 +56,7 @@ function Holdings(pane: Memory) {
         <Files onAdded={answer.again} />
       </div>
       <AnswerView answer={answer}>
-        {(holdings) =>
-          holdings.length ? (
-            <View {...pane} view={view} holdings={holdings} currency={currency} onChange={answer.again} />
-          ) : (
-            <p class="quiet">{say("emptyPortfolio")}</p>
-          )
-        }
+        {(holdings) => <View {...pane} view={view} holdings={holdings} currency={currency} onChange={answer.again} />}
       </AnswerView>
       {view === "holdings" && <AddForm onAdded={answer.again} />}
     </>
@@ -111,6 +105,8 @@ interface ViewProps extends Memory {
 function View({ view, holdings, currency, onChange, ...pane }: ViewProps) {
   const lots = useLots(holdings);
   const worths = lots.map((each) => each.worth);
+  const empty = holdings.length === 0 && <p class="quiet">{say("emptyPortfolio")}</p>;
+  if (empty && view !== "holdings") return empty;
   if (view === "allocation") return <Allocation {...pane} lots={lots} currency={currency} />;
   if (view === "history") {
     const revision = holdings.map(({ id, shares, bought_at }) => `${id} ${shares} ${bought_at}`).join();
@@ -119,14 +115,16 @@ function View({ view, holdings, currency, onChange, ...pane }: ViewProps) {
   return (
     <div class="holdings" role="region" aria-label={say("portfolio")}>
       <Removable onChange={onChange}>
-        {(remove) => <HoldingsTable positions={groupLots(lots)} onRemove={remove} onChange={onChange} />}
+        {(remove) => empty || <HoldingsTable positions={groupLots(lots)} onRemove={remove} onChange={onChange} />}
       </Removable>
-      <Sum
-        sum={total(holdings, worths)}
-        currency={currency}
-        onCurrency={(each) => pane.remember({ currency: each })}
-        holdings={holdings}
-      />
+      {!empty && (
+        <Sum
+          sum={total(holdings, worths)}
+          currency={currency}
+          onCurrency={(each) => pane.remember({ currency: each })}
+          holdings={holdings}
+        />
+      )}
     </div>
   );
 }
@@ -166,10 +164,19 @@ function Removable({ onChange, children }: RemovableProps) {
     }
     onChange();
   };
-  const restore = async ({ ticker, shares, avg_cost, bought_at, currency }: HoldingShown) => {
+  const restore = async (holding: HoldingShown) => {
+    const { id, ticker, shares, avg_cost, bought_at, currency } = holding;
     setRemoved(null);
-    const body = { ticker, shares, avg_cost, bought_at, currency };
-    await rest.call("POST /api/portfolio/holdings", { body }).catch(showError);
+    try {
+      // The key lets the reader undo once more after an answer that was lost.
+      await rest.call("POST /api/portfolio/holdings", {
+        body: { ticker, shares, avg_cost, bought_at, currency },
+        key: id,
+      });
+    } catch (error) {
+      setRemoved(holding);
+      showError(error);
+    }
     onChange();
   };
   return (
