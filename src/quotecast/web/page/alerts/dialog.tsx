@@ -65,14 +65,19 @@ function AlertForm({ about: { instrument, alert }, onDone }: { readonly about: D
   const [type, setType] = useState<EntryType>(typeOf(instrument));
   const [condition, setCondition] = useState<AlertShown["condition"]>(alert?.condition ?? "above");
   const [value, setValue] = useState(() => (alert ? String(alert.value) : priceOf(type, ticker)));
+  // What the reader typed stays; a price that the form proposed follows the symbol.
+  const [isTyped, setTyped] = useState(alert !== null);
   const ofPrice = isOfPrice(condition);
   const chooseSymbol = (nextTicker: string, nextType: EntryType) => {
     setTicker(nextTicker);
     setType(nextType);
-    if (ofPrice) setValue(priceOf(nextType, nextTicker));
+    if (ofPrice && !isTyped) setValue(priceOf(nextType, nextTicker));
   };
   const chooseCondition = (next: AlertShown["condition"]) => {
-    if (isOfPrice(next) !== ofPrice) setValue(isOfPrice(next) ? priceOf(type, ticker) : FIRST_PERCENT);
+    if (isOfPrice(next) !== ofPrice) {
+      setValue(isOfPrice(next) ? priceOf(type, ticker) : FIRST_PERCENT);
+      setTyped(false);
+    }
     setCondition(next);
   };
   const send = async (fields: FormData) => {
@@ -116,7 +121,10 @@ function AlertForm({ about: { instrument, alert }, onDone }: { readonly about: D
             step="any"
             value={value}
             aria-label={say("alertValue")}
-            onInput={(event) => setValue(event.currentTarget.value)}
+            onInput={(event) => {
+              setValue(event.currentTarget.value);
+              setTyped(event.currentTarget.value !== "");
+            }}
           />
         </label>
         {!ofPrice && (

@@ -23,7 +23,10 @@ export function SymbolField({ ticker, type, onChoose }: Props) {
     let current = true;
     const timer = setTimeout(async () => {
       const results = await rest.call("GET /api/search", { query: { q: wanted, limit: AT_MOST } }).catch(() => []);
-      if (current) setFound(results);
+      if (!current) return;
+      setFound(results);
+      const exact = results.filter((each) => each.ticker === ticker);
+      if (exact[0] && exact.every((each) => each.type !== type)) onChoose(ticker, exact[0].type);
     }, AFTER_MS);
     return () => {
       current = false;
