@@ -31,7 +31,9 @@ export function ImportDialog({ onEnd }: Props) {
   const check = async (event: Event) => {
     const file = (event.currentTarget as HTMLInputElement).files?.[0];
     const number = ++newest.current;
-    if (!file) return setChecked(null);
+    // The button must not import the file that was chosen before.
+    setChecked(null);
+    if (!file) return;
     const csv = await file.text();
     const result = await rest.call("POST /api/portfolio/import", { csv, query: { dry_run: true } }).then(
       (preview) => ({ preview, error: null }),
