@@ -1,7 +1,7 @@
 import { useEffect, useRef } from "preact/hooks";
 
 import type { SessionShown } from "quotecast-client";
-import { logOutEverywhere } from "./account.ts";
+import { forgetSession, logOutEverywhere } from "./account.ts";
 import { accountIsOpen } from "./account-state.ts";
 import { ApiKeys } from "./api-keys/section.tsx";
 import { deviceOf } from "./devices.ts";
@@ -135,7 +135,7 @@ function Row({ id, device, address, created_at, current, onEnd }: SessionShown &
 function DeletionForm({ email }: { readonly email: string }) {
   const send = async (given: FormData) => {
     await rest.call("DELETE /api/auth/profile", { body: { password: String(given.get("password")) } });
-    session.value = null;
+    forgetSession();
   };
   return (
     <details>

@@ -66,13 +66,15 @@ export async function forgetDevice(): Promise<void> {
 
 /** Ends notifications on this device. */
 export async function stopNotifying(): Promise<void> {
-  way.value = "none";
   const registration = await navigator.serviceWorker.getRegistration();
   const subscription = await registration?.pushManager?.getSubscription();
-  if (!subscription) return;
-  const { id } = await give(subscription);
-  await rest.call("DELETE /api/alerts/push/{subscription_id}", { path: { subscription_id: id } });
-  await subscription.unsubscribe();
+  if (subscription) {
+    const { id } = await give(subscription);
+    await rest.call("DELETE /api/alerts/push/{subscription_id}", { path: { subscription_id: id } });
+    await subscription.unsubscribe();
+  }
+  // Last: after a failure the device still gets notifications, and the reader can end them.
+  way.value = "none";
 }
 
 /** Shows an event as a notification; one that came by Web Push has the same tag, so that the device shows one. */
