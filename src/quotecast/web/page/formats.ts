@@ -114,6 +114,15 @@ export function dayOnly(day: string): string {
   return new Intl.DateTimeFormat(locale(), options).format(new Date(day));
 }
 
+/** A time (Unix milliseconds) by the reader's clock, as the value of a `datetime-local` field. */
+export function localTime(at: number): string {
+  const offset = new Date(at).getTimezoneOffset() * 60_000;
+  return new Date(at - offset).toISOString().slice(0, "2026-11-22T10:00:00".length);
+}
+
+/** The reader's date, as the value of a `date` field. */
+export const today = (): string => localTime(Date.now()).slice(0, "2026-11-22".length);
+
 /** A time, with its date unless that is today. */
 export function moment(iso: string): string {
   const then = new Date(iso);

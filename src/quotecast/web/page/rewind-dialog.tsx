@@ -2,6 +2,7 @@ import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 
 import { ApiError } from "quotecast-client";
+import { localTime } from "./formats.ts";
 import { useModal } from "./modal.ts";
 import { SPEEDS } from "./replay-bar.tsx";
 import { isRecorded, rewind } from "./replay-state.ts";
@@ -88,10 +89,4 @@ export function RewindDialog() {
       )}
     </dialog>
   );
-}
-
-/** Returns a time as the value of a `datetime-local` field. */
-function localTime(at: number): string {
-  const offset = new Date(at).getTimezoneOffset() * MINUTE_MS;
-  return new Date(at - offset).toISOString().slice(0, "2026-11-22T10:00:00".length);
 }

@@ -136,7 +136,8 @@ const capitalise = (name: string): string => name.charAt(0).toUpperCase() + name
 function useNow(): number {
   const [now, setNow] = useState(Date.now);
   useEffect(() => {
-    const timer = setInterval(() => live.onNextFlush(() => setNow(Date.now())), EVERY_MS);
+    const update = () => setNow(Date.now());
+    const timer = setInterval(() => live.onNextFlush(update), EVERY_MS);
     return () => clearInterval(timer);
   }, []);
   return now;

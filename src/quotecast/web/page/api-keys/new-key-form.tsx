@@ -1,5 +1,6 @@
 import type { KeySecret } from "quotecast-client";
 import { Form } from "../form.tsx";
+import { today } from "../formats.ts";
 import { rest } from "../service.ts";
 import { say } from "../words.ts";
 import { newKeyOf } from "./state.ts";
@@ -22,7 +23,7 @@ export function NewKeyForm({ onMake }: { readonly onMake: (key: KeySecret) => vo
         </label>
         <label>
           {say("keyExpires")}
-          <input name="expires" type="date" min={new Date().toISOString().slice(0, 10)} />
+          <input name="expires" type="date" min={today()} />
         </label>
         <fieldset>
           <legend>{say("keyAllFeeds")}</legend>

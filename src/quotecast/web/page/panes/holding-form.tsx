@@ -2,6 +2,7 @@ import { useEffect, useRef } from "preact/hooks";
 
 import type { HoldingChange, HoldingShown, SearchResult } from "quotecast-client";
 import { Form } from "../form.tsx";
+import { today } from "../formats.ts";
 import { rest } from "../service.ts";
 import { say } from "../words.ts";
 import { SymbolPicker } from "./symbol-picker.tsx";
@@ -9,9 +10,6 @@ import { SymbolPicker } from "./symbol-picker.tsx";
 export const CURRENCIES = ["USD", "TRY", "EUR"] as const;
 export type Currency = (typeof CURRENCIES)[number];
 const EARLIEST = "1900-01-01";
-
-/** Returns the reader's date. */
-const today = () => new Date(Date.now() - new Date().getTimezoneOffset() * 60_000).toISOString().slice(0, 10);
 
 interface FieldsProps {
   readonly currencies: readonly string[];

@@ -108,6 +108,8 @@ interface FormProps {
 
 function NameForm({ label, id, value, onSave, onClose }: FormProps) {
   const [isTaken, setTaken] = useState(false);
+  const field = useRef<HTMLInputElement>(null);
+  useLayoutEffect(() => field.current?.select(), []);
   const save = (event: SubmitEvent) => {
     event.preventDefault();
     const name = String(new FormData(event.currentTarget as HTMLFormElement).get("name")).trim();
@@ -130,9 +132,7 @@ function NameForm({ label, id, value, onSave, onClose }: FormProps) {
         maxLength={NAME_LENGTH}
         defaultValue={value}
         required
-        ref={(input) => {
-          if (input && document.activeElement !== input && !isTaken) input.select();
-        }}
+        ref={field}
       />
       <button type="submit" class="small">
         {say("save")}

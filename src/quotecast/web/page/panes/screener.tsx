@@ -106,7 +106,8 @@ function useFitting(tickers: readonly string[], screen: Screen): string {
   useEffect(() => {
     if (!visible) return;
     const ends = tickers.map((each) => live.watch("market", each, () => undefined));
-    const timer = setInterval(() => live.onNextFlush(() => setRound((count) => count + 1)), FITTED_EVERY_MS);
+    const update = () => setRound((count) => count + 1);
+    const timer = setInterval(() => live.onNextFlush(update), FITTED_EVERY_MS);
     return () => {
       clearInterval(timer);
       for (const end of ends) end();

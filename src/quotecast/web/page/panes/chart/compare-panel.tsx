@@ -28,7 +28,8 @@ export function ComparePanel({ state: { memory, remember, instrument } }: { read
       if (same(found, instrument) || latest.current.some((each) => same(each, found)))
         return setMessage(say("alreadyShown"));
       if (latest.current.length < MOST_COMPARED) set([...latest.current, { ...found, slot: freeSlot(latest.current) }]);
-      setText("");
+      // The reader may be at the next symbol already.
+      setText((now) => (now === text ? "" : now));
       setMessage("");
     } catch (error) {
       setMessage(explain(error));
