@@ -7,7 +7,7 @@ import { rest } from "./service.ts";
 import { session } from "./session.ts";
 import { isRecord, isText, sharedSignal } from "./stored.ts";
 import { say } from "./words.ts";
-import { FIRST_LAYOUT, type Layout, mergeLayouts, parseLayout } from "./workspaces.ts";
+import { FIRST_LAYOUT, knownOf, type Layout, mergeLayouts, parseLayout } from "./workspaces.ts";
 
 const SAVE_AFTER_MS = 300;
 /** Status of a layout over the service's limit of 64 KB. */
@@ -39,16 +39,12 @@ export const isNotSaved = computed(() => failures.value > 0 && unsaved.value?.us
 /** Time of the last save to the account (Unix milliseconds, this machine's clock); 0 for never. */
 export const savedAt = signal(0);
 
-/** Ids of the workspaces that were common to this window and the store at the last save or load. */
-let known = idsOf(layout.value);
+/** The workspaces that were common to this window and the store at the last save or load. */
+let known = knownOf(layout.value);
 let version = 0;
 let timer: ReturnType<typeof setTimeout> | undefined;
 /** Saves run one after the other: of two at once, the service refuses the second for its old version. */
 let saving: Promise<unknown> = Promise.resolve();
-
-function idsOf({ workspaces }: Layout): ReadonlySet<string> {
-  return new Set(workspaces.map((each) => each.id));
-}
 
 /** Shows a layout and saves it: to the account, or to this browser. A pop-out saves none: that is the main window's. */
 export function putLayout(next: Layout): void {
@@ -60,20 +56,18 @@ export function putLayout(next: Layout): void {
     unsaved.value = written;
     storeIn(SAVE_AFTER_MS);
   } else {
-    mergeWith(ofBrowser());
+    const theirs = parseLayout(own.value);
+    if (theirs) mergeWith(theirs);
     own.value = layout.value;
+    known = knownOf(layout.value);
   }
 }
 
-/** Takes over the workspaces that another window has added. */
+/** Takes over what another window has changed. */
 function mergeWith(theirs: Layout): void {
   layout.value = mergeLayouts(layout.value, theirs, known);
-  known = idsOf(layout.value);
-}
-
-function show(found: Layout): void {
-  layout.value = found;
-  known = idsOf(found);
+  // Not the merged layout: if its save fails, this window's changes must still count as such.
+  known = knownOf(theirs);
 }
 
 /** Id of the user whose layout this window has loaded; null before. */
@@ -88,7 +82,8 @@ export async function loadLayout(): Promise<void> {
 async function load(): Promise<boolean> {
   if (!session.value) {
     loadedFor = null;
-    show(ofBrowser());
+    layout.value = ofBrowser();
+    known = knownOf(layout.value);
     return false;
   }
   const saved = await rest.call("GET /api/terminal/layout");
@@ -101,8 +96,9 @@ async function load(): Promise<boolean> {
   if (lost) {
     // A save failed until the page was closed. Another browser may have saved since: its changes are newer.
     const [newer, older] = mine?.version === version ? [lost, found] : [found ?? lost, lost];
-    show(older ? mergeLayouts(newer, older, new Set()) : newer);
-  } else if (found) show(found);
+    layout.value = older ? mergeLayouts(newer, older, new Map()) : newer;
+  } else if (found) layout.value = found;
+  known = knownOf(found);
   return !found || lost !== null;
 }
 
@@ -134,15 +130,15 @@ async function store(): Promise<void> {
     await put();
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== CONFLICT) throw error;
-    // Another window saved first; this layout is newer, so it replaces that one, except for what only that one has.
+    // Another window saved first; this layout is newer, so it replaces that one where both changed.
     const saved = await rest.call("GET /api/terminal/layout");
     version = saved.version;
-    if (written && unsaved.value === written) {
-      written = { ...written, version };
-      unsaved.value = written;
-    }
     const theirs = parseLayout(saved.layout);
     if (theirs) mergeWith(theirs);
+    if (written && unsaved.value === written) {
+      written = { ...written, layout: layout.value, version };
+      unsaved.value = written;
+    }
     await put();
   }
 }
@@ -151,7 +147,7 @@ async function put(): Promise<void> {
   const sent = layout.value;
   const saved = await rest.call("PUT /api/terminal/layout", { body: { layout: { ...sent }, version } });
   version = saved.version;
-  known = idsOf(sent);
+  known = knownOf(sent);
   savedAt.value = Date.now();
   failures.value = 0;
   backoff.reset();

@@ -89,15 +89,44 @@ export function moveWorkspace(layout: Layout, id: string, step: number): Layout 
   return { ...layout, workspaces: layout.workspaces.toSpliced(from, 1).toSpliced(to, 0, moved) };
 }
 
+/** The text of each workspace by its id, in their order: it tells whether one has changed since. */
+export type Known = ReadonlyMap<string, string>;
+
+export const knownOf = (layout: Layout | null): Known =>
+  new Map(layout?.workspaces.map((each) => [each.id, JSON.stringify(each)]));
+
 /**
- * Returns this window's layout with the workspaces that another window has added meanwhile.
+ * Returns this window's layout with what another window has changed meanwhile; of one that both changed, this window's.
  *
- * `known` has the ids of the last common layout: a workspace in it that this window lacks was deleted here.
+ * `known` is of the last common layout: a workspace in it that one of the windows lacks was deleted there. The workspace
+ * on this screen stays.
  */
-export function mergeLayouts(mine: Layout, theirs: Layout, known: ReadonlySet<string>): Layout {
-  const own = new Set(mine.workspaces.map((each) => each.id));
+export function mergeLayouts(mine: Layout, theirs: Layout, known: Known): Layout {
+  const [own, others] = [knownOf(mine), new Map(theirs.workspaces.map((each) => [each.id, each]))];
+  const isUnchanged = ({ id }: Workspace) => own.get(id) === known.get(id);
+  const kept = mine.workspaces.filter((each) => others.has(each.id) || each.id === mine.active || !isUnchanged(each));
+  const merged = kept.map((each) => {
+    const other = others.get(each.id);
+    return other && isUnchanged(each) && JSON.stringify(other) !== own.get(each.id) ? other : each;
+  });
   const added = theirs.workspaces.filter((each) => !own.has(each.id) && !known.has(each.id));
-  return added.length ? { ...mine, workspaces: [...mine.workspaces, ...added] } : mine;
+  const workspaces = [...(hasOrderOf(own, known) ? sortLike(merged, [...others.keys()]) : merged), ...added];
+  const isSame = workspaces.length === own.size && workspaces.every((each, index) => each === mine.workspaces[index]);
+  return isSame ? mine : { ...mine, workspaces };
+}
+
+/** Returns whether the workspaces of both layouts are in the same order. */
+function hasOrderOf(layout: Known, known: Known): boolean {
+  const common = [...layout.keys()].filter((id) => known.has(id));
+  return [...known.keys()].filter((id) => layout.has(id)).every((id, index) => id === common[index]);
+}
+
+/** Returns the workspaces with those that have one of the ids in the order of the ids; the others keep their places. */
+function sortLike(workspaces: readonly Workspace[], ids: readonly string[]): Workspace[] {
+  const found = new Map(workspaces.map((each) => [each.id, each]));
+  const sorted = ids.flatMap((id) => found.get(id) ?? []);
+  const order = sorted.values();
+  return workspaces.map((each) => (ids.includes(each.id) ? (order.next().value as Workspace) : each));
 }
 
 /** Returns an earlier layout with the present choices of its panes: undoing a move reverts no choice. */

@@ -10,6 +10,7 @@ import {
   FIRST_LAYOUT,
   insertWorkspace,
   keepMemories,
+  knownOf,
   type Layout,
   MOST_WORKSPACES,
   mergeLayouts,
@@ -98,11 +99,40 @@ test("a choice of a pane goes to its own workspace, also after another is open",
 });
 
 test("of two windows the newer wins, and no workspace that only the other has is lost", () => {
-  const known = new Set(ids(withThree));
+  const known = knownOf(withThree);
   const mine = replacePanes(removeWorkspace(withThree, "b"), addPlace(DEFAULT, newPane(DEFAULT, "chart")));
   const theirs = insertWorkspace(withThree, { id: "d", name: "theirs", panes: [] });
   const merged = mergeLayouts(mine, theirs, known);
   assert.deepEqual(ids(merged), ["first", "c", "d"]);
   assert.equal(activeOf(merged), activeOf(mine));
   assert.equal(mergeLayouts(mine, withThree, known), mine);
+});
+
+const arranged = (layout: Layout, id: string) => replacePanes(layout, addPlace(DEFAULT, newPane(DEFAULT, "chart")), id);
+const workspaceOf = (layout: Layout, id: string) => layout.workspaces.find((each) => each.id === id);
+
+test("a workspace that only the other window changed is taken from there", () => {
+  const known = knownOf(withThree);
+  const mine = arranged(withThree, "c");
+  const theirs = renameWorkspace(arranged(arranged(withThree, "b"), "c"), "c", "theirs");
+  const merged = mergeLayouts(mine, theirs, known);
+  assert.equal(workspaceOf(merged, "b"), workspaceOf(theirs, "b"));
+  assert.equal(workspaceOf(merged, "c"), workspaceOf(mine, "c"));
+  assert.equal(workspaceOf(merged, "first"), workspaceOf(mine, "first"));
+  assert.equal(merged.active, mine.active);
+});
+
+test("a workspace that the other window deleted goes, unless this window changed or shows it", () => {
+  const known = knownOf(withThree);
+  const theirs = removeWorkspace(removeWorkspace(withThree, "b"), "c");
+  assert.deepEqual(ids(mergeLayouts(withThree, theirs, known)), ["first", "c"]);
+  assert.deepEqual(ids(mergeLayouts(arranged(withThree, "b"), theirs, known)), ["first", "b", "c"]);
+});
+
+test("the order of the other window holds unless this window has changed it", () => {
+  const known = knownOf(withThree);
+  const theirs = moveWorkspace(withThree, "c", -2);
+  const mine = insertWorkspace({ ...withThree, active: "first" }, { id: "d", name: "mine", panes: [] });
+  assert.deepEqual(ids(mergeLayouts(mine, theirs, known)), ["c", "d", "first", "b"]);
+  assert.deepEqual(ids(mergeLayouts(moveWorkspace(mine, "b", -2), theirs, known)), ["b", "first", "d", "c"]);
 });

@@ -1,0 +1,39 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import "./fake-service.ts";
+
+import { layout, loadLayout, putLayout } from "../layout-store.ts";
+import { session } from "../session.ts";
+import { FIRST_LAYOUT, insertWorkspace, type Layout, renameWorkspace } from "../workspaces.ts";
+import { answer, call, calls, pass, settle } from "./fake-service.ts";
+
+const [GET, PUT] = ["GET /api/terminal/layout", "PUT /api/terminal/layout"] as const;
+const LATER = 1000;
+const names = ({ workspaces }: Layout) => workspaces.map((each) => each.name);
+const stored: Layout = insertWorkspace(renameWorkspace(FIRST_LAYOUT, "first", "A"), { id: "b", name: "B", panes: [] });
+
+async function logIn(): Promise<void> {
+  session.value = { token: "t", user: { id: "u", name: "N", email: "e" } } as never;
+  const loaded = loadLayout();
+  await answer(GET, { layout: stored, version: 1 });
+  await loaded;
+}
+
+test("a refused save takes over what another window changed, and keeps this window's change when it fails", async () => {
+  await logIn();
+  putLayout(renameWorkspace(layout.value, "b", "mine"));
+  await pass(LATER);
+  await answer(PUT, { detail: "stale" }, 409);
+  await answer(GET, { layout: renameWorkspace(stored, "first", "theirs"), version: 2 });
+  assert.deepEqual(names(layout.value), ["theirs", "mine"]);
+  await call(PUT).fail();
+  await pass(LATER);
+  await answer(PUT, { detail: "stale" }, 409);
+  await answer(GET, { layout: renameWorkspace(stored, "first", "again"), version: 3 });
+  const put = call(PUT);
+  assert.deepEqual(names((put.body as { layout: Layout }).layout), ["again", "mine"]);
+  await put.answer(200, { layout: null, version: 4 });
+  await settle();
+  assert.deepEqual(calls, []);
+});
