@@ -150,10 +150,10 @@ export async function chooseList(id: string): Promise<void> {
 }
 
 async function loadSymbols(id: string): Promise<void> {
-  const entered = session.value;
+  const user = session.value?.user.id;
   const entries = await rest.call("GET /api/watchlist", { query: query(id) });
   // Moves that the page has not stored yet are newer than the answer.
-  if (session.value === entered && unsaved !== id) setSymbols(id, instrumentsOf(entries));
+  if (session.value?.user.id === user && unsaved !== id) setSymbols(id, instrumentsOf(entries));
 }
 
 const instrumentsOf = (entries: readonly { readonly type: EntryType; readonly ticker: string }[]) =>
@@ -231,15 +231,15 @@ export function openAccount(user: string, isNew: boolean): void {
 /** Loads the account's lists; without a session shows this browser's. */
 export async function loadWatched(): Promise<void> {
   deleted.value = null;
-  const entered = session.value;
-  lists.value = entered ? ofAccount.value : own.value;
-  if (!entered) return;
-  if (newcomer === entered.user.id) await handOver();
+  const user = session.value?.user.id;
+  lists.value = user ? ofAccount.value : own.value;
+  if (!user) return;
+  if (newcomer === user) await handOver();
   await loadSymbols(currentList.value.id).catch((error) => {
     if (!(error instanceof ApiError && error.status === 404)) throw error;
   });
   const answered = await readLists();
-  if (session.value !== entered) return;
+  if (session.value?.user.id !== user) return;
   setLists(joinLists(answered, lists.value));
   if (currentList.value.symbols === null) await loadSymbols(currentList.value.id);
 }

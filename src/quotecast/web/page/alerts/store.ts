@@ -16,10 +16,10 @@ effect(() => {
 });
 
 export async function loadAlerts(): Promise<void> {
-  const entered = session.value;
-  if (!entered) return;
+  const user = session.value?.user.id;
+  if (!user) return;
   const found = await rest.call("GET /api/alerts");
-  if (session.value === entered) alerts.value = found;
+  if (session.value?.user.id === user) alerts.value = found;
 }
 
 export async function addAlert(given: NewAlert): Promise<AlertShown> {

@@ -1,0 +1,47 @@
+import assert from "node:assert/strict";
+import { beforeEach, test } from "node:test";
+
+import "./fake-service.ts";
+
+import { alerts, loadAlerts } from "../alerts/store.ts";
+import { session } from "../session.ts";
+import { lists, loadWatched, openAccount, watched } from "../watchlists.ts";
+import { answer, calls } from "./fake-service.ts";
+
+const SYMBOLS = "GET /api/watchlist";
+const LISTS = "GET /api/watchlists";
+const FIRST = { id: "default", name: "Watchlist" };
+const keys = (symbols = watched.value) => symbols.map((each) => each.key).join(" ");
+const entries = (...tickers: string[]) => tickers.map((ticker) => ({ ticker, type: "stock" }));
+const logIn = (token = "t") => {
+  session.value = { token, user: { id: "u", name: "N", email: "e" } } as never;
+};
+
+beforeEach(() => {
+  calls.length = 0;
+  session.value = null;
+  openAccount("u", false);
+  logIn();
+});
+
+test("an answer counts after the same user has logged in again", async () => {
+  const loaded = loadWatched();
+  const shown = loadAlerts();
+  logIn("another");
+  await answer(SYMBOLS, entries("A"));
+  await answer("GET /api/alerts", []);
+  await answer(LISTS, [FIRST, { id: "1", name: "One" }]);
+  await Promise.all([loaded, shown]);
+  assert.equal(keys(), "A");
+  assert.equal(lists.value.length, 2);
+  assert.deepEqual(alerts.value, []);
+});
+
+test("an answer to another user does not count", async () => {
+  const loaded = loadWatched();
+  session.value = { token: "x", user: { id: "other", name: "N", email: "e" } } as never;
+  await answer(SYMBOLS, entries("A"));
+  await answer(LISTS, [FIRST]);
+  await loaded;
+  assert.equal(keys(), "");
+});
