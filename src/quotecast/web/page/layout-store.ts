@@ -75,22 +75,27 @@ let loadedFor: string | null = null;
 
 /** Loads the account's layout; an account without one gets this browser's. */
 export async function loadLayout(): Promise<void> {
+  // A save may have loaded it first, and has shown the reader's changes since.
+  if (session.value && loadedFor === session.value.user.id) return;
   if ((await load()) && !popOut) await storeNext();
 }
 
 /** Shows the layout of the account or of this browser; returns whether the account lacks what is shown. */
 async function load(): Promise<boolean> {
-  if (!session.value) {
+  const user = session.value?.user.id;
+  if (!user) {
     loadedFor = null;
     layout.value = ofBrowser();
     known = knownOf(layout.value);
     return false;
   }
   const saved = await rest.call("GET /api/terminal/layout");
+  // Another answer may have come first, and another user's is not this one.
+  if (session.value?.user.id !== user || loadedFor === user) return false;
   version = saved.version;
-  loadedFor = session.value.user.id;
+  loadedFor = user;
   const found = parseLayout(saved.layout);
-  const mine = unsaved.value?.user === session.value.user.id ? unsaved.value : null;
+  const mine = unsaved.value?.user === user ? unsaved.value : null;
   const lost = parseLayout(mine?.layout);
   written = mine;
   if (lost) {
@@ -125,7 +130,7 @@ function storeNext(): Promise<unknown> {
 
 async function store(): Promise<void> {
   // A change before the first answer was made on this browser's layout: the account's own workspaces stay.
-  if (loadedFor !== (session.value?.user.id ?? null)) await load();
+  while (loadedFor !== (session.value?.user.id ?? null)) await load();
   try {
     await put();
   } catch (error) {

@@ -14,6 +14,7 @@ import { bridgeOutages, shownFrom } from "./last-visit.ts";
 import { Notice } from "./notices.tsx";
 import { popOut } from "./pop-out.ts";
 import { followRewind } from "./replay.ts";
+import { answered } from "./retried.ts";
 import { RewindDialog } from "./rewind-dialog.tsx";
 import { registerWorker } from "./service-worker.ts";
 import { acceptToken, session } from "./session.ts";
@@ -42,15 +43,19 @@ function Terminal() {
   );
 }
 
-/** Loads layout and watchlist of the account or this browser; without an answer the page stays as it is. */
+/** Loads layout and watchlist of the account or this browser; until an answer the page stays as it is. */
 function loadOwn(): void {
-  void Promise.allSettled([
-    loadArrangement()
-      .then(acceptToken)
-      .then(() => settleWorkspace(), settleWorkspace),
-    loadWatched(),
-  ]);
+  const user = session.value?.user.id;
+  const ownLayout = answered(loadOrSettle, () => session.value?.user.id === user);
+  void Promise.allSettled([ownLayout.then(acceptToken).then(() => settleWorkspace()), loadWatched()]);
 }
+
+/** After a failure the reader works on with what is there. */
+const loadOrSettle = () =>
+  loadArrangement().catch((error) => {
+    settleWorkspace(error);
+    throw error;
+  });
 
 followTheme();
 followDensity();

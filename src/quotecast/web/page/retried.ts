@@ -1,3 +1,5 @@
+import { ApiError, Backoff, RateLimited } from "quotecast-client";
+
 const RETRY_MS = 2000;
 /** Time of the last reload for code, in Unix milliseconds. */
 const STORED = "quotecast.reloadedAt";
@@ -28,3 +30,26 @@ export async function reloadForCode(): Promise<void> {
   sessionStorage.setItem(STORED, String(Date.now()));
   location.reload();
 }
+
+/**
+ * Calls the service until it answers, ever more seldom. Throws the last error once nobody wants the answer, and an error
+ * that would only repeat.
+ */
+export async function answered<T>(ask: () => Promise<T>, isWanted: () => boolean): Promise<T> {
+  const backoff = new Backoff();
+  for (;;) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (isFinal(error) || !isWanted()) throw error;
+      await new Promise((wait) => setTimeout(wait, waitAfter(error, backoff)));
+      if (!isWanted()) throw error;
+    }
+  }
+}
+
+const isFinal = (error: unknown): boolean =>
+  error instanceof ApiError && error.status < 500 && !(error instanceof RateLimited);
+
+const waitAfter = (error: unknown, backoff: Backoff): number =>
+  error instanceof RateLimited ? backoff.waitAsTold(error.retryAfter * 1000) : backoff.wait();

@@ -13,6 +13,7 @@ import {
   restoreList,
   type WatchList,
 } from "./lists.ts";
+import { answered } from "./retried.ts";
 import { rest, showError } from "./service.ts";
 import { session } from "./session.ts";
 import { isText, sharedSignal, storedSignal } from "./stored.ts";
@@ -235,12 +236,19 @@ export async function loadWatched(): Promise<void> {
   lists.value = user ? ofAccount.value : own.value;
   if (!user) return;
   if (newcomer === user) await handOver();
+  await answered(
+    () => loadAll(user),
+    () => session.value?.user.id === user,
+  );
+}
+
+async function loadAll(user: string): Promise<void> {
   await loadSymbols(currentList.value.id).catch((error) => {
     if (!(error instanceof ApiError && error.status === 404)) throw error;
   });
-  const answered = await readLists();
+  const found = await readLists();
   if (session.value?.user.id !== user) return;
-  setLists(joinLists(answered, lists.value));
+  setLists(joinLists(found, lists.value));
   if (currentList.value.symbols === null) await loadSymbols(currentList.value.id);
 }
 
@@ -249,8 +257,8 @@ async function readLists() {
   for (;;) {
     const before = changed;
     await before;
-    const answered = await rest.call("GET /api/watchlists");
-    if (changed === before) return answered;
+    const found = await rest.call("GET /api/watchlists");
+    if (changed === before) return found;
   }
 }
 

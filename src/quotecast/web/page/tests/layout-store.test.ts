@@ -37,3 +37,37 @@ test("a refused save takes over what another window changed, and keeps this wind
   await settle();
   assert.deepEqual(calls, []);
 });
+
+test("a layout that a save has loaded is not replaced by a later or slower answer", async () => {
+  session.value = null;
+  await loadLayout();
+  session.value = { token: "t", user: { id: "u", name: "N", email: "e" } } as never;
+  const loaded = loadLayout();
+  const slow = call(GET);
+  putLayout(renameWorkspace(layout.value, "first", "early"));
+  await pass(LATER);
+  await answer(GET, { layout: stored, version: 7 });
+  await answer(PUT, { layout: null, version: 8 });
+  const shown = layout.value;
+  putLayout(renameWorkspace(shown, "b", "newer"));
+  await slow.answer(200, { layout: stored, version: 7 });
+  await loaded;
+  await loadLayout();
+  assert.deepEqual(names(layout.value), ["A", "newer"]);
+  await pass(LATER);
+  const put = call(PUT);
+  assert.equal((put.body as { version: number }).version, 8);
+  await put.answer(200, { layout: null, version: 9 });
+});
+
+test("another user's layout is not shown", async () => {
+  session.value = null;
+  await loadLayout();
+  session.value = { token: "t", user: { id: "u", name: "N", email: "e" } } as never;
+  const loaded = loadLayout();
+  session.value = null;
+  await loadLayout();
+  await answer(GET, { layout: stored, version: 1 });
+  await loaded;
+  assert.notDeepEqual(names(layout.value), ["A", "B"]);
+});

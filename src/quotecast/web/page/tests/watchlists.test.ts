@@ -6,10 +6,12 @@ import "./fake-service.ts";
 import { alerts, loadAlerts } from "../alerts/store.ts";
 import { session } from "../session.ts";
 import { lists, loadWatched, openAccount, watched } from "../watchlists.ts";
-import { answer, calls } from "./fake-service.ts";
+import { answer, call, calls, pass } from "./fake-service.ts";
 
 const SYMBOLS = "GET /api/watchlist";
 const LISTS = "GET /api/watchlists";
+/** Longer than the first waits of a retry. */
+const LATER = 2000;
 const FIRST = { id: "default", name: "Watchlist" };
 const keys = (symbols = watched.value) => symbols.map((each) => each.key).join(" ");
 const entries = (...tickers: string[]) => tickers.map((ticker) => ({ ticker, type: "stock" }));
@@ -44,4 +46,32 @@ test("an answer to another user does not count", async () => {
   await answer(LISTS, [FIRST]);
   await loaded;
   assert.equal(keys(), "");
+});
+
+test("lists load once the service answers, however often it fails", async () => {
+  const loaded = loadWatched();
+  await answer(SYMBOLS, { detail: "away" }, 503);
+  await pass(LATER);
+  await call(SYMBOLS).fail();
+  await pass(LATER);
+  await answer(SYMBOLS, { detail: "busy" }, 429, { "Retry-After": "20" });
+  await pass(LATER);
+  assert.deepEqual(calls, []);
+  await pass(30_000);
+  await answer(SYMBOLS, entries("A"));
+  await answer(LISTS, [FIRST]);
+  await loaded;
+  assert.equal(keys(), "A");
+});
+
+test("no request is repeated that the service refuses, or after the user has left", async () => {
+  const refused = assert.rejects(loadWatched());
+  await answer(SYMBOLS, { detail: "no" }, 403);
+  await refused;
+  const left = assert.rejects(loadWatched());
+  await answer(SYMBOLS, { detail: "away" }, 503);
+  session.value = null;
+  await pass(LATER);
+  await left;
+  assert.deepEqual(calls, []);
 });
