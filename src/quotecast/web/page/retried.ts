@@ -48,8 +48,13 @@ export async function answered<T>(ask: () => Promise<T>, isWanted: () => boolean
   }
 }
 
+/** Codes of data that the service lacks: nobody knows for how long. */
+const UNAVAILABLE: ReadonlySet<string> = new Set(["no_provider", "no_data"]);
+
 const isFinal = (error: unknown): boolean =>
-  error instanceof ApiError && error.status < 500 && !(error instanceof RateLimited);
+  error instanceof ApiError &&
+  !(error instanceof RateLimited) &&
+  (error.status < 500 || UNAVAILABLE.has(error.code ?? ""));
 
 const waitAfter = (error: unknown, backoff: Backoff): number =>
   error instanceof RateLimited ? backoff.waitAsTold(error.retryAfter * 1000) : backoff.wait();

@@ -235,11 +235,10 @@ export async function loadWatched(): Promise<void> {
   const user = session.value?.user.id;
   lists.value = user ? ofAccount.value : own.value;
   if (!user) return;
-  if (newcomer === user) await handOver();
-  await answered(
-    () => loadAll(user),
-    () => session.value?.user.id === user,
-  );
+  const isHere = () => session.value?.user.id === user;
+  if (newcomer === user) await handOver(isHere);
+  if (!isHere()) return;
+  await answered(() => loadAll(user), isHere);
 }
 
 async function loadAll(user: string): Promise<void> {
@@ -263,14 +262,33 @@ async function readLists() {
 }
 
 /** Copies this browser's lists to the account, without symbols that the service no longer knows. */
-async function handOver(): Promise<void> {
+async function handOver(isHere: () => boolean): Promise<void> {
   newcomer = null;
   const [first, ...others] = own.value;
-  for (const instrument of first?.symbols ?? []) await post(DEFAULT_LIST, instrument).catch(() => null);
-  if (first && first.name !== DEFAULT_NAME) await renameList(DEFAULT_LIST, first.name);
+  // The symbols of the first list come last: the service takes them one by one, and a minute's limit may be in between.
   for (const { id: before, name, symbols } of others) {
-    const id = await postList(name, symbols ?? []).catch(() => before);
+    const id = await sent(() => postList(name, symbols ?? []), isHere);
+    if (!isHere()) return;
+    if (!id) continue;
     setLists(changeList(lists.value, before, { id }));
     if (currentId.value === before) currentId.value = id;
+  }
+  if (first && first.name !== DEFAULT_NAME) await renameList(DEFAULT_LIST, first.name);
+  for (const instrument of first?.symbols ?? []) {
+    if (!isHere()) return;
+    // The reader may have removed it meanwhile.
+    const isListed = findList(lists.value, DEFAULT_LIST).symbols?.some((each) => same(each, instrument));
+    if (isListed) await sent(() => post(DEFAULT_LIST, instrument), isHere);
+  }
+}
+
+/** Returns the answer to a request that waits for the service; null for one that fails for good, which a notice says. */
+async function sent<T>(ask: () => Promise<T>, isHere: () => boolean): Promise<T | null> {
+  try {
+    return await answered(ask, isHere);
+  } catch (error) {
+    const isUnknown = error instanceof ApiError && [404, 422].includes(error.status);
+    if (isHere() && !isUnknown) showError(error);
+    return null;
   }
 }

@@ -4,11 +4,14 @@ import { beforeEach, test } from "node:test";
 import "./fake-service.ts";
 
 import { alerts, loadAlerts } from "../alerts/store.ts";
+import { instrumentOf } from "../instruments.ts";
 import { session } from "../session.ts";
-import { lists, loadWatched, openAccount, watched } from "../watchlists.ts";
+import { lists, loadWatched, openAccount, toggleWatched, watched } from "../watchlists.ts";
+import { changeElsewhere } from "./fake-browser.ts";
 import { answer, call, calls, pass } from "./fake-service.ts";
 
-const SYMBOLS = "GET /api/watchlist";
+const PATH = "/api/watchlist";
+const SYMBOLS = `GET ${PATH}`;
 const LISTS = "GET /api/watchlists";
 /** Longer than the first waits of a retry. */
 const LATER = 2000;
@@ -73,5 +76,46 @@ test("no request is repeated that the service refuses, or after the user has lef
   session.value = null;
   await pass(LATER);
   await left;
+  assert.deepEqual(calls, []);
+});
+
+test("a new account gets every symbol of this browser, though the service takes only some a minute", async () => {
+  const symbols = ["A", "gone", "B", "C"].map((key) => instrumentOf("stock", key));
+  const own = [
+    { ...FIRST, symbols },
+    { id: "local", name: "One", symbols },
+  ];
+  changeElsewhere("quotecast.watchlists", JSON.stringify(own));
+  session.value = null;
+  openAccount("u", true);
+  logIn();
+  const loaded = loadWatched();
+  await answer("POST /api/watchlists", { id: "1" }, 201);
+  await answer(`POST ${PATH}`, {}, 201);
+  await answer(`POST ${PATH}`, { detail: "unknown" }, 404);
+  await answer(`POST ${PATH}`, { detail: "busy" }, 429, { "Retry-After": "20" });
+  void toggleWatched(instrumentOf("stock", "C"));
+  await answer(`DELETE ${PATH}/C?type=stock`, null, 204);
+  await pass(30_000);
+  const late = call(`POST ${PATH}`);
+  assert.deepEqual(late.body, { ticker: "B", type: "stock" });
+  await late.answer(201, {});
+  await answer(SYMBOLS, entries("A", "B"));
+  await answer(LISTS, [FIRST, { id: "1", name: "One" }]);
+  await loaded;
+  assert.equal(keys(), "A B");
+  assert.equal(lists.value[1]?.symbols?.length, 4);
+});
+
+test("no request of a new account goes to the user after it", async () => {
+  changeElsewhere("quotecast.watchlists", JSON.stringify([{ ...FIRST, symbols: [instrumentOf("stock", "A")] }]));
+  session.value = null;
+  openAccount("u", true);
+  logIn();
+  const loaded = loadWatched();
+  await call(`POST ${PATH}`).fail();
+  session.value = null;
+  await pass(LATER);
+  await loaded;
   assert.deepEqual(calls, []);
 });
