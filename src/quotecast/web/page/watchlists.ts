@@ -137,7 +137,9 @@ function storeOrder(): void {
   unsaved = null;
   if (id === null || !session.value) return;
   const symbols = (findList(lists.value, id).symbols ?? []).map(named);
-  rest.call("PUT /api/watchlist/order", { query: query(id), body: { symbols } }).catch(async (error) => {
+  const stored = noteChange(rest.call("PUT /api/watchlist/order", { query: query(id), body: { symbols } }));
+  // Not part of the change: a list loads only after all changes.
+  stored.catch(async (error) => {
     showError(error);
     await loadSymbols(id).catch(() => null);
   });
@@ -152,7 +154,7 @@ export async function chooseList(id: string): Promise<void> {
 
 async function loadSymbols(id: string): Promise<void> {
   const user = session.value?.user.id;
-  const entries = await rest.call("GET /api/watchlist", { query: query(id) });
+  const entries = await readAfterChanges(() => rest.call("GET /api/watchlist", { query: query(id) }));
   // Moves that the page has not stored yet are newer than the answer.
   if (session.value?.user.id === user && unsaved !== id) setSymbols(id, instrumentsOf(entries));
 }
@@ -245,18 +247,18 @@ async function loadAll(user: string): Promise<void> {
   await loadSymbols(currentList.value.id).catch((error) => {
     if (!(error instanceof ApiError && error.status === 404)) throw error;
   });
-  const found = await readLists();
+  const found = await readAfterChanges(() => rest.call("GET /api/watchlists"));
   if (session.value?.user.id !== user) return;
   setLists(joinLists(found, lists.value));
   if (currentList.value.symbols === null) await loadSymbols(currentList.value.id);
 }
 
-/** Returns the service's lists; an answer that the reader's change overtook is asked for again. */
-async function readLists() {
+/** Returns an answer of the service; one that the reader's change overtook is asked for again. */
+async function readAfterChanges<T>(ask: () => Promise<T>): Promise<T> {
   for (;;) {
     const before = changed;
     await before;
-    const found = await rest.call("GET /api/watchlists");
+    const found = await ask();
     if (changed === before) return found;
   }
 }

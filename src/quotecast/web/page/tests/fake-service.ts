@@ -26,15 +26,22 @@ export async function pass(milliseconds: number): Promise<void> {
 }
 
 /** Takes the oldest request without an answer; it must be of the given route. */
-export function call(route: string): Call {
+export async function call(route: string): Promise<Call> {
+  await settle();
   const found = calls.shift();
   if (found?.route !== route) throw new Error(`${found?.route ?? "no request"} in place of ${route}`);
   return found;
 }
 
 /** Answers the oldest request, which must be of the given route. */
-export const answer = (route: string, body: unknown = null, status = 200, headers: Record<string, string> = {}) =>
-  call(route).answer(status, body, headers);
+export async function answer(
+  route: string,
+  body: unknown = null,
+  status = 200,
+  headers: Record<string, string> = {},
+): Promise<void> {
+  await (await call(route)).answer(status, body, headers);
+}
 
 class Socket {
   readonly readyState = 0;

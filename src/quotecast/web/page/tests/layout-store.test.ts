@@ -27,11 +27,11 @@ test("a refused save takes over what another window changed, and keeps this wind
   await answer(PUT, { detail: "stale" }, 409);
   await answer(GET, { layout: renameWorkspace(stored, "first", "theirs"), version: 2 });
   assert.deepEqual(names(layout.value), ["theirs", "mine"]);
-  await call(PUT).fail();
+  await (await call(PUT)).fail();
   await pass(LATER);
   await answer(PUT, { detail: "stale" }, 409);
   await answer(GET, { layout: renameWorkspace(stored, "first", "again"), version: 3 });
-  const put = call(PUT);
+  const put = await call(PUT);
   assert.deepEqual(names((put.body as { layout: Layout }).layout), ["again", "mine"]);
   await put.answer(200, { layout: null, version: 4 });
   await settle();
@@ -43,7 +43,7 @@ test("a layout that a save has loaded is not replaced by a later or slower answe
   await loadLayout();
   session.value = { token: "t", user: { id: "u", name: "N", email: "e" } } as never;
   const loaded = loadLayout();
-  const slow = call(GET);
+  const slow = await call(GET);
   putLayout(renameWorkspace(layout.value, "first", "early"));
   await pass(LATER);
   await answer(GET, { layout: stored, version: 7 });
@@ -55,7 +55,7 @@ test("a layout that a save has loaded is not replaced by a later or slower answe
   await loadLayout();
   assert.deepEqual(names(layout.value), ["A", "newer"]);
   await pass(LATER);
-  const put = call(PUT);
+  const put = await call(PUT);
   assert.equal((put.body as { version: number }).version, 8);
   await put.answer(200, { layout: null, version: 9 });
 });

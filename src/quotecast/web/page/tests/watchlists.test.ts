@@ -6,7 +6,7 @@ import "./fake-service.ts";
 import { alerts, loadAlerts } from "../alerts/store.ts";
 import { instrumentOf } from "../instruments.ts";
 import { session } from "../session.ts";
-import { lists, loadWatched, openAccount, toggleWatched, watched } from "../watchlists.ts";
+import { chooseList, lists, loadWatched, moveWatched, openAccount, toggleWatched, watched } from "../watchlists.ts";
 import { changeElsewhere } from "./fake-browser.ts";
 import { answer, call, calls, pass } from "./fake-service.ts";
 
@@ -32,9 +32,10 @@ beforeEach(() => {
 test("an answer counts after the same user has logged in again", async () => {
   const loaded = loadWatched();
   const shown = loadAlerts();
+  const [first, second] = [await call("GET /api/alerts"), await call(SYMBOLS)];
   logIn("another");
-  await answer(SYMBOLS, entries("A"));
-  await answer("GET /api/alerts", []);
+  await first.answer(200, []);
+  await second.answer(200, entries("A"));
   await answer(LISTS, [FIRST, { id: "1", name: "One" }]);
   await Promise.all([loaded, shown]);
   assert.equal(keys(), "A");
@@ -44,8 +45,9 @@ test("an answer counts after the same user has logged in again", async () => {
 
 test("an answer to another user does not count", async () => {
   const loaded = loadWatched();
+  const first = await call(SYMBOLS);
   session.value = { token: "x", user: { id: "other", name: "N", email: "e" } } as never;
-  await answer(SYMBOLS, entries("A"));
+  await first.answer(200, entries("A"));
   await answer(LISTS, [FIRST]);
   await loaded;
   assert.equal(keys(), "");
@@ -55,7 +57,7 @@ test("lists load once the service answers, however often it fails", async () => 
   const loaded = loadWatched();
   await answer(SYMBOLS, { detail: "away" }, 503);
   await pass(LATER);
-  await call(SYMBOLS).fail();
+  await (await call(SYMBOLS)).fail();
   await pass(LATER);
   await answer(SYMBOLS, { detail: "busy" }, 429, { "Retry-After": "20" });
   await pass(LATER);
@@ -97,7 +99,7 @@ test("a new account gets every symbol of this browser, though the service takes 
   void toggleWatched(instrumentOf("stock", "C"));
   await answer(`DELETE ${PATH}/C?type=stock`, null, 204);
   await pass(30_000);
-  const late = call(`POST ${PATH}`);
+  const late = await call(`POST ${PATH}`);
   assert.deepEqual(late.body, { ticker: "B", type: "stock" });
   await late.answer(201, {});
   await answer(SYMBOLS, entries("A", "B"));
@@ -113,9 +115,53 @@ test("no request of a new account goes to the user after it", async () => {
   openAccount("u", true);
   logIn();
   const loaded = loadWatched();
-  await call(`POST ${PATH}`).fail();
+  await (await call(`POST ${PATH}`)).fail();
   session.value = null;
   await pass(LATER);
   await loaded;
   assert.deepEqual(calls, []);
+});
+
+async function showFirst(...tickers: string[]): Promise<void> {
+  const loaded = loadWatched();
+  await answer(SYMBOLS, entries(...tickers));
+  await answer(LISTS, [FIRST]);
+  await loaded;
+}
+
+test("a symbol that goes while the list loads stays away", async () => {
+  await showFirst("A", "B");
+  const loaded = chooseList("default");
+  const early = await call(SYMBOLS);
+  const removed = toggleWatched(instrumentOf("stock", "A"));
+  await answer(`DELETE ${PATH}/A?type=stock`, null, 204);
+  await removed;
+  await early.answer(200, entries("A", "B"));
+  assert.equal(keys(), "B");
+  await answer(SYMBOLS, entries("B"));
+  await loaded;
+  assert.equal(keys(), "B");
+});
+
+test("an order that the service has not stored yet outlives an answer of before", async () => {
+  await showFirst("A", "B");
+  const loaded = chooseList("default");
+  const early = await call(SYMBOLS);
+  moveWatched(instrumentOf("stock", "A"), 1, true);
+  await pass(LATER);
+  await early.answer(200, entries("A", "B"));
+  assert.equal(keys(), "B A");
+  await answer(`PUT ${PATH}/order`, []);
+  await answer(SYMBOLS, entries("B", "A"));
+  await loaded;
+  assert.equal(keys(), "B A");
+});
+
+test("an order that the service refuses goes", async () => {
+  await showFirst("A", "B");
+  moveWatched(instrumentOf("stock", "A"), 1, true);
+  await pass(LATER);
+  await answer(`PUT ${PATH}/order`, { detail: "no" }, 500);
+  await answer(SYMBOLS, entries("A", "B"));
+  assert.equal(keys(), "A B");
 });
