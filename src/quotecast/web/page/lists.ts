@@ -45,6 +45,19 @@ export const restoreList = (lists: readonly WatchList[], deleted: WatchList, ind
   ...lists.slice(index),
 ];
 
+/** Returns the items with a removed one back in front of the first that followed it in `before`. */
+export function putBack<T>(
+  items: readonly T[],
+  removed: T,
+  before: readonly T[],
+  isSame: (a: T, b: T) => boolean,
+): readonly T[] {
+  if (items.some((each) => isSame(each, removed))) return items;
+  const followers = before.slice(before.findIndex((each) => isSame(each, removed)) + 1);
+  const next = items.findIndex((each) => followers.some((follower) => isSame(each, follower)));
+  return items.toSpliced(next < 0 ? items.length : next, 0, removed);
+}
+
 /** Returns whether a name is free for a list: no other list has it, in any case. */
 export const isFree = (lists: readonly WatchList[], name: string, id: string | null = null): boolean =>
   lists.every((each) => each.id === id || each.name.toLowerCase() !== name.trim().toLowerCase());

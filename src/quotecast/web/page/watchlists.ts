@@ -9,6 +9,7 @@ import {
   findList,
   joinLists,
   moveSymbol,
+  putBack,
   removeList,
   restoreList,
   type WatchList,
@@ -73,20 +74,22 @@ function noteChange<T>(change: Promise<T>): Promise<T> {
 
 const setSymbols = (id: string, symbols: readonly Instrument[]) => setLists(changeList(lists.value, id, { symbols }));
 
-/** Changes the lists at once; a failed request undoes that and says why. */
-const attempt = (next: readonly WatchList[], request: () => Promise<unknown>): Promise<void> =>
-  noteChange(attemptNow(next, request));
+/** Changes the lists at once; a failed request reverts this change, and no other, and says why. */
+const attempt = (next: readonly WatchList[], request: () => Promise<unknown>, revert: Revert): Promise<void> =>
+  noteChange(attemptNow(next, request, revert));
 
-async function attemptNow(next: readonly WatchList[], request: () => Promise<unknown>): Promise<void> {
-  const before = lists.value;
+type Revert = (present: readonly WatchList[]) => readonly WatchList[];
+
+async function attemptNow(next: readonly WatchList[], request: () => Promise<unknown>, revert: Revert): Promise<void> {
+  const user = session.value?.user.id;
   setLists(next);
   deleted.value = null;
-  if (!session.value) return;
+  if (!user) return;
   try {
     await request();
   } catch (error) {
     // A void token has ended the session: the page shows this browser's lists then.
-    if (session.value) setLists(before);
+    if (session.value?.user.id === user) setLists(revert(lists.value));
     showError(error);
   }
 }
@@ -111,7 +114,15 @@ export async function toggleWatched(instrument: Instrument): Promise<void> {
   const rid = before.filter((each) => !same(each, instrument));
   const adds = rid.length === before.length;
   const next = changeList(lists.value, id, { symbols: adds ? [...before, instrument] : rid });
-  await attempt(next, () => (adds ? post(id, instrument) : remove(id, instrument)));
+  const revert: Revert = (present) => {
+    const { symbols } = findList(present, id);
+    if (!symbols) return present;
+    const reverted = adds
+      ? symbols.filter((each) => !same(each, instrument))
+      : putBack(symbols, instrument, before, same);
+    return changeList(present, id, { symbols: reverted });
+  };
+  await attempt(next, () => (adds ? post(id, instrument) : remove(id, instrument)), revert);
 }
 
 /** Moves an instrument of the list on the screen to an index; `isFinal` stores the order. */
@@ -182,8 +193,11 @@ async function postList(name: string, symbols: readonly Instrument[]): Promise<s
 }
 
 export function renameList(id: string, name: string): Promise<void> {
-  return attempt(changeList(lists.value, id, { name }), () =>
-    rest.call("PATCH /api/watchlists/{list_id}", { path: { list_id: id }, body: { name } }),
+  const before = findList(lists.value, id).name;
+  return attempt(
+    changeList(lists.value, id, { name }),
+    () => rest.call("PATCH /api/watchlists/{list_id}", { path: { list_id: id }, body: { name } }),
+    (present) => changeList(present, id, findList(present, id).name === name ? { name: before } : {}),
   );
 }
 
@@ -195,12 +209,18 @@ export async function deleteList(id: string): Promise<void> {
   if (list.symbols === null) await loadSymbols(id).catch(() => null);
   const whole = findList(lists.value, id);
   currentId.value = lists.value[index - 1]?.id ?? DEFAULT_LIST;
-  const done = attempt(removeList(lists.value, id), () =>
-    rest.call("DELETE /api/watchlists/{list_id}", { path: { list_id: id } }),
+  const before = lists.value;
+  const done = attempt(
+    removeList(before, id),
+    () => rest.call("DELETE /api/watchlists/{list_id}", { path: { list_id: id } }),
+    (present) => putBack(present, whole, before, (a, b) => a.id === b.id),
   );
   deleted.value = { list: whole, index };
   await done;
+  if (deleted.value?.list === whole && isThere(id)) deleted.value = null;
 }
+
+const isThere = (id: string): boolean => lists.value.some((each) => each.id === id);
 
 /** Brings the deleted list back, with its symbols and in its place. */
 export const undoDelete = (): Promise<void> => noteChange(undoNow());
@@ -210,6 +230,10 @@ async function undoNow(): Promise<void> {
   if (!undone) return;
   deleted.value = null;
   const { list, index } = undone;
+  const user = session.value?.user.id;
+  // The deletion may be under way, and may fail.
+  await changed;
+  if (session.value?.user.id !== user || isThere(list.id)) return;
   try {
     const id = session.value ? await postList(list.name, list.symbols ?? []) : list.id;
     setLists(restoreList(lists.value, { ...list, id }, index));

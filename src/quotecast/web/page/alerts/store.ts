@@ -1,6 +1,7 @@
 import { effect, signal } from "@preact/signals";
 
 import type { AlertChange, AlertShown, NewAlert } from "quotecast-client";
+import { putBack } from "../lists.ts";
 import { rest, showError } from "../service.ts";
 import { session } from "../session.ts";
 
@@ -33,22 +34,39 @@ export async function changeAlert(id: string, change: AlertChange): Promise<void
   alerts.value = (alerts.value ?? []).map((each) => (each.id === id ? changed : each));
 }
 
-/** Pauses an alert or starts it; the page changes at once, a failure undoes that and says why. */
-export async function setActive(alert: AlertShown, active: boolean): Promise<void> {
-  const before = alerts.value;
-  alerts.value = (before ?? []).map((each) => (each.id === alert.id ? { ...each, active } : each));
-  await changeAlert(alert.id, { active }).catch((error) => undo(before, error));
+type Change = (present: readonly AlertShown[]) => readonly AlertShown[];
+
+/** Changes the page at once; a failed request reverts this change, and no other, and says why. */
+async function attempt(next: Change, request: () => Promise<unknown>, revert: Change): Promise<boolean> {
+  const user = session.value?.user.id;
+  if (alerts.value) alerts.value = next(alerts.value);
+  try {
+    await request();
+    return true;
+  } catch (error) {
+    if (session.value?.user.id === user && alerts.value) alerts.value = revert(alerts.value);
+    showError(error);
+    return false;
+  }
+}
+
+/** Pauses an alert or starts it. */
+export async function setActive({ id, active: before }: AlertShown, active: boolean): Promise<void> {
+  const put =
+    (value: boolean): Change =>
+    (present) =>
+      present.map((each) => (each.id === id ? { ...each, active: value } : each));
+  await attempt(put(active), () => changeAlert(id, { active }), put(before));
 }
 
 export async function deleteAlert(alert: AlertShown): Promise<void> {
-  const before = alerts.value;
-  alerts.value = (before ?? []).filter((each) => each.id !== alert.id);
-  try {
-    await rest.call("DELETE /api/alerts/{alert_id}", { path: { alert_id: alert.id } });
-    deleted.value = alert;
-  } catch (error) {
-    undo(before, error);
-  }
+  const before = alerts.value ?? [];
+  const isDone = await attempt(
+    (present) => present.filter((each) => each.id !== alert.id),
+    () => rest.call("DELETE /api/alerts/{alert_id}", { path: { alert_id: alert.id } }),
+    (present) => putBack(present, alert, before, (a, b) => a.id === b.id),
+  );
+  if (isDone) deleted.value = alert;
 }
 
 /** Adds the deleted alert again; it has another id, and waits from now on. */
@@ -63,9 +81,4 @@ export async function restoreAlert(): Promise<void> {
   } catch (error) {
     showError(error);
   }
-}
-
-function undo(before: readonly AlertShown[] | null, error: unknown): void {
-  if (session.value) alerts.value = before;
-  showError(error);
 }

@@ -10,6 +10,7 @@ import {
   isFree,
   joinLists,
   moveSymbol,
+  putBack,
   removeList,
   restoreList,
   type WatchList,
@@ -41,6 +42,17 @@ test("a deleted list comes back in its place; the first list stays", () => {
   );
   assert.deepEqual(restoreList(rest, lists[1] as WatchList, 1), lists);
   assert.equal(findList(rest, "1").id, "default");
+});
+
+test("removed items come back where they were, whichever comes first", () => {
+  const all = stocks("A", "B", "C", "D");
+  const [a, b, , d] = all as [Instrument, Instrument, Instrument, Instrument];
+  const isSame = (one: Instrument, other: Instrument) => one.key === other.key;
+  const rest = stocks("C");
+  assert.equal(keys(putBack(putBack(rest, a, all, isSame), b, stocks("B", "C", "D"), isSame)), "ABC");
+  assert.equal(keys(putBack(putBack(rest, b, stocks("B", "C"), isSame), a, all, isSame)), "ABC");
+  assert.equal(keys(putBack(rest, d, all, isSame)), "CD");
+  assert.equal(putBack(all, b, all, isSame), all);
 });
 
 test("a name is free unless another list has it in any case", () => {

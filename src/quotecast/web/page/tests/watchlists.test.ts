@@ -3,10 +3,23 @@ import { beforeEach, test } from "node:test";
 
 import "./fake-service.ts";
 
-import { alerts, loadAlerts } from "../alerts/store.ts";
+import type { AlertShown } from "quotecast-client";
+import { alerts, deleteAlert, loadAlerts, setActive } from "../alerts/store.ts";
 import { instrumentOf } from "../instruments.ts";
 import { session } from "../session.ts";
-import { chooseList, lists, loadWatched, moveWatched, openAccount, toggleWatched, watched } from "../watchlists.ts";
+import {
+  chooseList,
+  deleted,
+  deleteList,
+  lists,
+  loadWatched,
+  moveWatched,
+  openAccount,
+  renameList,
+  toggleWatched,
+  undoDelete,
+  watched,
+} from "../watchlists.ts";
 import { changeElsewhere } from "./fake-browser.ts";
 import { answer, call, calls, pass } from "./fake-service.ts";
 
@@ -164,4 +177,61 @@ test("an order that the service refuses goes", async () => {
   await answer(`PUT ${PATH}/order`, { detail: "no" }, 500);
   await answer(SYMBOLS, entries("A", "B"));
   assert.equal(keys(), "A B");
+});
+
+test("a failed change reverts itself, and not another one", async () => {
+  await showFirst("A", "B", "C");
+  const [failing, done] = [instrumentOf("stock", "A"), instrumentOf("stock", "B")].map(toggleWatched);
+  const first = await call(`DELETE ${PATH}/A?type=stock`);
+  await answer(`DELETE ${PATH}/B?type=stock`, null, 204);
+  await done;
+  await first.answer(500, { detail: "no" });
+  await failing;
+  assert.equal(keys(), "A C");
+});
+
+test("a list whose deletion fails is back, and its undo is no longer offered", async () => {
+  const loaded = loadWatched();
+  await answer(SYMBOLS, []);
+  await answer(LISTS, [FIRST, { id: "1", name: "One" }, { id: "2", name: "Two" }]);
+  await loaded;
+  const names = () => lists.value.map((each) => each.name).join(" ");
+  const deletion = deleteList("1");
+  await answer(`${SYMBOLS}?list=1`, entries("A"));
+  const request = await call("DELETE /api/watchlists/1");
+  assert.equal(deleted.value?.list.name, "One");
+  const renamed = renameList("2", "Second");
+  await answer("PATCH /api/watchlists/2", {});
+  await renamed;
+  await request.answer(500, { detail: "no" });
+  await deletion;
+  assert.equal(names(), "Watchlist One Second");
+  assert.equal(deleted.value, null);
+  // The reader may ask for it back before the service has refused.
+  const again = deleteList("1");
+  const undone = undoDelete();
+  await answer("DELETE /api/watchlists/1", { detail: "no" }, 500);
+  await Promise.all([again, undone]);
+  assert.equal(names(), "Watchlist One Second");
+  assert.equal(deleted.value, null);
+  assert.deepEqual(calls, []);
+});
+
+test("a failed change of an alert reverts itself, and not another one", async () => {
+  const [one, two] = ["1", "2"].map((id) => ({ id, active: true })) as [AlertShown, AlertShown];
+  const shown = loadAlerts();
+  await answer("GET /api/alerts", [one, two]);
+  await shown;
+  const paused = setActive(one, false);
+  const gone = deleteAlert(two);
+  const request = await call("PATCH /api/alerts/1");
+  await answer("DELETE /api/alerts/2", null, 204);
+  await gone;
+  await request.answer(500, { detail: "no" });
+  await paused;
+  assert.deepEqual(alerts.value, [one]);
+  const kept = deleteAlert(one);
+  await answer("DELETE /api/alerts/1", { detail: "no" }, 500);
+  await kept;
+  assert.deepEqual(alerts.value, [one]);
 });
