@@ -122,7 +122,15 @@ export async function toggleWatched(instrument: Instrument): Promise<void> {
       : putBack(symbols, instrument, before, same);
     return changeList(present, id, { symbols: reverted });
   };
-  await attempt(next, () => (adds ? post(id, instrument) : remove(id, instrument)), revert);
+  await attempt(next, () => (adds ? post(id, instrument) : removeNow(id, instrument)), revert);
+}
+
+async function removeNow(id: string, instrument: Instrument): Promise<void> {
+  const wasWaiting = id === DEFAULT_LIST && isWaiting(instrument);
+  await remove(id, instrument).catch((error) => {
+    if (!(wasWaiting && error instanceof ApiError && error.status === 404)) throw error;
+  });
+  if (wasWaiting) endWait(instrument);
 }
 
 /** Moves an instrument of the list on the screen to an index; `isFinal` stores the order. */
@@ -248,6 +256,12 @@ async function undoNow(): Promise<void> {
 
 /** Id of a user who has just registered: their account gets this browser's lists. */
 let newcomer: string | null = null;
+/** Symbols of this browser that the first list of a new account does not have yet. */
+let waiting: readonly Instrument[] = [];
+const isWaiting = (instrument: Instrument): boolean => waiting.some((each) => same(each, instrument));
+const endWait = (instrument: Instrument): void => {
+  waiting = waiting.filter((each) => !same(each, instrument));
+};
 
 /** Prepares the lists of an account that is about to open. */
 export function openAccount(user: string, isNew: boolean): void {
@@ -258,11 +272,14 @@ export function openAccount(user: string, isNew: boolean): void {
 /** Loads the account's lists; without a session shows this browser's. */
 export async function loadWatched(): Promise<void> {
   deleted.value = null;
+  waiting = [];
+  // The lists of one user do not wait for the changes of another.
+  changed = Promise.resolve();
   const user = session.value?.user.id;
   lists.value = user ? ofAccount.value : own.value;
   if (!user) return;
   const isHere = () => session.value?.user.id === user;
-  if (newcomer === user) await handOver(isHere);
+  if (newcomer === user) await noteChange(handOver(isHere));
   if (!isHere()) return;
   await answered(() => loadAll(user), isHere);
 }
@@ -291,6 +308,7 @@ async function readAfterChanges<T>(ask: () => Promise<T>): Promise<T> {
 async function handOver(isHere: () => boolean): Promise<void> {
   newcomer = null;
   const [first, ...others] = own.value;
+  waiting = first?.symbols ?? [];
   // The symbols of the first list come last: the service takes them one by one, and a minute's limit may be in between.
   for (const { id: before, name, symbols } of others) {
     const id = await sent(() => postList(name, symbols ?? []), isHere);
@@ -300,21 +318,22 @@ async function handOver(isHere: () => boolean): Promise<void> {
     if (currentId.value === before) currentId.value = id;
   }
   if (first && first.name !== DEFAULT_NAME) await renameList(DEFAULT_LIST, first.name);
-  for (const instrument of first?.symbols ?? []) {
+  for (const instrument of waiting) {
+    // The reader may remove it meanwhile.
+    const isWanted = () => isHere() && isWaiting(instrument);
+    if (isWanted()) await sent(() => post(DEFAULT_LIST, instrument), isWanted);
     if (!isHere()) return;
-    // The reader may have removed it meanwhile.
-    const isListed = findList(lists.value, DEFAULT_LIST).symbols?.some((each) => same(each, instrument));
-    if (isListed) await sent(() => post(DEFAULT_LIST, instrument), isHere);
+    endWait(instrument);
   }
 }
 
 /** Returns the answer to a request that waits for the service; null for one that fails for good, which a notice says. */
-async function sent<T>(ask: () => Promise<T>, isHere: () => boolean): Promise<T | null> {
+async function sent<T>(ask: () => Promise<T>, isWanted: () => boolean): Promise<T | null> {
   try {
-    return await answered(ask, isHere);
+    return await answered(ask, isWanted);
   } catch (error) {
     const isUnknown = error instanceof ApiError && [404, 422].includes(error.status);
-    if (isHere() && !isUnknown) showError(error);
+    if (isWanted() && !isUnknown) showError(error);
     return null;
   }
 }

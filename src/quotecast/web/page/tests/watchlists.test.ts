@@ -21,7 +21,7 @@ import {
   watched,
 } from "../watchlists.ts";
 import { changeElsewhere } from "./fake-browser.ts";
-import { answer, call, calls, pass } from "./fake-service.ts";
+import { answer, call, calls, pass, settle } from "./fake-service.ts";
 
 const PATH = "/api/watchlist";
 const SYMBOLS = `GET ${PATH}`;
@@ -109,17 +109,27 @@ test("a new account gets every symbol of this browser, though the service takes 
   await answer(`POST ${PATH}`, {}, 201);
   await answer(`POST ${PATH}`, { detail: "unknown" }, 404);
   await answer(`POST ${PATH}`, { detail: "busy" }, 429, { "Retry-After": "20" });
-  void toggleWatched(instrumentOf("stock", "C"));
-  await answer(`DELETE ${PATH}/C?type=stock`, null, 204);
+  const removed = toggleWatched(instrumentOf("stock", "C"));
+  await answer(`DELETE ${PATH}/C?type=stock`, { detail: "not yet" }, 404);
+  await removed;
+  // What the service has so far is not what the reader sees, in this window or in another one.
+  const chosen = chooseList("default");
+  changeElsewhere("quotecast.watchlistsOfAccount", JSON.stringify([{ ...FIRST, symbols: [] }]));
+  await settle();
+  assert.deepEqual(calls, []);
   await pass(30_000);
   const late = await call(`POST ${PATH}`);
   assert.deepEqual(late.body, { ticker: "B", type: "stock" });
   await late.answer(201, {});
   await answer(SYMBOLS, entries("A", "B"));
+  await answer(SYMBOLS, entries("A", "B"));
   await answer(LISTS, [FIRST, { id: "1", name: "One" }]);
-  await loaded;
+  await Promise.all([loaded, chosen]);
   assert.equal(keys(), "A B");
-  assert.equal(lists.value[1]?.symbols?.length, 4);
+  assert.deepEqual(
+    lists.value.map((each) => each.id),
+    ["default", "1"],
+  );
 });
 
 test("no request of a new account goes to the user after it", async () => {
@@ -129,7 +139,9 @@ test("no request of a new account goes to the user after it", async () => {
   logIn();
   const loaded = loadWatched();
   await (await call(`POST ${PATH}`)).fail();
-  session.value = null;
+  session.value = { token: "x", user: { id: "other", name: "N", email: "e" } } as never;
+  // The next user's lists do not wait until the requests of this one end.
+  await showFirst("B");
   await pass(LATER);
   await loaded;
   assert.deepEqual(calls, []);
