@@ -2,11 +2,11 @@ import { computed, signal } from "@preact/signals";
 import { announcement, focusOn, maximised, moving, nameOf, titleOf, undoOffer } from "./frame-state.ts";
 import { closeTab, detachTab, neighbourIn, showTab, tabsOf } from "./groups.ts";
 import { changeShown, DEFAULT, frontOf, inOrder, isShown, type Kind, newPane, type Place } from "./layout.ts";
-import { layout, loadLayout, putLayout } from "./layout-store.ts";
+import { layout, loadLayout, merge, putLayout } from "./layout-store.ts";
 import { popOut } from "./pop-out.ts";
 import { isRecord, isText, sharedSignal } from "./stored.ts";
 import { insertPlace } from "./tiling.ts";
-import { type Changes, NO_CHANGES, noteChange, stepBack, stepForward } from "./undo.ts";
+import { type Changes, mapChanges, NO_CHANGES, noteChange, stepBack, stepForward } from "./undo.ts";
 import { say, type Word } from "./words.ts";
 import {
   activeOf,
@@ -22,6 +22,10 @@ import {
 } from "./workspaces.ts";
 
 const changes = signal<Changes<Layout>>(NO_CHANGES);
+// Undo reverts the changes of this window, and not those that came from another one.
+merge.subscribe((take) => {
+  if (take) changes.value = mapChanges(changes.value, take);
+});
 export const workspaces = computed(() => layout.value.workspaces);
 export const activeWorkspace = computed(() => activeOf(layout.value));
 /** Places of the panes on the grid, also of one that is on its way. */

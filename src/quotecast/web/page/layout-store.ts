@@ -63,11 +63,18 @@ export function putLayout(next: Layout): void {
   }
 }
 
+/** Brings what another window has changed last into a layout of before; null until that happens. */
+export const merge = signal<((earlier: Layout) => Layout) | null>(null);
+
 /** Takes over what another window has changed. */
 function mergeWith(theirs: Layout): void {
-  layout.value = mergeLayouts(layout.value, theirs, known);
+  const common = known;
   // Not the merged layout: if its save fails, this window's changes must still count as such.
   known = knownOf(theirs);
+  if (JSON.stringify([...known]) === JSON.stringify([...common])) return;
+  const take = (mine: Layout) => mergeLayouts(mine, theirs, common);
+  layout.value = take(layout.value);
+  merge.value = take;
 }
 
 /** Id of the user whose layout this window has loaded; null before. */

@@ -13,6 +13,12 @@ export function noteChange<T>(changes: Changes<T>, replaced: T): Changes<T> {
   return { past: [...changes.past, replaced].slice(-MOST), future: [] };
 }
 
+/** Returns the changes with each state changed. */
+export const mapChanges = <T>({ past, future }: Changes<T>, change: (state: T) => T): Changes<T> => ({
+  past: past.map(change),
+  future: future.map(change),
+});
+
 /** Returns the changes and the state before the last change; null if nothing has changed. */
 export function stepBack<T>({ past, future }: Changes<T>, present: T): [Changes<T>, T] | null {
   if (!past.length) return null;

@@ -3,9 +3,11 @@ import { test } from "node:test";
 
 import "./fake-service.ts";
 
+import { nameWorkspace, redo, undo } from "../arrangement.ts";
 import { layout, loadLayout, putLayout } from "../layout-store.ts";
 import { session } from "../session.ts";
 import { FIRST_LAYOUT, insertWorkspace, type Layout, renameWorkspace } from "../workspaces.ts";
+import { changeElsewhere } from "./fake-browser.ts";
 import { answer, call, calls, pass, settle } from "./fake-service.ts";
 
 const [GET, PUT] = ["GET /api/terminal/layout", "PUT /api/terminal/layout"] as const;
@@ -70,4 +72,33 @@ test("another user's layout is not shown", async () => {
   await answer(GET, { layout: stored, version: 1 });
   await loaded;
   assert.notDeepEqual(names(layout.value), ["A", "B"]);
+});
+
+test("undo reverts the last change of this window, and not what another one changed or added", async () => {
+  session.value = null;
+  await loadLayout();
+  await logIn();
+  nameWorkspace("b", "mine");
+  await pass(LATER);
+  await answer(PUT, { detail: "stale" }, 409);
+  const theirs = insertWorkspace(renameWorkspace(stored, "first", "theirs"), { id: "c", name: "C", panes: [] });
+  await answer(GET, { layout: theirs, version: 2 });
+  await answer(PUT, { layout: null, version: 3 });
+  assert.deepEqual(names(layout.value), ["theirs", "mine", "C"]);
+  undo();
+  assert.deepEqual(names(layout.value), ["theirs", "B", "C"]);
+  redo();
+  assert.deepEqual(names(layout.value), ["theirs", "mine", "C"]);
+});
+
+test("two windows of a guest keep each other's workspaces", async () => {
+  session.value = null;
+  const store = (elsewhere: Layout) => changeElsewhere("quotecast.layout", JSON.stringify(elsewhere));
+  store(stored);
+  await loadLayout();
+  for (const name of ["theirs", "again"]) {
+    store(renameWorkspace(layout.value, "first", name));
+    putLayout(renameWorkspace(layout.value, "b", `mine ${name}`));
+    assert.deepEqual(names(layout.value), [name, `mine ${name}`]);
+  }
 });
