@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page, expect
 from support.made.web_files import WEB
 from support.runs.deadlines import scaled
 from support.servers.fault_proxy import FaultProxy
-from support.servers.opened_page import change_settings, open_page, wait_for_live, wait_for_price
+from support.servers.opened_page import DEADLINE_MS, change_settings, open_page, wait_for_live, wait_for_price
 from support.servers.processes import running_valkey
 from support.servers.service import Service
 
@@ -184,7 +184,8 @@ def test_a_new_version_offers_to_reload(browser: Browser, tmp_path: Path) -> Non
             before.terminate()
             before.wait(scaled(30))
             reload = page.locator(".new-version").get_by_role("button", name="Reload")
-            reload.click()
+            # The page looks for the third time a minute after its reconnection.
+            reload.click(timeout=60_000 + DEADLINE_MS)
             expect(page.locator("html")).to_have_attribute("data-version", "0123456789ab")
             wait_for_price(page)
             expect(reload).to_have_count(0)

@@ -25,8 +25,8 @@ export function registerWorker(): void {
   void register();
   let before = feedStates.value.market;
   feedStates.subscribe(({ market }) => {
-    // A service that comes back may have a new version.
-    if (before === "connecting" && market === "live") for (const wait of LOOKED_AFTER_MS) setTimeout(look, wait);
+    // A service that comes back may have a new version, also while its data is stale.
+    if (before === "connecting" && market !== "connecting") for (const wait of LOOKED_AFTER_MS) setTimeout(look, wait);
     before = market;
   });
 }
