@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import type { AlertShown } from "quotecast-client";
 import { Form } from "../form.tsx";
@@ -64,20 +64,17 @@ function AlertForm({ about: { instrument, alert }, onDone }: { readonly about: D
   const [ticker, setTicker] = useState(instrument.key);
   const [type, setType] = useState<EntryType>(typeOf(instrument));
   const [condition, setCondition] = useState<AlertShown["condition"]>(alert?.condition ?? "above");
-  const [value, setValue] = useState(() => (alert ? String(alert.value) : priceOf(type, ticker)));
-  // What the reader typed stays; a price that the form proposed follows the symbol.
-  const [isTyped, setTyped] = useState(alert !== null);
   const ofPrice = isOfPrice(condition);
+  // What the reader typed stays; a proposed price follows the symbol.
+  const [typed, setTyped] = useState(alert ? String(alert.value) : null);
+  const proposed = useMemo(() => (ofPrice ? priceOf(type, ticker) : FIRST_PERCENT), [ofPrice, type, ticker]);
+  const value = typed ?? proposed;
   const chooseSymbol = (nextTicker: string, nextType: EntryType) => {
     setTicker(nextTicker);
     setType(nextType);
-    if (ofPrice && !isTyped) setValue(priceOf(nextType, nextTicker));
   };
   const chooseCondition = (next: AlertShown["condition"]) => {
-    if (isOfPrice(next) !== ofPrice) {
-      setValue(isOfPrice(next) ? priceOf(type, ticker) : FIRST_PERCENT);
-      setTyped(false);
-    }
+    if (isOfPrice(next) !== ofPrice) setTyped(null);
     setCondition(next);
   };
   const send = async (fields: FormData) => {
@@ -121,10 +118,7 @@ function AlertForm({ about: { instrument, alert }, onDone }: { readonly about: D
             step="any"
             value={value}
             aria-label={say("alertValue")}
-            onInput={(event) => {
-              setValue(event.currentTarget.value);
-              setTyped(event.currentTarget.value !== "");
-            }}
+            onInput={(event) => setTyped(event.currentTarget.value)}
           />
         </label>
         {!ofPrice && (

@@ -32,7 +32,7 @@ export function SymbolField({ ticker, type, onChoose }: Props) {
       current = false;
       clearTimeout(timer);
     };
-  }, [ticker]);
+  }, [ticker, type]);
   const note = (text: string) => {
     const exact = found.find((each) => each.ticker === text);
     onChoose(text, exact?.type ?? type);
