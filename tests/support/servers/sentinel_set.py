@@ -150,7 +150,10 @@ class Pair:
 
     def wait_for_promotion(self) -> float:
         """Waits until the replica is the master; returns the Unix time."""
-        until(self.replica.is_master, "the replica is not promoted")
+        return self._until_promoted(self.replica.is_master)
+
+    def _until_promoted(self, holds: Callable[[], bool]) -> float:
+        until(holds, "the replica is not promoted")
         promoted = time.time()
         self.master, self.replica = self.replica, self.master
         return promoted
@@ -204,12 +207,21 @@ class SentinelSet(Pair):
     def failover(self, how: str = "COORDINATED", *, by: Server | None = None) -> float:
         """Makes a Sentinel swap master and replica, both of which live on; returns the Unix time.
 
-        Without `COORDINATED` the old master takes writes for about eight more seconds.
+        Without `COORDINATED` the old master takes writes for about eight more seconds. A Sentinel that the
+        others do not elect gives up after a timeout, and is asked again.
         """
         super().until_whole()
-        words = ["SENTINEL", "FAILOVER", SERVICE, *how.split()]
-        until(lambda: bool((by or self.sentinels[0]).ask(*words)), "no failover begins")
-        return self.wait_for_promotion()
+        sentinel = by or self.sentinels[0]
+
+        def promoted() -> bool:
+            if self.replica.is_master():
+                return True
+            known = _known(sentinel)
+            if int(known["port"]) == self.master.port and "failover_in_progress" not in known["flags"]:
+                sentinel.ask("SENTINEL", "FAILOVER", SERVICE, *how.split())
+            return False
+
+        return self._until_promoted(promoted)
 
     def kill_master(self) -> float:
         """Kills the master; returns the Unix time at which its replica was promoted."""
@@ -235,11 +247,16 @@ class SentinelSet(Pair):
         )
 
     def _knows(self, sentinel: Server) -> bool:
-        flat = sentinel.ask("SENTINEL", "MASTER", SERVICE)
-        about = flat if isinstance(flat, dict) else dict(zip(flat[::2], flat[1::2], strict=True))
-        fields = {_text(key): _text(value) for key, value in about.items()}
+        known = _known(sentinel)
         wanted = {"port": self.master.port, "num-other-sentinels": SENTINELS - 1, "num-slaves": 1}
-        return {name: int(fields[name]) for name in wanted} == wanted
+        return {name: int(known[name]) for name in wanted} == wanted
+
+
+def _known(sentinel: Server) -> dict[str, str]:
+    """Returns what a Sentinel knows of the master."""
+    flat = sentinel.ask("SENTINEL", "MASTER", SERVICE)
+    about = flat if isinstance(flat, dict) else dict(zip(flat[::2], flat[1::2], strict=True))
+    return {_text(key): _text(value) for key, value in about.items()}
 
 
 @contextlib.contextmanager
