@@ -16,7 +16,6 @@ from quotecast.bus.base import (
     Snapshot,
     StoredQuote,
 )
-from quotecast.bus.subscription import Payloads
 from quotecast.errors import BusError, UnreadableState
 from quotecast.market.crossings import Crossing
 from quotecast.market.feeds import Feed
@@ -24,6 +23,9 @@ from quotecast.market.own_bars import Parts
 
 #: Entries decoded at a time: a millisecond.
 _SLICE: Final = 250
+
+#: Messages' bytes, with None after each second without a message.
+Payloads = AsyncGenerator[bytes | None, None]
 
 T = TypeVar("T")
 

@@ -3,7 +3,6 @@
 The keys of one feed share a hash tag, so that they lie on one node of a cluster.
 """
 
-import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from typing import Any, Final, TypeVar
@@ -44,9 +43,6 @@ from quotecast.redis.client import check_writable, connect, script
 from quotecast.redis.counts import CODES, Part, error_kind
 from quotecast.redis.lua import lua
 from quotecast.redis.urls import is_cluster
-
-#: Seconds between two checks that the subscribed server still takes writes.
-CHECK_SECONDS: Final = 1.0
 
 #: The keys of a feed that change with its state, in the order of the scripts.
 _STATE_KEYS: Final = ("lease", "state", "quotes", "bars", "closings", "crossings")
@@ -270,21 +266,7 @@ class RedisBus:
         async with contextlib.AsyncExitStack() as stack:
             channels = [self._channel(feed) for feed in feeds]
             payloads = await self._deadline(stack.enter_async_context(subscribe(self._redis, channels)))
-            if not self._clustered:
-                watch = asyncio.create_task(self._watch())
-                stack.callback(watch.cancel)
             yield await stack.enter_async_context(contextlib.aclosing(messages_of(payloads)))
-
-    async def _watch(self) -> None:
-        """Closes the subscription's connection when its server is no longer the master.
-
-        A demoted server keeps its subscribers, but their messages end when it loses the new master. In a
-        cluster the watch does not run: one node's failure must not end the other nodes' subscriptions.
-        """
-        while True:
-            await asyncio.sleep(CHECK_SECONDS)
-            with contextlib.suppress(BusError):
-                await self.check()
 
     def _deadline(self, call: Awaitable[T], part: Part = "bus") -> Awaitable[T]:
         return within_deadline(self._redis, part, call)

@@ -14,16 +14,18 @@ from redis.asyncio import Connection, Redis
 from redis.asyncio.cluster import ClusterNode, RedisCluster
 from redis.exceptions import RedisError
 
+from quotecast.bus.answers import Payloads
+from quotecast.bus.calls import within_deadline
+from quotecast.errors import BusError
 from quotecast.merging import merge_streams
-from quotecast.redis.client import Client, require_master
+from quotecast.redis.client import Client, require_master, try_write
 
 SILENCE_SECONDS: Final = 1.0
+#: Seconds between two checks that the subscribed server still takes writes.
+CHECK_SECONDS: Final = 1.0
 #: The commands that publish, on one server and in a cluster.
 PUBLISH: Final = "PUBLISH"
 SHARDED_PUBLISH: Final = "SPUBLISH"
-
-#: Messages' bytes, with None after each second without a message.
-Payloads = AsyncGenerator[bytes | None, None]
 
 
 async def silence() -> AsyncGenerator[None, None]:
@@ -38,8 +40,7 @@ async def subscribe(client: Client, channels: Sequence[str]) -> AsyncIterator[Pa
     """Subscribes to channels, and gives their payloads. Both raise RedisError and OSError."""
     async with contextlib.AsyncExitStack() as stack:
         if isinstance(client, Redis):
-            connection = await stack.enter_async_context(_server_connection(client))
-            await require_master(connection)
+            connection = await stack.enter_async_context(_master_connection(client))
             await _confirm_subscription(connection, "SUBSCRIBE", channels)
             payloads = _payloads(connection)
         else:
@@ -71,6 +72,34 @@ async def _payloads(connection: Any) -> Payloads:
             yield response[2]
         elif response[0] == b"sunsubscribe":
             raise RedisError("a channel went to another node")
+
+
+@contextlib.asynccontextmanager
+async def _master_connection(client: Redis) -> AsyncIterator[Connection]:
+    """Gives a connection that is closed when its server is no longer the master.
+
+    A demoted server keeps its subscribers, but their messages end when it loses the new master. A subscribed
+    connection takes no other command, and the client's other connections may have reached the new master
+    already: a connection that was opened just before asks in its place. A cluster's connections have none:
+    one node's failure must not end the other nodes' subscriptions.
+    """
+    async with _server_connection(client) as asking:
+        await require_master(asking)
+        async with _server_connection(client) as subscribed:
+            await require_master(subscribed)
+            watch = asyncio.create_task(_watch(client, asking, subscribed))
+            try:
+                yield subscribed
+            finally:
+                watch.cancel()
+
+
+async def _watch(client: Redis, asking: Connection, subscribed: Connection) -> None:
+    while asking.is_connected:
+        await asyncio.sleep(CHECK_SECONDS)
+        with contextlib.suppress(BusError):
+            await within_deadline(client, "bus", try_write(asking))
+    await subscribed.disconnect(nowait=True)
 
 
 @contextlib.asynccontextmanager

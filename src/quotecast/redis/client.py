@@ -108,7 +108,7 @@ async def leads_nowhere_else(client: Client) -> bool:
     try:
         async with asyncio.timeout(_ASKING_SECONDS):
             await connection.connect()
-            await _try_write(connection)
+            await try_write(connection)
     except Exception:  # noqa: BLE001 - whatever it is, no writes are taken there
         return True
     else:
@@ -129,14 +129,15 @@ async def require_master(connection: Connection) -> None:
     While an address moves from one server to another, each new connection may reach either.
     """
     try:
-        await _try_write(connection)
+        await try_write(connection)
     except ReadOnlyError:
         raise
     except ResponseError:
         return  # the server is a master, and takes no writes just now
 
 
-async def _try_write(connection: Any) -> None:
+async def try_write(connection: Any) -> None:
+    """Raises the error that the connection's server answers to a write; writes nothing."""
     await connection.send_command("EVAL", lua("redis", "writable"), 0)
     await connection.read_response()
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+from collections.abc import Iterator
 
 import pytest
 import redis
@@ -13,7 +14,25 @@ from quotecast.errors import BusError
 from quotecast.market.feeds import Feed
 from support.made.market import state_of, stock
 from support.runs.deadlines import scaled
+from support.servers.fault_proxy import FaultProxy
 from support.servers.processes import Valkey
+from support.servers.sentinel_set import Pair, running_pair
+
+PATIENCE_SECONDS = 10.0
+
+
+@pytest.fixture
+def pair() -> Iterator[Pair]:
+    """Yields a master and its replica."""
+    with running_pair() as running:
+        yield running
+
+
+@pytest.fixture
+def proxy(pair: Pair) -> Iterator[FaultProxy]:
+    """Yields a balancer whose address moves with the master."""
+    with FaultProxy(lambda: socket.create_connection(("127.0.0.1", pair.master.port))) as running:
+        yield running
 
 
 async def test_a_dead_redis_is_a_bus_error(own_valkey: Valkey) -> None:
@@ -50,6 +69,25 @@ async def test_a_replica_gets_no_listener(own_valkey: Valkey) -> None:
         client.execute_command("CONFIG", "SET", "min-replicas-to-write", "9")
         async with bus.listen([Feed.STOCKS]):
             assert client.execute_command("PUBSUB", "NUMSUB", "test:{stocks}:batches")[1] == 1
+    await bus.close()
+
+
+async def test_subscriptions_leave_a_master_that_every_other_connection_has_left(
+    pair: Pair, proxy: FaultProxy
+) -> None:
+    """No write is refused then, and the former master still serves its subscribers."""
+    bus = RedisBus(f"redis://127.0.0.1:{proxy.port}", "test")
+    async with bus.listen([Feed.STOCKS]) as messages, bus.announcements() as announcements:
+        await asyncio.to_thread(pair.swap)
+        for link in proxy.links:
+            if b"SUBSCRIBE" not in link.sent:
+                link.reset()
+        assert await bus.check() == "ok"
+        for stream in (messages, announcements):
+            async with asyncio.timeout(scaled(PATIENCE_SECONDS)):
+                with pytest.raises(BusError):
+                    async for _ in stream:
+                        pass
     await bus.close()
 
 
