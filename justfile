@@ -50,7 +50,7 @@ _browse program marks *arguments: (environment "browser")
     src/quotecast/web/install
     src/quotecast/web/build
     clients/typescript/install
-    command -v "$1" >/dev/null || { apt-get update --quiet && apt-get install --quiet --yes --no-install-recommends "$1"; }
+    command -v "$1" >/dev/null || requirements/debian "$1"
     {{ bin }}/pytest -n 3 --dist loadfile --timeout 300 -m "$2" tests/browser "${@:3}"
 
 # run the commands of README.md and a dozen faults on real processes: of the long tests, what every commit must pass
