@@ -15,7 +15,7 @@ import asyncpg
 from msgspec import Struct
 from piccolo.query.base import Query
 
-from quotecast.database.errors import count_errors
+from quotecast.database.errors import READ_ONLY, count_errors, error_kind
 from quotecast.errors import DatabaseAway
 from quotecast.observe.histograms import Histogram
 from quotecast.observe.outages import OutageLog
@@ -141,7 +141,10 @@ class Database:
                             await connection.execute(self._begin)
                             result = await work(connection)
                             await _commit(connection)
-                    except BaseException:
+                    except BaseException as error:
+                        if error_kind(error) == READ_ONLY:
+                            # The server became a standby, and its address may be that of the new primary.
+                            await self._pool.expire_connections()
                         # Rolls back, or cuts the connection, whereupon the server rolls back.
                         try:
                             async with asyncio.timeout(ROLLBACK_SECONDS):

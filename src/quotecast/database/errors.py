@@ -14,13 +14,15 @@ from quotecast.observe.outages import OutageLog
 QUERY: Final = "query"
 #: The kind of a prepared statement that the session lacks, or already has.
 PREPARED: Final = "prepared_statement"
+#: The kind of a standby's refusal to write.
+READ_ONLY: Final = "read_only"
 
 #: Kinds of a broken, restarting, overloaded, read-only or migrating server's errors, by SQLSTATE or its
 #: class.
 _KINDS: Final = {
     "08": "connection",
     "0A000": "schema",
-    "25006": "read_only",
+    "25006": READ_ONLY,
     "26000": PREPARED,
     "28": "access",
     "3D": "access",

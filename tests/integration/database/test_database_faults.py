@@ -119,6 +119,20 @@ async def test_a_server_that_takes_no_writes_is_away(own_accounts_url: str) -> N
         assert await database.transaction(lambda run: users.find(run, email="1@example.com")) is None
 
 
+async def test_connections_to_a_server_that_takes_no_writes_are_not_used_again(own_accounts_url: str) -> None:
+    """Their address may be that of the new primary by now."""
+    async with open_database(own_accounts_url, pool_size=1) as database:
+        name = own_accounts_url.partition("?")[0].rpartition("/")[2]
+        takes_no_writes = f"ALTER DATABASE {name} SET default_transaction_read_only"
+        await query_server(own_accounts_url, f"{takes_no_writes} = on")
+        with raises_in_time():
+            await database.transaction(register_user(1))
+        # A session keeps the value with which it began.
+        writing = f"{own_accounts_url}&default_transaction_read_only=off"
+        await query_server(writing, f"{takes_no_writes} = off")
+        assert await database.transaction(register_user(1))
+
+
 async def test_tables_that_are_not_there_yet_are_away(database_url: str) -> None:
     """A worker may start before the migrations."""
     async with open_database(database_url) as database:
