@@ -142,7 +142,7 @@ def redis_url(_shared_valkey: Valkey) -> str:
 @pytest.fixture
 def patient_redis(monkeypatch: pytest.MonkeyPatch) -> None:
     """Gives Redis the time of a busy machine for calls that have half a second otherwise."""
-    monkeypatch.setattr("quotecast.redis.client._CALL_SECONDS", scaled(5))
+    monkeypatch.setattr("quotecast.redis.commands._CALL_SECONDS", scaled(5))
 
 
 @pytest.fixture

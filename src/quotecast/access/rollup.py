@@ -13,7 +13,7 @@ Redis outlasts its lease, and another worker reads its old copy first. A stoppin
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from typing import Any, Final, Self
@@ -26,7 +26,8 @@ from quotecast.access.usage import Usage
 from quotecast.access.usage_storage import KEEP_DAYS, UsageBatch, Used, merged
 from quotecast.database.database import Database
 from quotecast.observe.outages import OutageLog
-from quotecast.redis.client import connect, within_budget
+from quotecast.redis.client import connect
+from quotecast.redis.commands import within_budget
 
 ROLL_UP_SECONDS: Final = 10.0
 #: Seconds between two looks for the counts of dead workers.
@@ -59,7 +60,7 @@ class Reserve:
     async def __aenter__(self) -> Self:
         # Connects at the start, so that a worker's open files do not grow later.
         with contextlib.suppress(Exception):
-            await within_budget(self._client.exists(self._name))
+            await self._ask(self._client.exists(self._name))
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -68,27 +69,30 @@ class Reserve:
     async def store(self, worker: str, batches: list[UsageBatch], *, alive: bool = True) -> None:
         """Replaces a worker's counts. Without `alive` another worker takes them over at once."""
         if alive:
-            await within_budget(self._client.set(self._lease(worker), 1, ex=LEASE_SECONDS))
+            await self._ask(self._client.set(self._lease(worker), 1, ex=LEASE_SECONDS))
         else:
-            await within_budget(self._client.delete(self._lease(worker)))
-        await within_budget(self._client.hset(self._name, worker, _encode(batches)))
-        await within_budget(self._client.expire(self._name, RESERVE_SECONDS))
+            await self._ask(self._client.delete(self._lease(worker)))
+        await self._ask(self._client.hset(self._name, worker, _encode(batches)))
+        await self._ask(self._client.expire(self._name, RESERVE_SECONDS))
 
     async def remove(self, worker: str) -> None:
         """Removes a worker's counts."""
-        await within_budget(self._client.hdel(self._name, worker))
+        await self._ask(self._client.hdel(self._name, worker))
 
     async def orphans(self, worker: str) -> dict[str, list[UsageBatch]]:
         """Returns the counts of other workers that died, by name."""
         found = {}
-        for raw in await within_budget(self._client.hkeys(self._name)):
+        for raw in await self._ask(self._client.hkeys(self._name)):
             name = raw.decode()
-            if name == worker or await within_budget(self._client.exists(self._lease(name))):
+            if name == worker or await self._ask(self._client.exists(self._lease(name))):
                 continue
-            value = await within_budget(self._client.hget(self._name, name))
+            value = await self._ask(self._client.hget(self._name, name))
             if value is not None:
                 found[name] = _decode(value)
         return found
+
+    async def _ask(self, call: Awaitable[Any]) -> Any:
+        return await within_budget(self._client, "access", call)
 
     def _lease(self, worker: str) -> str:
         return f"{self._name}:{worker}"

@@ -11,6 +11,7 @@ from quotecast.access.key_text import digest
 from quotecast.errors import QuotecastError
 from quotecast.redis.breaker import CircuitBreaker
 from quotecast.redis.client import check_writable, connect, drop_connections
+from quotecast.redis.commands import MeasuredCommand
 from quotecast.redis.lua import lua
 
 #: Seconds in which a ticket opens one socket or event stream.
@@ -129,7 +130,7 @@ class SharedAccess:
         if self._breaker.is_open:
             raise TicketsAway
         try:
-            async with asyncio.timeout(self._budget):
+            async with MeasuredCommand(self._client, "access"), asyncio.timeout(self._budget):
                 answer = await command()
         except Exception as error:
             self._breaker.record_failure(error)

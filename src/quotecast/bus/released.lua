@@ -1,4 +1,6 @@
+#!lua flags=allow-oom
 -- Reads kept blocks of a feed that are older than a delay, the oldest first.
+-- Changes nothing, and is no `no-writes` script: a replica, whose blocks may end, refuses to run it.
 -- KEYS[1] kept blocks
 -- ARGV[1] milliseconds of the delay  ARGV[2] maximum number of blocks
 -- ARGV[3] id of the block after which to begin; empty: begin with the newest block that ends with a state

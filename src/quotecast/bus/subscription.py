@@ -80,7 +80,7 @@ async def _master_connection(client: Redis) -> AsyncIterator[Connection]:
 
     A demoted server keeps its subscribers, but their messages end when it loses the new master. A subscribed
     connection takes no other command, and the client's other connections may have reached the new master
-    already: a connection that was opened just before asks in its place. A cluster's connections have none:
+    already: a connection that was taken just before asks in its place. A cluster's connections have none:
     one node's failure must not end the other nodes' subscriptions.
     """
     async with _server_connection(client) as asking:
@@ -92,6 +92,7 @@ async def _master_connection(client: Redis) -> AsyncIterator[Connection]:
                 yield subscribed
             finally:
                 watch.cancel()
+                await asyncio.gather(watch, return_exceptions=True)
 
 
 async def _watch(client: Redis, asking: Connection, subscribed: Connection) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from redis.asyncio import BlockingConnectionPool, Connection, Redis
 from redis.asyncio.cluster import ClusterNode, RedisCluster
@@ -20,11 +20,8 @@ from quotecast.redis.urls import cluster_nodes, is_cluster, is_sentinel, server_
 
 _CLOSING_SECONDS: Final = 0.5
 _ASKING_SECONDS: Final = 0.5
-#: Seconds of a call whose part has no deadline of its own.
-_CALL_SECONDS: Final = 0.5
 
 Client = Redis | RedisCluster
-T = TypeVar("T")
 
 
 def connect(url: str, part: Part, *, connections: int = 100) -> Client:
@@ -115,12 +112,6 @@ async def leads_nowhere_else(client: Client) -> bool:
         return False
     finally:
         await connection.disconnect(nowait=True)
-
-
-async def within_budget(call: Awaitable[T]) -> T:
-    """Returns the answer to a call. Raises TimeoutError after half a second."""
-    async with asyncio.timeout(_CALL_SECONDS):
-        return await call
 
 
 async def require_master(connection: Connection) -> None:

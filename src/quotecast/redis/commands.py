@@ -1,8 +1,10 @@
 """Measurement of commands, and reconnection after the answer of a former master."""
 
+import asyncio
 import time
+from collections.abc import Awaitable
 from types import TracebackType
-from typing import Final
+from typing import Final, TypeVar
 
 from quotecast.redis import counts
 from quotecast.redis.client import Client, drop_connections, leads_nowhere_else
@@ -10,6 +12,10 @@ from quotecast.redis.counts import Part
 
 #: Kinds of errors that suggest another server is the master.
 ELSEWHERE: Final = {"readonly", "loading", "masterdown", "noreplicas"}
+#: Seconds of a call whose part has no deadline of its own.
+_CALL_SECONDS: Final = 0.5
+
+T = TypeVar("T")
 
 
 def observe(part: Part, began: float) -> None:
@@ -48,3 +54,9 @@ class MeasuredCommand:
                 problem == "noreplicas" and await leads_nowhere_else(self._client)
             ):
                 await drop_connections(self._client, self._part)
+
+
+async def within_budget(client: Client, part: Part, call: Awaitable[T]) -> T:
+    """Returns the answer to a call. Raises TimeoutError after half a second."""
+    async with MeasuredCommand(client, part), asyncio.timeout(_CALL_SECONDS):
+        return await call

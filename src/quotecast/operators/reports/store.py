@@ -4,12 +4,14 @@ All names share a hash tag, so that one call reads all reports on a cluster too.
 invent reports: they are shown, and nothing acts on them.
 """
 
+from collections.abc import Awaitable
 from typing import Any, Final, Self
 
 import msgspec
 
 from quotecast.operators.reports.model import Report
-from quotecast.redis.client import connect, within_budget
+from quotecast.redis.client import connect
+from quotecast.redis.commands import within_budget
 
 #: Seconds after which a report without a newer one goes.
 EXPIRY_SECONDS: Final = 10
@@ -39,31 +41,34 @@ class ReportStore:
         body = _encode(report)
         if len(body) > MAX_LENGTH:
             return
-        await within_budget(self._client.set(self._of(report.id), body, ex=EXPIRY_SECONDS))
-        await within_budget(self._client.sadd(self._name, report.id))
+        await self._ask(self._client.set(self._of(report.id), body, ex=EXPIRY_SECONDS))
+        await self._ask(self._client.sadd(self._name, report.id))
         # Without any process the set goes too.
-        await within_budget(self._client.expire(self._name, EXPIRY_SECONDS * 6))
+        await self._ask(self._client.expire(self._name, EXPIRY_SECONDS * 6))
 
     async def remove(self, process: str) -> None:
         """Removes the report of a process that stops."""
-        await within_budget(self._client.delete(self._of(process)))
-        await within_budget(self._client.srem(self._name, process))
+        await self._ask(self._client.delete(self._of(process)))
+        await self._ask(self._client.srem(self._name, process))
 
     async def all(self) -> list[Report]:
         """Returns the reports that have not expired, and forgets the ids of the others.
 
         Skips unreadable reports, such as those of another version.
         """
-        found = await within_budget(self._client.smembers(self._name))
+        found = await self._ask(self._client.smembers(self._name))
         ids = sorted(found)[:MAX_PROCESSES]
         if not ids:
             return []
         names = [self._of(each.decode("utf-8", "replace")) for each in ids]
-        bodies = await within_budget(self._client.mget(names))
+        bodies = await self._ask(self._client.mget(names))
         gone = [each for each, body in zip(ids, bodies, strict=True) if body is None]
         if gone:
-            await within_budget(self._client.srem(self._name, *gone))
+            await self._ask(self._client.srem(self._name, *gone))
         return [report for body in bodies if (report := _report_of(body)) is not None]
+
+    async def _ask(self, call: Awaitable[Any]) -> Any:
+        return await within_budget(self._client, "reports", call)
 
     def _of(self, process: str) -> str:
         return f"{self._name}:{process}"
