@@ -41,6 +41,10 @@ settings.load_profile("few")
 _transports: Any = importlib.import_module("httpx._transports.default")
 _transports.create_ssl_context = functools.cache(_transports.create_ssl_context)
 
+# No answer to a test is late after httpx's five seconds; the code under test names time-outs of its own.
+for _each in ("connect", "read", "write", "pool"):
+    setattr(importlib.import_module("httpx._config").DEFAULT_TIMEOUT_CONFIG, _each, 60.0)
+
 # With the library rich, which a test tool installs, a traceback takes 200 ms and has all local variables.
 structlog.dev.ConsoleRenderer.get_active().exception_formatter = structlog.dev.plain_traceback
 
@@ -143,6 +147,12 @@ def redis_url(_shared_valkey: Valkey) -> str:
 def patient_redis(monkeypatch: pytest.MonkeyPatch) -> None:
     """Gives Redis the time of a busy machine for calls that have half a second otherwise."""
     monkeypatch.setattr("quotecast.redis.commands._CALL_SECONDS", scaled(5))
+
+
+@pytest.fixture
+def patient_bus(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Gives the bus the time of a busy machine: no call may look like an outage."""
+    monkeypatch.setattr("quotecast.bus.calls.DEADLINE_SECONDS", scaled(5))
 
 
 @pytest.fixture

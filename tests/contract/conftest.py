@@ -19,6 +19,7 @@ _SHARDS: Final = 3
 @pytest.fixture(params=["memory", "redis", "simulated redis", "simulated cluster"])
 async def bus(request: pytest.FixtureRequest) -> AsyncIterator[MemoryBus | RedisBus]:
     """Yields each bus, empty: in memory, on a real Redis, and on those of simulated worlds."""
+    request.getfixturevalue("patient_bus")
     if request.param == "memory":
         yield MemoryBus(time.monotonic)
     elif request.param == "redis":

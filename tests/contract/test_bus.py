@@ -132,7 +132,7 @@ async def test_listeners_get_messages_in_order(bus: Bus) -> None:
     async with bus.listen([Feed.STOCKS, Feed.CRYPTO]) as messages:
         assert await bus.publish("me", batch, entries)
         assert await bus.beat(beat)
-        assert await bus.hold(Feed.DOVIZ, "me", 1000)
+        assert await bus.hold(Feed.DOVIZ, "me", 60_000)
         assert await bus.begin("me", state_of([], feed=Feed.DOVIZ))
         assert await bus.begin("me", state_of([], epoch="ff"))
         assert [await anext(messages) for _ in range(3)] == [

@@ -27,6 +27,7 @@ from quotecast.close_codes import CloseCode
 from quotecast.market.codec import iso_utc
 from support.runs.figures import SLACK
 from support.servers.whole_service import Whole, whole_service
+from support.stages.account_outage import register
 from support.stages.standard_load import Read, StandardLoad
 from support.stages.tiers import TieredLoad
 
@@ -46,9 +47,7 @@ class Writer:
 
     def __init__(self, whole: Whole) -> None:
         self._whole = whole
-        body = {"name": "Ayşe", "email": "ayse@example.com", "password": "correct horse battery"}
-        status, session = whole.post("/api/auth/register", body)
-        assert status == 201, session
+        session = register(whole)
         self._authorization = {"Authorization": f"Bearer {session['token']}"}
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._write)

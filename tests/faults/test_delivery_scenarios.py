@@ -28,11 +28,11 @@ INTERVAL_MS: Final = 100
 FEEDS: Final = ("stocks", "crypto", "doviz")
 REFUSED: Final = "quotecast_upstream_refused_total"
 #: Seconds until a scenario begins, scaled: before it clients see prices of the new ingest.
-SOON: Final = 1.0
+SOON: Final = 3.0
 #: Seconds without an update after which a feed is stale.
 SILENCE_SECONDS: Final = SimulatorProvider.silence_seconds
 #: Seconds, scaled, that a feed is stale at least: heartbeats, status and answers say so within them.
-STALE_SECONDS: Final = 1.2
+STALE_SECONDS: Final = 3.0
 QUOTES: Final = "/api/market/quotes?symbols=AAPL"
 
 

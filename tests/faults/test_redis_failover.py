@@ -75,7 +75,12 @@ def test_two_masters_for_a_while(sentinels: SentinelSet, figures: Figures) -> No
         judge(load, sentinels.failover(how=""), figures)
         sentinels.until_whole()
         judge(load, time.time(), figures)
-        until(lambda: listeners_at(sentinels.master) == 2, "a worker listens elsewhere")
+
+        def listen_at_the_master() -> bool:
+            sentinels.until_whole()
+            return listeners_at(sentinels.master) == 2
+
+        until(listen_at_the_master, "a worker listens elsewhere")
 
 
 @pytest.mark.timeout(300)
@@ -108,7 +113,7 @@ def test_a_demotion_behind_one_address(pair: Pair, figures: Figures) -> None:
             lambda: (listeners_at(pair.master), listeners_at(pair.replica)) == (2, 0),
             "a worker listens elsewhere",
         )
-        assert says(service, "ok")
+        until(lambda: says(service, "ok"), "readiness does not say so")
 
 
 def connect_to(server: Server) -> socket.socket:

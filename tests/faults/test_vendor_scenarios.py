@@ -61,7 +61,7 @@ def watch(client: FeedClient, seconds: float) -> list[str]:
     problems: list[str] = []
     seen: dict[str, dict[str, Any]] = {}
     deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
+    while time.monotonic() < deadline or len(seen) < 2:
         frame = client.next(PATIENCE_SECONDS)
         for item in frame["data"] if frame["type"] in {"snapshot", "update"} else ():
             pair, before = item["ticker"], seen.get(item["ticker"], {})

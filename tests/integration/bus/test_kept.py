@@ -16,6 +16,8 @@ from support.made.market import EPOCH, INFO, state_of, stock
 from support.runs.waits import until_answered
 from support.servers.processes import Valkey
 
+pytestmark = pytest.mark.usefixtures("patient_bus")
+
 FEED = Feed.STOCKS
 #: Lets a test choose what counts as old enough.
 NO_DELAY = 0

@@ -29,6 +29,8 @@ from support.made.market import state_of, stock
 from support.made.memory_bus import MemoryBus
 from support.runs.waits import until
 
+pytestmark = pytest.mark.usefixtures("patient_bus")
+
 Bus = MemoryBus | RedisBus
 
 ME = "me"

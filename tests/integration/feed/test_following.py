@@ -19,6 +19,8 @@ from support.runs.waits import until
 from support.servers.processes import Valkey
 from support.stages.following import ScriptedProvider, lead, price, running
 
+pytestmark = pytest.mark.usefixtures("patient_bus")
+
 
 class SlowToClose(ScriptedProvider):
     """A provider whose connection closes slowly."""

@@ -25,7 +25,7 @@ from support.runs.waits import until
 from support.servers.processes import Valkey
 from support.stages.following import ScriptedProvider, lead, price, running
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("patient_bus")]
 
 BAD = b"\xc1 no MessagePack"
 NO_TEXT = wire.encode({"type": "batch", "feed": "crypto", "epoch": "e"}).replace(b"\xa1e", b"\xa1\xff")

@@ -26,7 +26,8 @@ def command(folder: Path, port: int, bus_port: int) -> list[str]:
     return [
         *valkey.command(folder, folder / "valkey.sock"),
         *("--bind", "127.0.0.1", "--port", str(port)),
-        *("--cluster-enabled", "yes", "--cluster-port", str(bus_port)),
+        # A node forgets another that does not answer its one MEET within the time-out.
+        *("--cluster-enabled", "yes", "--cluster-port", str(bus_port), "--cluster-node-timeout", "60000"),
     ]
 
 

@@ -129,10 +129,11 @@ class Postgres:
         """Signals every process: each session is a process in a process group of its own."""
         assert self._process
         pid = self._process.pid
-        sessions = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-        for each in (pid, *map(int, sessions)):
+        # First the server, which begins no session then.
+        os.kill(pid, number)
+        for each in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
             with contextlib.suppress(ProcessLookupError):
-                os.kill(each, number)
+                os.kill(int(each), number)
 
 
 @contextlib.contextmanager

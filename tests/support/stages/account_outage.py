@@ -6,9 +6,12 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Final
+from typing import Any, Final
+
+import httpx
 
 from support.runs.figures import Figures
+from support.runs.waits import wait_until
 from support.servers.whole_service import Whole
 
 HOLDINGS: Final = "/api/portfolio/holdings"
@@ -19,14 +22,24 @@ PATIENCE_SECONDS: Final = 30.0
 _emails = (f"{number}@example.com" for number in itertools.count())
 
 
+def register(whole: Whole) -> dict[str, Any]:
+    """Registers a new user; a busy machine may take longer than the deadline of accounts."""
+
+    def registered() -> dict[str, Any] | None:
+        body = {"name": "Ayşe", "email": next(_emails), "password": "correct horse battery"}
+        status, session = whole.post("/api/auth/register", body)
+        assert status in {201, 503}, session
+        return session if status == 201 else None
+
+    return wait_until(registered, "nobody can register", seconds=PATIENCE_SECONDS)
+
+
 class WritingUser:
     """A registered user, and the holdings whose writes the service acknowledged."""
 
     def __init__(self, whole: Whole) -> None:
         self._whole = whole
-        body = {"name": "Ayşe", "email": next(_emails), "password": "correct horse battery"}
-        status, session = whole.post("/api/auth/register", body)
-        assert status == 201
+        session = register(whole)
         self.headers = {"Authorization": f"Bearer {session['token']}"}
         self.acknowledged: list[str] = []
         self.statuses: Counter[int] = Counter()
@@ -49,8 +62,13 @@ class WritingUser:
 
     def holding_ids(self) -> list[str]:
         """Returns the ids of the user's holdings, as the service lists them."""
-        answer = self._whole.service.get(HOLDINGS, headers=self.headers)
-        assert answer.status_code == 200
+
+        def listed() -> httpx.Response | None:
+            answer = self._whole.service.get(HOLDINGS, headers=self.headers)
+            assert answer.status_code in {200, 503}
+            return answer if answer.status_code == 200 else None
+
+        answer = wait_until(listed, "no holdings are listed", seconds=PATIENCE_SECONDS)
         return [each["id"] for each in answer.json()]
 
 

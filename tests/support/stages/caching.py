@@ -7,6 +7,7 @@ from typing import Any
 
 from quotecast.cache.base import Policy
 from quotecast.cache.redis import RedisCache
+from support.runs.deadlines import scaled
 
 KEY = "upstream:metrics:AAPL"
 #: Redis keys of KEY's lock and entry.
@@ -57,7 +58,7 @@ async def workers(
 ) -> AsyncIterator[tuple[RedisCache, ...]]:
     async with contextlib.AsyncExitStack() as stack:
         # A slow machine must not look like a Redis outage, unless a test wants one.
-        caches = [RedisCache(url, "t", clock=clock, **({"budget": 5.0} | other)) for _ in range(count)]
+        caches = [RedisCache(url, "t", clock=clock, **({"budget": scaled(5)} | other)) for _ in range(count)]
         for cache in caches:
             await stack.enter_async_context(cache)
         yield tuple(caches)
