@@ -33,7 +33,7 @@ from support.oracles.transactions import (
     register_user,
     visible_users,
 )
-from support.runs.figures import SLACK
+from support.runs.deadlines import scaled
 from support.servers.pgbouncer import DEBIAN, NEWER, PgBouncer, running_pgbouncer
 from support.servers.processes import Postgres
 from support.servers.reserved import port_number, reserve_port
@@ -73,7 +73,7 @@ async def run_together(databases: list[Any], query: str) -> None:
         await run(User.raw(query))
         await meeting.wait()
 
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(scaled(10)):
         await asyncio.gather(*(database.transaction(work) for database in databases))
 
 
@@ -126,7 +126,7 @@ async def test_a_statement_ends_in_time(pooled: tuple[PgBouncer, int]) -> None:
         with pytest.raises(DatabaseAway) as raised:
             await database.transaction(statement_work("SELECT pg_sleep(30)"))
         assert isinstance(raised.value.__cause__, asyncpg.QueryCanceledError)
-        assert time.monotonic() - began < 2 * SLACK
+        assert time.monotonic() - began < scaled(2)
     [row] = await query_server(pooler.url, "SELECT current_setting('statement_timeout') AS bound")
     assert row["bound"] == "0"
 
@@ -138,12 +138,12 @@ async def test_a_statement_ends_in_time_though_its_worker_is_gone(
     """PostgreSQL ends the statement of a dead worker and frees its session."""
     pooler, cache = pooled
     async with open_database(pooler.url, statement_cache=cache, deadline_seconds=30) as database:
-        database._begin = _begin(DEADLINE_SECONDS)  # the server's time-outs, without the client's
+        database._begin = _begin(5)  # the server's time-outs, without the client's
         working = asyncio.create_task(database.transaction(statement_work("SELECT pg_sleep(30)")))
         await sleeping(own_postgres.url, 1, within=5)
         database._pool.terminate()
         await asyncio.gather(working, return_exceptions=True)
-    await sleeping(own_postgres.url, 0, within=2)
+    await sleeping(own_postgres.url, 0, within=6)
 
 
 def statement_work(query: str) -> Callable[[Run], Awaitable[Any]]:
@@ -154,7 +154,7 @@ def statement_work(query: str) -> Callable[[Run], Awaitable[Any]]:
 async def sleeping(url: str, count: int, *, within: float) -> None:
     """Waits until that many sessions sleep in a statement."""
     query = "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
-    async with asyncio.timeout(within * SLACK):
+    async with asyncio.timeout(scaled(within)):
         while True:
             if len(await query_server(url, query)) == count:
                 return
@@ -258,7 +258,7 @@ async def test_bars_are_written_through_a_pooler(pooled: tuple[PgBouncer, int], 
     bus, closings = RedisBus(redis_url, "test"), made_closings(3 * CLOSINGS)
     for feed in Feed:
         await put(bus, closings, feed)
-    async with open_database(pooler.url, pool_size=3, statement_cache=0, deadline_seconds=20) as database:
+    async with open_database(pooler.url, pool_size=3, statement_cache=0) as database:
         await asyncio.gather(*(write_all(writer_of(bus, database, feed=feed)) for feed in Feed))
     await bus.close()
     expected = sorted(row for feed in Feed for row in rows_of(closings, feed=feed))

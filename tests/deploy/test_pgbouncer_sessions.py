@@ -57,8 +57,8 @@ async def use_everything(pooler: PgBouncer, own: Postgres, cache: int, redis_url
         for number in range(20)
     ]
     async with (
-        open_database(pooler.url, statement_cache=cache, deadline_seconds=20) as accounts,
-        open_database(pooler.url, pool_size=3, statement_cache=0, deadline_seconds=20) as writers,
+        open_database(pooler.url, statement_cache=cache) as accounts,
+        open_database(pooler.url, pool_size=3, statement_cache=0) as writers,
     ):
         await put_alerts(own.url, accounts, [alert])
         await put(bus, made_closings(3), Feed.CRYPTO)

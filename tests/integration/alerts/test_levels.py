@@ -38,9 +38,7 @@ async def bus(redis_url: str) -> AsyncIterator[RedisBus]:
 
 @pytest.fixture
 async def database(own_accounts_url: str) -> AsyncIterator[Database]:
-    async with open_database(
-        own_accounts_url, statement_cache=0, deadline_seconds=20, pool_size=WRITERS + 1
-    ) as database:
+    async with open_database(own_accounts_url, statement_cache=0, pool_size=WRITERS + 1) as database:
         for number in range(WRITERS):
             await database.transaction(register_user(number))
         yield database
@@ -165,7 +163,7 @@ async def test_an_ingest_that_starts_without_postgres_has_the_copy(
 ) -> None:
     """It follows the changes again once PostgreSQL is back; with neither of them there are no alerts."""
     await migrations.apply(own_postgres.url)
-    async with open_database(own_postgres.url, statement_cache=0, deadline_seconds=20) as database:
+    async with open_database(own_postgres.url, statement_cache=0) as database:
         await database.transaction(register_user(0))
         await create(database, 100.0)
         own_postgres.kill()
@@ -187,7 +185,7 @@ async def test_an_ingest_that_starts_without_postgres_has_the_copy(
 
 async def test_a_frozen_postgres_does_not_delay_the_copy(bus: RedisBus, own_postgres: Postgres) -> None:
     await migrations.apply(own_postgres.url)
-    async with open_database(own_postgres.url, statement_cache=0, deadline_seconds=20) as database:
+    async with open_database(own_postgres.url, statement_cache=0) as database:
         await database.transaction(register_user(0))
         await create(database, 100.0)
         await Following(bus, database).step()
@@ -202,7 +200,7 @@ async def test_a_frozen_postgres_does_not_delay_the_copy(bus: RedisBus, own_post
 
 
 async def test_an_unreadable_copy_is_none(bus: RedisBus, own_postgres: Postgres) -> None:
-    async with open_database(own_postgres.url, statement_cache=0, deadline_seconds=20) as database:
+    async with open_database(own_postgres.url, statement_cache=0) as database:
         await bus.store_levels(Feed.STOCKS, b"\xc1")
         own_postgres.kill()
         book = Following(bus, database)

@@ -56,7 +56,7 @@ async def rows(accounts_url: str) -> AsyncIterator[AlertRows]:
 
 @pytest.fixture
 async def database(accounts_url: str) -> AsyncIterator[Database]:
-    async with open_database(accounts_url, statement_cache=0, deadline_seconds=20) as database:
+    async with open_database(accounts_url, statement_cache=0) as database:
         yield database
 
 

@@ -49,7 +49,7 @@ async def rows(accounts_url: str) -> AsyncIterator[AlertRows]:
 
 @pytest.fixture
 async def database(accounts_url: str) -> AsyncIterator[Database]:
-    async with open_database(accounts_url, statement_cache=0, deadline_seconds=20) as database:
+    async with open_database(accounts_url, statement_cache=0) as database:
         yield database
 
 
@@ -185,7 +185,7 @@ async def test_two_processes_never_send_one_delivery_at_once(
         await rows.webhook(user, f"http://127.0.0.1:{receiver.port}/{number}")
         for _ in range(2):
             await rows.delivery(user)
-    async with open_database(accounts_url, statement_cache=0, deadline_seconds=20) as other:
+    async with open_database(accounts_url, statement_cache=0) as other:
         instances = [delivery_of(each) for each in (database, database, other, other)]
         await asyncio.gather(*(deliver(each) for each in instances))
         await asyncio.gather(*(deliver(each) for each in instances))

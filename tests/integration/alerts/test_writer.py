@@ -40,7 +40,7 @@ async def bus(redis_url: str) -> AsyncIterator[RedisBus]:
 
 @pytest.fixture
 async def database(own_accounts_url: str) -> AsyncIterator[Database]:
-    async with open_database(own_accounts_url, statement_cache=0, deadline_seconds=20) as database:
+    async with open_database(own_accounts_url, statement_cache=0) as database:
         yield database
 
 
@@ -289,7 +289,7 @@ async def test_a_user_who_changes_an_alert_meanwhile_has_no_event_of_before(
 
 async def test_events_wait_for_a_postgres_that_is_away(bus: RedisBus, own_postgres: Postgres) -> None:
     await migrations.apply(own_postgres.url)
-    async with open_database(own_postgres.url, statement_cache=0, deadline_seconds=20) as database:
+    async with open_database(own_postgres.url, statement_cache=0) as database:
         await put_alerts(own_postgres.url, database, [waiting_for_100(repeats=True)])
         writer = CrossingWriter(Feed.STOCKS, bus, database)
         made = bouncing(40)

@@ -7,7 +7,7 @@ import random
 import asyncpg
 import pytest
 
-from quotecast.database.database import Run
+from quotecast.database.database import DEADLINE_SECONDS, Run
 from quotecast.database.tables import User
 from quotecast.errors import DatabaseAway, EmailTaken
 from quotecast.users import users
@@ -99,7 +99,7 @@ async def test_the_server_too_knows_the_bounds(accounts_url: str) -> None:
         names = ("statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout")
         return [(await run(User.raw(f"SHOW {name}")))[0][name] for name in names]
 
-    async with open_database(accounts_url) as database:
+    async with open_database(accounts_url, deadline_seconds=DEADLINE_SECONDS) as database:
         assert await database.transaction(work) == ["2s", "2s", "5s"]
 
 
@@ -122,7 +122,7 @@ async def test_without_a_free_connection_the_answer_comes_in_time(accounts_url: 
 
 async def test_the_deadline_is_that_of_the_promise(accounts_url: str) -> None:
     """A slow query ends at the deadline, on the server too."""
-    async with open_database(accounts_url, pool_size=1) as database:
+    async with open_database(accounts_url, deadline_seconds=DEADLINE_SECONDS, pool_size=1) as database:
 
         async def work(run: Run) -> None:
             await register_user(1)(run)
@@ -144,7 +144,7 @@ async def test_a_row_that_another_has_locked_is_not_waited_for_without_end(accou
         await release.wait()
 
     async with (
-        open_database(accounts_url) as waiter,
+        open_database(accounts_url, deadline_seconds=DEADLINE_SECONDS) as waiter,
         open_database(accounts_url, deadline_seconds=60) as owner,
     ):
         await owner.transaction(register_user(1))

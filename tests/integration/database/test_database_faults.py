@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from quotecast.database import migrations
-from quotecast.database.database import Run
+from quotecast.database.database import DEADLINE_SECONDS, Run
 from quotecast.database.tables import User
 from quotecast.errors import DatabaseAway
 from quotecast.users import users
@@ -42,7 +42,9 @@ async def own_url(own_postgres: Postgres) -> str:
 async def test_it_opens_without_a_server() -> None:
     """The pool opens without a server; each transaction fails by itself."""
     with tempfile.TemporaryDirectory() as folder:
-        async with open_database(f"postgresql://nobody@/nothing?host={folder}") as database:
+        async with open_database(
+            f"postgresql://nobody@/nothing?host={folder}", deadline_seconds=DEADLINE_SECONDS
+        ) as database:
             for _ in range(3):
                 with raises_in_time():
                     await database.transaction(register_user(1))
@@ -111,7 +113,7 @@ async def test_a_server_that_speaks_something_else_is_away(answer: bytes | None)
 
 async def test_a_server_that_takes_no_writes_is_away(own_accounts_url: str) -> None:
     """A replica before its promotion still serves reads."""
-    async with open_database(own_accounts_url) as database:
+    async with open_database(own_accounts_url, deadline_seconds=DEADLINE_SECONDS) as database:
         name = own_accounts_url.partition("?")[0].rpartition("/")[2]
         await query_server(own_accounts_url, f"ALTER DATABASE {name} SET default_transaction_read_only = on")
         with raises_in_time():
@@ -121,7 +123,7 @@ async def test_a_server_that_takes_no_writes_is_away(own_accounts_url: str) -> N
 
 async def test_connections_to_a_server_that_takes_no_writes_are_not_used_again(own_accounts_url: str) -> None:
     """Their address may be that of the new primary by now."""
-    async with open_database(own_accounts_url, pool_size=1) as database:
+    async with open_database(own_accounts_url, pool_size=1, deadline_seconds=DEADLINE_SECONDS) as database:
         name = own_accounts_url.partition("?")[0].rpartition("/")[2]
         takes_no_writes = f"ALTER DATABASE {name} SET default_transaction_read_only"
         await query_server(own_accounts_url, f"{takes_no_writes} = on")
@@ -135,7 +137,7 @@ async def test_connections_to_a_server_that_takes_no_writes_are_not_used_again(o
 
 async def test_tables_that_are_not_there_yet_are_away(database_url: str) -> None:
     """A worker may start before the migrations."""
-    async with open_database(database_url) as database:
+    async with open_database(database_url, deadline_seconds=DEADLINE_SECONDS) as database:
         with raises_in_time():
             await database.transaction(register_user(1))
         await migrations.apply(database_url)
@@ -146,7 +148,7 @@ async def test_a_table_that_changes_under_a_prepared_query_is_away_for_a_moment(
     own_accounts_url: str,
 ) -> None:
     """A newer version's migration may run beside workers of the older one."""
-    async with open_database(own_accounts_url, pool_size=1) as database:
+    async with open_database(own_accounts_url, pool_size=1, deadline_seconds=DEADLINE_SECONDS) as database:
         for number in (1, 2):
             await database.transaction(register_user(number))
         await query_server(own_accounts_url, "ALTER TABLE users ALTER token_version TYPE bigint")
@@ -163,7 +165,7 @@ async def test_a_session_that_the_server_ended_is_away_for_a_moment(accounts_url
         await query_server(accounts_url, query)
         await register_user(2)(run)
 
-    async with open_database(accounts_url, pool_size=1) as database:
+    async with open_database(accounts_url, pool_size=1, deadline_seconds=DEADLINE_SECONDS) as database:
         with raises_in_time():
             await database.transaction(work)
         await wait_for_recovery(database, 3)
@@ -178,7 +180,7 @@ async def test_a_session_that_idled_too_long_in_a_transaction_is_away(accounts_u
         await until_sessions(accounts_url, lambda states: not states)
         await register_user(1)(run)
 
-    async with open_database(accounts_url, pool_size=1) as database:
+    async with open_database(accounts_url, pool_size=1, deadline_seconds=DEADLINE_SECONDS) as database:
         with raises_in_time():
             await database.transaction(work)
         await wait_for_recovery(database, 2)
@@ -188,7 +190,7 @@ async def test_a_frozen_server_is_away_in_time_and_the_pool_whole_after(
     own_postgres: Postgres, own_url: str
 ) -> None:
     """All connections are in use, and more transactions wait."""
-    async with open_database(own_url, pool_size=3) as database:
+    async with open_database(own_url, pool_size=3, deadline_seconds=DEADLINE_SECONDS) as database:
         await check_pool(database, 3)
         own_postgres.freeze()
         began = time.monotonic()
@@ -209,7 +211,7 @@ async def test_a_commit_without_an_answer_is_no_success(own_postgres: Postgres, 
         await register_user(1)(run)
         own_postgres.freeze()
 
-    async with open_database(own_url, pool_size=1) as database:
+    async with open_database(own_url, pool_size=1, deadline_seconds=DEADLINE_SECONDS) as database:
         with raises_in_time():
             await database.transaction(work)
         own_postgres.thaw()
@@ -224,7 +226,7 @@ async def test_a_server_that_dies_at_the_commit_is_no_success(own_postgres: Post
         await register_user(1)(run)
         await asyncio.to_thread(own_postgres.kill)
 
-    async with open_database(own_url) as database:
+    async with open_database(own_url, deadline_seconds=DEADLINE_SECONDS) as database:
         await database.transaction(register_user(0))
         with raises_in_time():
             await database.transaction(work)

@@ -44,7 +44,7 @@ async def bus(redis_url: str) -> AsyncIterator[RedisBus]:
 
 @pytest.fixture
 async def database(own_accounts_url: str) -> AsyncIterator[Database]:
-    async with open_database(own_accounts_url, statement_cache=0, deadline_seconds=20) as database:
+    async with open_database(own_accounts_url, statement_cache=0) as database:
         yield database
 
 
@@ -54,7 +54,7 @@ async def test_bars_wait_for_a_postgres_that_is_away(bus: RedisBus, own_postgres
     closings = made_closings(2 * CLOSINGS + 9)
     now = 100.0
     statistics = BarStatistics(lambda: now)
-    async with open_database(own_postgres.url, statement_cache=0, deadline_seconds=20) as database:
+    async with open_database(own_postgres.url, statement_cache=0) as database:
         writer = writer_of(bus, database, statistics=statistics)
         await put(bus, closings[:3])
         await write_all(writer)
@@ -142,7 +142,7 @@ async def test_bars_wait_for_the_migrations(bus: RedisBus, database_url: str) ->
     """An ingest may start before them: the log names the remedy once, and the bars are written afterwards."""
     closings = made_closings(3)
     await put(bus, closings)
-    async with open_database(database_url, statement_cache=0, deadline_seconds=20) as database:
+    async with open_database(database_url, statement_cache=0) as database:
         writer = writer_of(bus, database)
         with capture_logs() as logs:
             for _ in range(3):

@@ -42,7 +42,7 @@ async def bus(redis_url: str) -> AsyncIterator[RedisBus]:
 
 @pytest.fixture
 async def database(own_accounts_url: str) -> AsyncIterator[Database]:
-    async with open_database(own_accounts_url, statement_cache=0, deadline_seconds=20) as database:
+    async with open_database(own_accounts_url, statement_cache=0) as database:
         yield database
 
 

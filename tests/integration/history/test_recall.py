@@ -30,7 +30,7 @@ BEGAN = int(datetime(2026, 3, 10, 6, tzinfo=UTC).timestamp())
 
 @pytest.fixture
 async def database(own_accounts_url: str) -> AsyncIterator[Database]:
-    async with open_database(own_accounts_url, statement_cache=0, deadline_seconds=20) as database:
+    async with open_database(own_accounts_url, statement_cache=0) as database:
         yield database
 
 

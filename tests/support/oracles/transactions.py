@@ -112,6 +112,9 @@ def raises_in_time() -> Iterator[None]:
 
 
 @contextlib.asynccontextmanager
-async def open_database(url: str, *, pool_size: int = 4, **more: Any) -> AsyncIterator[Database]:
-    async with Database(url, pool_size=pool_size, **more) as database:
+async def open_database(
+    url: str, *, pool_size: int = 4, deadline_seconds: float = 20.0, **more: Any
+) -> AsyncIterator[Database]:
+    """Opens accounts with the deadline of a busy machine: a test of the service's own names that."""
+    async with Database(url, pool_size=pool_size, deadline_seconds=deadline_seconds, **more) as database:
         yield database
