@@ -145,8 +145,9 @@ def redis_url(_shared_valkey: Valkey) -> str:
 
 @pytest.fixture
 def patient_redis(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Gives Redis the time of a busy machine for calls that have half a second otherwise."""
+    """Gives Redis the time of a busy machine for calls that have half a second otherwise, and for probes."""
     monkeypatch.setattr("quotecast.redis.commands._CALL_SECONDS", scaled(5))
+    monkeypatch.setattr("quotecast.redis.breaker.PROBE_SECONDS", scaled(5))
 
 
 @pytest.fixture

@@ -72,6 +72,7 @@ async def test_a_replica_gets_no_listener(own_valkey: Valkey) -> None:
     await bus.close()
 
 
+@pytest.mark.usefixtures("patient_bus")
 async def test_subscriptions_leave_a_master_that_every_other_connection_has_left(
     pair: Pair, proxy: FaultProxy
 ) -> None:

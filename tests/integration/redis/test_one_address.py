@@ -17,7 +17,7 @@ from support.runs.deadlines import scaled
 from support.servers.fault_proxy import FaultProxy
 from support.servers.sentinel_set import running_pair
 
-pytestmark = pytest.mark.usefixtures("patient_redis")
+pytestmark = pytest.mark.usefixtures("patient_redis", "patient_bus")
 
 
 async def test_one_refused_call_brings_each_part_to_the_new_master() -> None:
