@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from support.runs.deadlines import scaled
 from support.servers.running_up import Up, running_up
 from support.stages.door_market import Market
 
@@ -18,9 +19,12 @@ def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
 @pytest.fixture(scope="session")
 def market(up: Up) -> Iterator[Market]:
     """Follows all feeds of `up`."""
-    following = Market(up)
-    try:
-        following.wait_until_full()
-        yield following
-    finally:
-        following.end()
+    with pytest.MonkeyPatch.context() as patched:
+        # A busy machine must not end the witness of all prices.
+        patched.setattr("quotecast.bus.calls.DEADLINE_SECONDS", scaled(5))
+        following = Market(up)
+        try:
+            following.wait_until_full()
+            yield following
+        finally:
+            following.end()

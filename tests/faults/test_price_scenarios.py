@@ -20,7 +20,7 @@ from support.servers.service import Service
 PATIENCE_SECONDS: Final = 120.0
 SPEED: Final = 7200
 #: Hours of the market until the first scenario: seconds in which the processes start.
-LEAD_HOURS: Final = 12
+LEAD_HOURS: Final = 24
 SETTINGS: Final = {
     "QUOTECAST_LIMITS": "off",
     "QUOTECAST_LOG_LEVEL": "error",

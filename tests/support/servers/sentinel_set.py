@@ -70,14 +70,14 @@ class Server:
         # A new replica gets the data at once, not after five seconds.
         self._run([*ours, "--repl-diskless-sync-delay", "0", *arguments])
 
-    def start_sentinel(self, master: int, *lines: str) -> None:
+    def start_sentinel(self, master: int, *lines: str, down_milliseconds: int = DOWN_MILLISECONDS) -> None:
         """Starts as a Sentinel of the master at that port; `lines` are more of its configuration."""
         file = self.folder / "sentinel.conf"
         listening = "".join(f"{name} {value}\n" for name, value in self._listening().items())
         file.write_text(
             f"{listening}bind 127.0.0.1\ndir {self.folder}\n"
             f"sentinel monitor {SERVICE} 127.0.0.1 {master} {SENTINELS // 2 + 1}\n"
-            f"sentinel down-after-milliseconds {SERVICE} {DOWN_MILLISECONDS}\n"
+            f"sentinel down-after-milliseconds {SERVICE} {down_milliseconds}\n"
             f"sentinel failover-timeout {SERVICE} {FAILOVER_MILLISECONDS}\n" + "\n".join(lines)
         )
         [binary, *_] = valkey.version_command()
@@ -182,11 +182,17 @@ class SentinelSet(Pair):
     """A pair with Sentinels; `url` names the Sentinels."""
 
     def __init__(
-        self, master: Server, replica: Server, sentinels: list[Server], identity: Identity | None = None
+        self,
+        master: Server,
+        replica: Server,
+        sentinels: list[Server],
+        identity: Identity | None = None,
+        down_milliseconds: int = DOWN_MILLISECONDS,
     ) -> None:
         super().__init__(master, replica)
         self.sentinels = sentinels
         self._identity = identity
+        self._down_milliseconds = down_milliseconds
 
     @property
     def url(self) -> str:
@@ -201,7 +207,7 @@ class SentinelSet(Pair):
         self.replica.start("--replicaof", f"127.0.0.1 {self.master.port}")
         until(self._is_whole, "the replica does not follow")
         for sentinel in self.sentinels:
-            sentinel.start_sentinel(self.master.port)
+            sentinel.start_sentinel(self.master.port, down_milliseconds=self._down_milliseconds)
         self.until_whole()
 
     def failover(self, how: str = "COORDINATED", *, by: Server | None = None) -> float:
@@ -286,10 +292,15 @@ def running_pair() -> Iterator[Pair]:
 
 
 @contextlib.contextmanager
-def running_sentinels(identity: Identity | None = None) -> Iterator[SentinelSet]:
-    """Yields a master with its replica, and Sentinels that know each other; with an identity over TLS."""
+def running_sentinels(
+    identity: Identity | None = None, *, down_milliseconds: int = DOWN_MILLISECONDS
+) -> Iterator[SentinelSet]:
+    """Yields a master with its replica, and Sentinels that know each other; with an identity over TLS.
+
+    They swap master and replica by themselves after as many milliseconds without an answer.
+    """
     with own_servers(2 + SENTINELS, identity) as (master, replica, *sentinels):
-        whole = SentinelSet(master, replica, sentinels, identity)
+        whole = SentinelSet(master, replica, sentinels, identity, down_milliseconds)
         whole.start()
         yield whole
 
