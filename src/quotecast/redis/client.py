@@ -90,11 +90,18 @@ async def drop_connections(client: Client, part: Part) -> None:
     when our deadline ends a call: it would go on connecting to a vanished node.
     """
     counts.reconnects[part,] += 1
+    # Tasks that close one connection at the same time wait for one future. A task that is cancelled meanwhile
+    # would cancel it, and redis-py would raise that in the others: each closes in a task of its own.
+    closing = asyncio.create_task(_close(client))
+    try:
+        await asyncio.wait({closing}, timeout=_CLOSING_SECONDS)
+    finally:
+        closing.cancel()
+
+
+async def _close(client: Client) -> None:
     with contextlib.suppress(Exception):
-        async with asyncio.timeout(_CLOSING_SECONDS):
-            await (
-                client.aclose() if isinstance(client, RedisCluster) else client.connection_pool.disconnect()
-            )
+        await (client.aclose() if isinstance(client, RedisCluster) else client.connection_pool.disconnect())
 
 
 async def leads_nowhere_else(client: Client) -> bool:

@@ -8,10 +8,11 @@ import pytest
 import redis
 
 from quotecast.bus import wire
-from quotecast.bus.calls import DEADLINE_SECONDS
+from quotecast.bus.calls import DEADLINE_SECONDS, within_deadline
 from quotecast.bus.redis import RedisBus
 from quotecast.errors import BusError
 from quotecast.market.feeds import Feed
+from quotecast.redis.client import connect, drop_connections
 from support.made.market import state_of, stock
 from support.runs.deadlines import scaled
 from support.servers.fault_proxy import FaultProxy
@@ -173,3 +174,26 @@ async def test_a_cancelled_call_stays_cancelled(redis_url: str) -> None:
         await asyncio.wait([task], timeout=scaled(2))
         assert task.cancelled()
     await bus.close()
+
+
+async def test_a_cancelled_task_that_drops_the_connections_cancels_no_other(redis_url: str) -> None:
+    """Several calls reach their deadlines at once, and one of their tasks ends meanwhile."""
+    client = connect(redis_url, "bus")
+    for turns in range(8):
+        await asyncio.gather(*(within_deadline(client, "bus", client.ping()) for _ in range(3)))
+        first, second = (asyncio.create_task(drop_connections(client, "bus")) for _ in range(2))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        first.cancel()
+        await second
+        await asyncio.gather(first, return_exceptions=True)
+    await client.aclose()
+
+
+async def test_a_cancellation_of_another_task_is_a_bus_error(redis_url: str) -> None:
+    """What follows the bus goes on when another task gives up closing a connection that both wait for."""
+    client, closed = connect(redis_url, "bus"), asyncio.get_running_loop().create_future()
+    asyncio.get_running_loop().call_soon(closed.cancel)
+    with pytest.raises(BusError):
+        await within_deadline(client, "bus", closed)
+    await client.aclose()
