@@ -12,7 +12,7 @@ from quotecast.market.feeds import Feed
 from support.runs.figures import Figures
 from support.runs.waits import wait_until
 from support.servers.whole_service import Whole
-from support.stages.standard_load import StandardLoad
+from support.stages.standard_load import FEEDS, StandardLoad
 
 TAKEOVER_SECONDS = 5.0
 PATIENCE_SECONDS = 30.0
@@ -44,8 +44,10 @@ def standby(whole: Whole) -> Whole:
 
 
 def epochs(load: StandardLoad, feeds: set[str]) -> set[str]:
-    """Returns the epochs that clients of these feeds see."""
-    return {each.state.epoch for each in load.listeners if each.feed in feeds}
+    """Returns the epochs that clients of these feeds see, of which there is at least one."""
+    found = {each.state.epoch for each in load.listeners if each.feed in feeds}
+    assert found
+    return found
 
 
 def wait_for_takeover(load: StandardLoad, feeds: set[str], before: set[str], figures: Figures) -> None:
@@ -68,12 +70,10 @@ def owners(client: Any) -> list[bytes]:
 
 
 def led_by(ingest: subprocess.Popen[bytes], url: str) -> set[str]:
-    """Returns the feeds that an ingest leads, of which there is at least one."""
+    """Returns the feeds that an ingest leads, by the names that clients use."""
     with redis.Redis.from_url(url) as client:
-        found = zip(Feed, owners(client), strict=True)
-        feeds = {str(feed) for feed, owner in found if owner.startswith(f"{ingest.pid}-".encode())}
-    assert feeds
-    return feeds
+        found = zip(FEEDS, owners(client), strict=True)
+        return {feed for feed, owner in found if owner.startswith(f"{ingest.pid}-".encode())}
 
 
 @pytest.mark.vital
