@@ -53,8 +53,8 @@ class Alerts:
             venue = self._venues[cast("Kind", alert.kind)]
             own = [each for each in events if each.alert_id == alert.id]
             what = f"{alert.ticker} has {len(own)} events at {alert.threshold}: {own}"
-            price = venue.quotes[alert.ticker].price
-            if price >= alert.threshold and not own and is_state_kept:
+            first, price = venue.first[alert.ticker].price, venue.quotes[alert.ticker].price
+            if first < alert.threshold <= price and not own and is_state_kept:
                 self._broken("each crossing is an event", what)
             if price < alert.threshold and own:
                 self._broken("an event is a crossing", what)

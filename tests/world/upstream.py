@@ -47,6 +47,8 @@ class Venue:
         self._pause = pause
         self.names = [_NAMES[feed].format(number) for number in range(symbols)]
         self.quotes: dict[str, Quote] = {}
+        #: The quotes that the first ingest found: a feed begins with them, and none crosses a threshold.
+        self.first: dict[str, Quote] = {}
         #: Every quote that an upstream may bring, in JSON.
         self.issued: set[bytes] = set()
         self.lines: dict[Line, None] = {}
@@ -122,6 +124,8 @@ class Line:
         if self._held is not None:
             raise UpstreamError("the venue takes no connection")
         self._venue.lines[self] = None
+        if not self._venue.first:
+            self._venue.first = dict(self._venue.quotes)
         try:
             yield Update([*self._venue.quotes.values()], complete=True)
             while True:
