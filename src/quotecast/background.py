@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
 from typing import Any, Final, TypeVar
 
 import structlog
@@ -20,8 +20,10 @@ log = structlog.get_logger()
 
 @contextlib.asynccontextmanager
 async def run_beside(*works: Coroutine[Any, Any, object]) -> AsyncIterator[None]:
-    """Runs endless work inside `async with`, and ends it there; its failure does not end the body."""
+    """Runs endless work inside `async with`, and ends it there; its failure is logged, and ends nothing."""
     tasks = [asyncio.create_task(work) for work in works]
+    for task in tasks:
+        task.add_done_callback(_log_failure)
     try:
         yield
     finally:
@@ -50,5 +52,32 @@ def in_background(write: Coroutine[Any, Any, None]) -> None:
 
 def _end(task: asyncio.Task[None]) -> None:
     _writes.discard(task)
-    if not task.cancelled() and (error := task.exception()):
-        log.error("background write failed", exc_info=error)
+    _log_failure(task)
+
+
+def _log_failure(task: asyncio.Task[Any]) -> None:
+    if task.cancelled():
+        if not task.cancelling():
+            log.error("background work ended with a task that it waited for", task=repr(task))
+    elif error := task.exception():
+        log.error("background work failed", exc_info=error)
+
+
+def is_cancelled() -> bool:
+    """Returns whether somebody has cancelled this task; else a CancelledError is of one that it waits for."""
+    task = asyncio.current_task()
+    return task is None or task.cancelling() > 0
+
+
+@contextlib.contextmanager
+def fail_with_awaited_tasks() -> Iterator[None]:
+    """Raises RuntimeError if a task that the body waits for was cancelled.
+
+    Its CancelledError would end this task too, and a TaskGroup takes no notice of such an end.
+    """
+    try:
+        yield
+    except asyncio.CancelledError as error:
+        if is_cancelled():
+            raise
+        raise RuntimeError("a task that this one waited for was cancelled") from error

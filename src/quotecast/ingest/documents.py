@@ -10,6 +10,7 @@ from typing import Final
 import structlog
 from msgspec import Struct
 
+from quotecast.background import fail_with_awaited_tasks
 from quotecast.backoff import Backoff
 from quotecast.bus import wire
 from quotecast.bus.base import ASSETS, NEWS, RENAMES, BusWriter, Document
@@ -114,7 +115,8 @@ class DocumentPublisher:
         """Fetches the document. Returns the seconds until the next fetch."""
         source = self._source
         try:
-            self._document = await source.fetch()
+            with fail_with_awaited_tasks():
+                self._document = await source.fetch()
         except (UpstreamError, NotOffered) as error:
             log.warning("upstream failed", feed=source.feed, document=source.name, error=str(error))
             # To a retry the upstream would answer the same.

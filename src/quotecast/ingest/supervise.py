@@ -9,6 +9,7 @@ from contextlib import aclosing
 import structlog
 from msgspec.structs import replace
 
+from quotecast.background import fail_with_awaited_tasks
 from quotecast.errors import UpstreamError
 from quotecast.providers.base import QuoteProvider, Update
 from quotecast.providers.transport import outcomes
@@ -35,11 +36,12 @@ async def pump(
     while True:
         asked, outcome = 0.0, "ended"
         try:
-            async with aclosing(provider.updates()) as updates:
-                async for update in updates:
-                    backoff.note_message()
-                    take(replace(update, after_gap=True) if after_gap else update)
-                    after_gap = False
+            with fail_with_awaited_tasks():
+                async with aclosing(provider.updates()) as updates:
+                    async for update in updates:
+                        backoff.note_message()
+                        take(replace(update, after_gap=True) if after_gap else update)
+                        after_gap = False
             log.warning("upstream ended the connection", feed=provider.feed, provider=provider.name)
         except UpstreamError as error:
             asked, outcome = error.retry_after or 0.0, "failed"

@@ -8,6 +8,7 @@ from typing import Final, TypeVar
 
 from redis.exceptions import ConnectionError as RedisConnectionError
 
+from quotecast.background import is_cancelled
 from quotecast.redis import counts
 from quotecast.redis.client import Client, drop_connections, leads_nowhere_else
 from quotecast.redis.counts import Part
@@ -48,7 +49,7 @@ class MeasuredCommand:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         observe(self._part, self._began)
-        if isinstance(error, asyncio.CancelledError) and not _is_cancelled():
+        if isinstance(error, asyncio.CancelledError) and not is_cancelled():
             # The command waited for a connection to close, and another task gave up waiting for that.
             counts.errors[self._part, "connection"] += 1
             raise RedisConnectionError("another task closed the connection") from error
@@ -60,11 +61,6 @@ class MeasuredCommand:
                 problem == "noreplicas" and await leads_nowhere_else(self._client)
             ):
                 await drop_connections(self._client, self._part)
-
-
-def _is_cancelled() -> bool:
-    task = asyncio.current_task()
-    return task is None or task.cancelling() > 0
 
 
 async def within_budget(client: Client, part: Part, call: Awaitable[T]) -> T:

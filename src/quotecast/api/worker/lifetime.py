@@ -23,6 +23,7 @@ from quotecast.api.metrics.metrics import WorkerParts
 from quotecast.api.middleware.pages import Pages, build_time, built_folder, built_pages, can_build
 from quotecast.api.routes.market.health import readiness_on_private_port
 from quotecast.asgi import App
+from quotecast.background import fail_with_awaited_tasks
 from quotecast.errors import ServerFailedError
 from quotecast.garbage import freeze_present_objects
 from quotecast.observe import metrics
@@ -139,16 +140,25 @@ async def _wait_for_first(*tasks: asyncio.Future[None]) -> None:
 
 @contextlib.asynccontextmanager
 async def run_loops(*loops: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
-    """Runs endless loops. If one ends or fails, the whole worker ends with it."""
+    """Runs endless loops. If one fails, the whole worker ends with it."""
     try:
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(each) for each in loops]
+            tasks = [group.create_task(_run(each)) for each in loops]
             yield
             for task in tasks:
                 task.cancel()
     except BaseExceptionGroup as errors:
         # The first error says what happened, in one line.
         raise errors.exceptions[0] from None
+    finally:
+        # Python warns of a loop that was cancelled before it began.
+        for each in loops:
+            each.close()
+
+
+async def _run(loop: Coroutine[Any, Any, None]) -> None:
+    with fail_with_awaited_tasks():
+        await loop
 
 
 async def _wait_for_data(worker: Worker) -> None:
