@@ -171,8 +171,12 @@ class _Bounded(httpcore.AsyncNetworkStream):
         return _Bounded(await self._stream.start_tls(ssl_context, server_hostname, timeout))
 
     def get_extra_info(self, info: str) -> Any:
-        """Returns what httpcore asks of the connection itself."""
-        return self._stream.get_extra_info(info)
+        """Returns what httpcore asks of the connection itself. Raises httpcore.ConnectError."""
+        try:
+            return self._stream.get_extra_info(info)
+        except AttributeError as error:
+            # uvloop has no socket of a connection that the receiver has reset.
+            raise httpcore.ConnectError("no connection") from error
 
 
 class _Guarded(httpcore.AsyncNetworkBackend):

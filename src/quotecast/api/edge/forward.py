@@ -17,6 +17,7 @@ from quotecast.api.middleware.middleware import Observer
 from quotecast.api.middleware.problems import refuse_request
 from quotecast.asgi import App, Header, Headers, Receive, Scope, Send, respond, wait_until_left
 from quotecast.errors import QuotecastError, RequestTimeout, TooLarge, UpstreamError
+from quotecast.http_client import HttpClient
 from quotecast.observe.outages import OutageLog
 
 #: Seconds to connect, and to wait for a place among the connections.
@@ -82,7 +83,7 @@ class Forward:
         self._refusing = refusing
         self._observers = observers
         self._url = httpx.URL(origin.replace("ws", "http", 1))
-        self._client = httpx.AsyncClient(
+        self._client = HttpClient(
             timeout=httpx.Timeout(READ_SECONDS, connect=CONNECT_SECONDS, pool=CONNECT_SECONDS),
             limits=httpx.Limits(max_connections=MAX_CONNECTIONS, max_keepalive_connections=MAX_RESTING),
             follow_redirects=False,

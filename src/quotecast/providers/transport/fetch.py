@@ -14,6 +14,7 @@ import structlog
 
 from quotecast.authorities import trusted_authorities
 from quotecast.errors import UpstreamCutShort, UpstreamError, UpstreamRefused
+from quotecast.http_client import HttpClient
 from quotecast.providers.transport import outcomes
 
 JSON_KINDS: Final = ("application/json",)
@@ -46,7 +47,7 @@ def open_client(url: str, headers: Mapping[str, str] = {}) -> httpx.AsyncClient:
     but gzip, which bounds the growth of a body in decoding.
     """
     usual = {"User-Agent": user_agent(), "Accept": "application/json, */*;q=0.5", "Accept-Encoding": "gzip"}
-    return httpx.AsyncClient(
+    return HttpClient(
         base_url=url,
         headers={**usual, **headers},
         timeout=5.0,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable
-from typing import TYPE_CHECKING, Callable
+from typing import TYPE_CHECKING, Any, Callable
 
 import httpx
 from websockets.asyncio.client import ClientConnection, connect
@@ -16,7 +16,6 @@ from quotecast_client.settings import SOCKET_LOGGER, SOCKET_SECONDS, USER_AGENT
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-Http = httpx.AsyncClient
 #: A connection as a context.
 Opening = connect
 #: Returns a new ticket for each connection.
@@ -32,6 +31,17 @@ __all__ = [
     "receive",
     "sleep",
 ]
+
+
+class Http(httpx.AsyncClient):
+    """An HTTP client, also on uvloop, which has no socket of a connection that the server reset at once."""
+
+    async def send(self, request: httpx.Request, **options: Any) -> httpx.Response:
+        """See AsyncClient. Raises ConnectError for such a connection, too."""
+        try:
+            return await super().send(request, **options)
+        except AttributeError as error:
+            raise httpx.ConnectError("the server reset the connection", request=request) from error
 
 
 class Ending:
