@@ -69,7 +69,9 @@ class Tiers:
         """
         self.origin.processes[0].send_signal(signal.SIGSTOP)
         try:
-            # An update that left before the stop may still be on its way to a worker.
+            # An update that left before the stop may still be on its way: to Redis, which has read it before
+            # it answers a second reading, or to a worker.
+            stored_seqs(self.origin, "origin")
             last_seqs = stored_seqs(self.origin, "origin")
             wait_until(lambda: self.origin.seqs() == last_seqs == self.region.seqs())
             # The region copies documents each second.

@@ -162,10 +162,11 @@ async def test_a_node_that_hangs_holds_up_no_other(cluster_url: str, nodes: Node
 @pytest.mark.slow
 async def test_a_node_that_hangs_is_given_up_for_its_replica() -> None:
     """After calls that ended by deadlines, the client loads the slot table again."""
-    with running_cluster(spare=1) as nodes:
+    async with contextlib.AsyncExitStack() as stack:
+        nodes = stack.enter_context(running_cluster(spare=1))
         url = f"redis+cluster://127.0.0.1:{next(iter(nodes))}"
         hanging, replica = port_of(url, Feed.STOCKS), list(nodes)[-1]
-        bus = RedisBus(url, "test")
+        stack.push_async_callback((bus := RedisBus(url, "test")).close)
         state = state_of([stock("AAPL")])
         assert await bus.hold(Feed.STOCKS, "me", 60_000)
         assert await bus.begin("me", state)
@@ -180,7 +181,6 @@ async def test_a_node_that_hangs_is_given_up_for_its_replica() -> None:
                 with contextlib.suppress(BusError):
                     found = await bus.load(Feed.STOCKS)
         assert found == state
-        await bus.close()
 
 
 async def test_a_cluster_that_nobody_can_reach_is_a_bus_that_is_away() -> None:

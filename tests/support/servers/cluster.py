@@ -39,6 +39,9 @@ def join(ports: list[int], bus_ports: list[int]) -> None:
         until(client.ping, "a node does not answer")
     for number, client in enumerate(clients):
         first, last = SLOTS * number // NODES, SLOTS * (number + 1) // NODES - 1
+        # Else all begin with one epoch. Two nodes that share it still, when one becomes the other's replica,
+        # keep it, and the others believe no takeover.
+        client.execute_command("CLUSTER", "SET-CONFIG-EPOCH", number + 1)
         if number < NODES:
             client.execute_command("CLUSTER", "ADDSLOTSRANGE", first, last)
         client.execute_command("CLUSTER", "MEET", "127.0.0.1", ports[0], bus_ports[0])
