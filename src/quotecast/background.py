@@ -58,7 +58,7 @@ def _end(task: asyncio.Task[None]) -> None:
 def _log_failure(task: asyncio.Task[Any]) -> None:
     if task.cancelled():
         if not task.cancelling():
-            log.error("background work ended with a task that it waited for", task=repr(task))
+            log.error("background work ended: a task that it waited for was cancelled", task=repr(task))
     elif error := task.exception():
         log.error("background work failed", exc_info=error)
 

@@ -72,4 +72,6 @@ async def test_end_of_work_beside_other_work_is_logged() -> None:
         async with run_beside(wait_for_cancelled_task(), asyncio.Event().wait()):
             while not logs:  # noqa: ASYNC110 - no event tells of a line
                 await asyncio.sleep(0)
-    assert [line["event"] for line in logs] == ["background work ended with a task that it waited for"]
+    assert [line["event"] for line in logs] == [
+        "background work ended: a task that it waited for was cancelled"
+    ]

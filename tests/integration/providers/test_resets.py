@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import uvloop
 
-from quotecast.alerts.outbound import Outbound, make_outbound
+from quotecast.alerts.outbound import make_outbound
 from quotecast.errors import UpstreamError
 from quotecast.providers.transport.fetch import get_bytes, open_client
 from quotecast_client import AsyncClient, ConnectionFailed
@@ -59,7 +59,7 @@ def test_upstream_that_resets_connections_fails_as_any_other(url: str) -> None:
 
 
 def test_receiver_that_resets_connections_gets_no_event(url: str) -> None:
-    outbound: Outbound = make_outbound((), production=False)
+    outbound = make_outbound((), production=False)
 
     async def ask() -> str:
         return (await outbound.post(f"{url}/hook", {}, b"{}")).problem
