@@ -9,14 +9,14 @@ from support.servers.running_up import Up, running_up
 from support.stages.door_market import Market
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
-    """Runs `quotecast up` with two workers and simulated upstreams; tests of a session share it."""
+    """Runs `quotecast up` with two workers and simulated upstreams; tests of this folder share it."""
     with running_up(tmp_path_factory.mktemp("doors")) as running:
         yield running
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def market(up: Up) -> Iterator[Market]:
     """Follows all feeds of `up`."""
     with pytest.MonkeyPatch.context() as patched:
