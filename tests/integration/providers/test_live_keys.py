@@ -1,13 +1,11 @@
 """Keys of upstreams in the whole service: it uses them, and no log nor answer has them."""
 
 import contextlib
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from support.runs.deadlines import scaled
+from support.runs.waits import wait_until
 from support.servers.processes import Valkey
 from support.servers.service import Service
 from support.servers.simulated_vendor import simulated_vendor
@@ -17,6 +15,8 @@ CANARIES = {
     "QUOTECAST_ALPACA_SECRET": "CANARYalpacaSECRET02",
     "QUOTECAST_FINNHUB_KEY": "CANARYfinnhubKEY03",
 }
+#: Half as often as the limit of the path allows.
+POLL_SECONDS = 1.0
 PATHS = [
     "/api/market/status",
     "/api/market/quotes?symbols=AAPL",
@@ -59,16 +59,14 @@ def test_keys_appear_in_no_log_and_no_answer(own_valkey: Valkey, tmp_path: Path,
                 service.launch(command, stdout=output, stderr=output)
         service.answers("/api/health")
         if known:
-            _wait(lambda: service.get("/api/market/quotes/AAPL").is_success)
+            wait_until(
+                lambda: service.get("/api/market/quotes/AAPL").is_success,
+                "no price arrived",
+                pause=POLL_SECONDS,
+            )
         else:
-            _wait(lambda: "refuse" in log.read_text())
+            wait_until(lambda: "refuse" in log.read_text(), "the log has no refusal")
         answers = [service.get(path) for path in PATHS]
         told = "".join(f"{answer.headers}{answer.text}" for answer in answers) + log.read_text()
     assert "AAPL" in told
     assert not [text for text in CANARIES.values() if text in told]
-
-
-def _wait(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + scaled(30)
-    while not holds():
-        assert time.monotonic() < deadline, "the condition never held"
