@@ -1,4 +1,6 @@
-"""The longest files of tests start first, short ones between them: workers end together; a plug-in of pytest.
+"""The longest units of tests start first, short ones between them: workers end together; a plug-in of pytest.
+
+A unit is the tests of a file that run together, or a test with the marker `apart`.
 
 `tests/durations.json` has the seconds of files that take more than a few: of `just test`, of browsers and of
 the long ones. `--write-durations` writes those that run.
@@ -11,6 +13,8 @@ from pathlib import Path
 from typing import Final
 
 import pytest
+from xdist.remote import Producer
+from xdist.scheduler import LoadFileScheduling
 
 _DURATIONS: Final = Path(__file__).parents[2] / "durations.json"
 _SHORT_SECONDS: Final = 1.0
@@ -36,21 +40,35 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Sorts files for workers of xdist; a single process keeps the order of names."""
+    """Sorts units for workers of xdist; a single process keeps the order of names."""
     if hasattr(config, "workerinput"):
         seconds: defaultdict[str, float] = defaultdict(float)
         for (unit, _), each in seconds_of_units(items).items():
             seconds[_place_of(unit)] += each
         turns = _turns(seconds)
-        items.sort(key=lambda item: turns[_place_of(item.nodeid)])
+        items.sort(key=lambda item: turns[_place_of(unit_of(item.nodeid, item.keywords)[0])])
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadFileScheduling | None:
+    """Gives a worker a unit at a time."""
+    return _UnitScheduling(config, log) if config.option.dist == "loadfile" else None
+
+
+class _UnitScheduling(LoadFileScheduling):  # type: ignore[misc]  # has no types
+    """Knows a test that is apart by its recorded seconds: no item with markers is in this process."""
+
+    def __init__(self, config: pytest.Config, log: Producer) -> None:
+        super().__init__(config, log)
+        self._apart = {unit for units in _recorded().values() for unit in units if "::" in unit}
+
+    def _split_scope(self, nodeid: str) -> str:
+        return nodeid if nodeid in self._apart else nodeid.partition("::")[0]
 
 
 def seconds_of_units(items: list[pytest.Item]) -> dict[tuple[str, str], float]:
-    """Returns the recorded seconds of each unit of tests, 0 if it has none.
-
-    A unit is the tests of a file that run together, or a test with the marker `apart`; see `unit_of`.
-    """
-    recorded = json.loads(_DURATIONS.read_text())
+    """Returns the recorded seconds of each unit of tests, 0 if it has none."""
+    recorded = _recorded()
     units = {unit_of(item.nodeid, item.keywords) for item in items}
     return {unit: recorded[unit[1]].get(unit[0], 0.0) for unit in sorted(units)}
 
@@ -73,7 +91,7 @@ class _Durations:
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         if hasattr(session.config, "workerinput"):
             return
-        written = json.loads(_DURATIONS.read_text())
+        written = _recorded()
         for kind in {kind for _, kind in self._seconds}:
             ordered = sorted(self._seconds.items(), key=lambda pair: -pair[1])
             written[kind] = {
@@ -82,6 +100,11 @@ class _Durations:
                 if its == kind and seconds > _SHORT_SECONDS
             }
         _DURATIONS.write_text(json.dumps(written, indent=1) + "\n")
+
+
+def _recorded() -> dict[str, dict[str, float]]:
+    recorded: dict[str, dict[str, float]] = json.loads(_DURATIONS.read_text())
+    return recorded
 
 
 def _turns(seconds: dict[str, float]) -> dict[str, float]:
@@ -96,5 +119,5 @@ def _turns(seconds: dict[str, float]) -> dict[str, float]:
     return turns | {place: turn / len(others) for turn, place in enumerate(others)}
 
 
-def _place_of(test: str) -> str:
-    return next((folder for folder in _TOGETHER if test.startswith(folder)), test.partition("::")[0])
+def _place_of(unit: str) -> str:
+    return next((folder for folder in _TOGETHER if unit.startswith(folder)), unit)
