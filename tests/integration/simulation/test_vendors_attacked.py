@@ -17,13 +17,12 @@ from quotecast.simulation.market.scenarios.schedule import Schedule
 from quotecast.simulation.vendors import server as servers
 from quotecast.simulation.vendors.clock import MarketClock
 from quotecast.simulation.vendors.market import Market
-from support.runs.waits import until
+from support.runs.deadlines import scaled
+from support.runs.waits import PATIENCE_SECONDS, until
 from support.servers.tiny_vendor import TinyServer
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.real_time]
 
-#: Seconds in which a slow machine ends a client.
-PATIENCE = 60
 #: A masked close frame without a code.
 CLOSE_FRAME = bytes.fromhex("888000000000")
 
@@ -47,7 +46,7 @@ async def _serves(server: TinyServer) -> None:
     """Asserts that an honest client receives prices."""
     async with connect(server.websocket_url, proxy=None) as client:
         await client.send("AAPL")
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(scaled(PATIENCE_SECONDS)):
             while '"price"' not in str(await client.recv()):
                 pass
 
@@ -63,6 +62,7 @@ async def test_a_client_that_never_reads_ends(monkeypatch: pytest.MonkeyPatch) -
             hostile.sendall(_handshake())
             await _until_clients(server, 1)
             [client] = server.clients
+            _hold_little(client.connection.transport)
             for symbol in server.market.stocks:
                 server.subscribe(client, symbol, symbol)
             await _until_clients(server, 0)
@@ -75,9 +75,12 @@ async def test_a_flood_of_commands_ends_when_nobody_reads_the_answers(
     monkeypatch.setattr(servers, "_MAX_WAITING_BYTES", 1 << 16)
     async with _running() as server:
         client = await connect(server.websocket_url, proxy=None, max_queue=1, ping_interval=None)
+        await _until_clients(server, 1)
+        [accepted] = server.clients
+        _hold_little(accepted.connection.transport)
         client.transport.pause_reading()
         with contextlib.suppress(ConnectionClosed):
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(scaled(PATIENCE_SECONDS)):
                 while True:
                     await client.send("nonsense")
         await _until_clients(server, 0)
@@ -138,7 +141,7 @@ async def test_malformed_requests_end(sent: bytes) -> None:
         reader, writer = await asyncio.open_connection("127.0.0.1", httpx.URL(server.url).port)
         writer.write(sent)
         writer.write_eof()
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(scaled(PATIENCE_SECONDS)):
             with contextlib.suppress(ConnectionError):
                 await reader.read()
         writer.close()
@@ -162,13 +165,19 @@ async def test_a_client_between_its_close_frame_and_its_end_does_not_end_the_pum
 async def test_delayed_messages_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("quotecast.simulation.vendors.server.MAX_DELAYED", 100)
     async with _running("slow,by=60000,jitter=0", rate=2000.0) as server:
-        async with connect(server.websocket_url, proxy=None) as client:
+        # A client whose queue is full does not read the answer to its close frame.
+        async with connect(server.websocket_url, proxy=None, max_queue=None) as client:
             for symbol in ("AAPL", "MSFT", "NVDA"):
                 await client.send(symbol)
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(scaled(PATIENCE_SECONDS)):
                 while '"price"' not in str(await client.recv()):
                     pass
         assert len(server._delayed) <= 200
+
+
+def _hold_little(transport: asyncio.Transport) -> None:
+    """Lets the kernel hold few answers for a client: by itself it holds megabytes."""
+    transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 16)
 
 
 def _handshake() -> bytes:
