@@ -58,8 +58,8 @@ vital *arguments: (environment "test")
     {{ bin }}/pytest -n 2 --dist loadfile --timeout 600 -m "vital and not minutes" tests/deploy tests/faults "$@"
 
 # run all long tests, or a part such as `just long 7`: outages, attacks, deployment, vendors' clients, other servers
-long *part: (environment "test")
-    tests/long "$@"
+long part="all": (environment "test")
+    tests/long "$1"
 
 # run new or changed tests twenty times while two other programs use both cores; arguments are pytest's
 steady *arguments: (environment "test")
