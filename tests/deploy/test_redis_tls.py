@@ -16,6 +16,7 @@ from quotecast.limits.window import Window
 from quotecast.local import probes
 from quotecast.market.feeds import Feed
 from support.made.market import state_of, stock
+from support.runs.deadlines import scaled
 from support.servers.own_tls import make_certificate
 from support.servers.reserved import port_number, reserve_port
 from support.servers.sentinel_set import Identity, SentinelSet, own_servers, running_sentinels, until
@@ -94,7 +95,7 @@ async def test_the_bus_follows_a_crash_of_the_master(sentinels: SentinelSet) -> 
     assert await bus.begin("me", state)
     until(lambda: sentinels.replica.ask("EXISTS", "test:{stocks}:state") == 1, "the replica has no state")
     await asyncio.to_thread(sentinels.kill_master)
-    async with asyncio.timeout(PATIENCE_SECONDS):
+    async with asyncio.timeout(scaled(PATIENCE_SECONDS)):
         while True:
             with contextlib.suppress(BusError):
                 if await bus.check() == "ok":

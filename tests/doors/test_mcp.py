@@ -52,7 +52,7 @@ class Watcher:
 
     async def wait_for_new(self, market: Market) -> None:
         """Waits until the client has shown a newer price of each symbol."""
-        begin, deadline = dict(self.newest), time.monotonic() + PATIENCE_SECONDS
+        begin, deadline = dict(self.newest), time.monotonic() + scaled(PATIENCE_SECONDS)
         while not all(self.newest.get(name, begin.get(name)) != begin.get(name) for name in NAMES):
             assert time.monotonic() < deadline, f"no new prices: {self.newest}, {market.newest(NAMES)}"
             await asyncio.sleep(0.05)

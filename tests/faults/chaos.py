@@ -25,6 +25,7 @@ from faults.drawn_faults import TIERED, Fault, Group, groups, names
 from faults.split_drawn import SETTINGS
 from quotecast.close_codes import CloseCode
 from quotecast.market.codec import iso_utc
+from support.runs.deadlines import scaled
 from support.runs.figures import SLACK
 from support.servers.whole_service import Whole, whole_service
 from support.stages.account_outage import register
@@ -62,7 +63,7 @@ class Writer:
 
     def __exit__(self, *_: object) -> None:
         self._over.set()
-        self._thread.join(PATIENCE_SECONDS)
+        self._thread.join(scaled(PATIENCE_SECONDS))
 
     def problems(self) -> list[str]:
         """Returns acknowledged holdings that are missing or doubled."""

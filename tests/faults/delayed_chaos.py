@@ -138,7 +138,7 @@ class Clients:
 
     def __exit__(self, *_: object) -> None:
         self._over.set()
-        self._thread.join(PATIENCE_SECONDS)
+        self._thread.join(scaled(PATIENCE_SECONDS))
 
     async def _run(self) -> None:
         tasks = [asyncio.create_task(self._listen(FEEDS[each % 3])) for each in range(self._count)]

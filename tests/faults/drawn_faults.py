@@ -15,6 +15,7 @@ from faults import tier_faults
 from faults.split_drawn import stocks_split
 from quotecast.bus import wire
 from quotecast.bus.base import MAX_CLOSINGS, MAX_CROSSINGS, REPORT_SECONDS
+from support.runs.deadlines import scaled
 from support.runs.waits import wait_until
 from support.servers.whole_service import Whole
 
@@ -208,7 +209,7 @@ def worker_is_replaced(whole: Whole) -> Iterator[None]:
     whole.service.until_ready()
     leaving = whole.workers.pop(0)
     leaving.terminate()
-    assert leaving.wait(PATIENCE_SECONDS) == 0, "a worker failed after SIGTERM"
+    assert leaving.wait(scaled(PATIENCE_SECONDS)) == 0, "a worker failed after SIGTERM"
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from quotecast.history.blocks import Block, Kind
 from quotecast.history.folder import Folder
 from quotecast.history.playback import Playback, Played, blocks_in
 from quotecast.market.feeds import Feed
+from support.runs.deadlines import scaled
 from support.runs.waits import wait_until
 from support.servers.processes import Valkey
 from support.servers.service import Service
@@ -120,7 +121,7 @@ def test_a_full_disk_holds_up_no_quotes_and_recording_continues_with_a_keyframe(
     assert Kind.KEYFRAME_AFTER_LOSS in kinds
     assert_contiguous(played(folder, first))
     ingest.send_signal(signal.SIGTERM)
-    assert ingest.wait(PATIENCE_SECONDS) == 0
+    assert ingest.wait(scaled(PATIENCE_SECONDS)) == 0
     manifest = folder.manifest(FEED, folder.names(FEED)[-1])
     assert manifest is not None
     manifests = [folder.manifest(FEED, name) for name in later]

@@ -11,6 +11,7 @@ from websockets.exceptions import WebSocketException
 
 from faults.test_client_faults import connected_client, request_everything
 from support.clients.scraping import wait_for_scrape
+from support.runs.deadlines import scaled
 from support.runs.figures import Figures
 from support.servers.processes import Valkey
 from support.servers.service import FeedClient, Service
@@ -45,10 +46,10 @@ def test_nobody_comes_back_to_a_stopping_worker(own_valkey: Valkey, figures: Fig
         began = time.monotonic()
         worker.terminate()
         returned = [pool.submit(farewells, service, worker, client) for client in clients]
-        received, closed_at = zip(*(each.result(PATIENCE_SECONDS) for each in returned), strict=True)
+        received, closed_at = zip(*(each.result(scaled(PATIENCE_SECONDS)) for each in returned), strict=True)
         assert received == (1,) * GOOD
         figures.at_most("clients that read are closed", max(closed_at) - began, 1)
-        assert worker.wait(PATIENCE_SECONDS) == 0
+        assert worker.wait(scaled(PATIENCE_SECONDS)) == 0
         figures.at_most("ended", time.monotonic() - began, 10)
 
 

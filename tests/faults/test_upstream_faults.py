@@ -20,6 +20,7 @@ from fakes.http import ENDLESS, HTML_503, TRUNCATED
 from support.clients.merging_client import MergingClient
 from support.clients.scraping import scrape
 from support.made.binance import DAY, INFO, LISTING
+from support.runs.deadlines import scaled
 from support.runs.figures import Figures
 from support.servers.fault_proxy import FaultProxy
 from support.servers.processes import Valkey
@@ -63,7 +64,9 @@ async def test_a_slow_upstream_gets_one_request(own_valkey: Valkey, figures: Fig
                     finnhub_url=url,
                     finnhub_key="key",
                 ) as service,
-                httpx.AsyncClient(base_url=service.url, timeout=PATIENCE_SECONDS, limits=ENOUGH) as client,
+                httpx.AsyncClient(
+                    base_url=service.url, timeout=scaled(PATIENCE_SECONDS), limits=ENOUGH
+                ) as client,
             ):
                 workers = [await asyncio.to_thread(service.start_measured, "api") for _ in range(2)]
                 path = "/api/financials/company/AAPL/metrics"
@@ -92,7 +95,7 @@ class Watcher:
 
     async def until_feed_state(self, pair: str, price: float) -> None:
         """Reads until a pair has that price."""
-        async with asyncio.timeout(PATIENCE_SECONDS):
+        async with asyncio.timeout(scaled(PATIENCE_SECONDS)):
             while price not in self.prices.get(pair, ()):
                 self._state.take(await self._connection.recv())
                 for key, quote in self._state.quotes.items():

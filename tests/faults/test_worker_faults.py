@@ -61,7 +61,7 @@ def test_a_stopping_worker_notifies_every_client(figures: Figures) -> None:
             worker.terminate()
         load.until(lambda: all(each.farewell_at and each.closes for each in load.listeners), PATIENCE_SECONDS)
         figures.at_most("all closed", time.monotonic() - began, 5)
-        assert [worker.wait(PATIENCE_SECONDS) for worker in whole.workers] == [0, 0]
+        assert [worker.wait(scaled(PATIENCE_SECONDS)) for worker in whole.workers] == [0, 0]
         figures.at_most("ended", time.monotonic() - began, 10)
         # A client may come back to a worker that stops a moment after the other, and is closed again.
         assert set(load.closes) == {1012}
@@ -84,9 +84,9 @@ def test_the_few_clients_of_a_stopped_worker_are_back_at_once(own_valkey: Valkey
         service.start("api")
         worker.terminate()
         returned = [pool.submit(reconnect, service, client) for client in clients]
-        seconds = [each.result(PATIENCE_SECONDS) for each in returned]
+        seconds = [each.result(scaled(PATIENCE_SECONDS)) for each in returned]
         figures.at_most("the last is back", max(seconds), 1)
-        assert worker.wait(PATIENCE_SECONDS) == 0
+        assert worker.wait(scaled(PATIENCE_SECONDS)) == 0
 
 
 def reconnect(service: Service, client: FeedClient) -> float:
@@ -95,7 +95,7 @@ def reconnect(service: Service, client: FeedClient) -> float:
     began = time.monotonic()
     assert farewell["retryAfterMs"] < 500
     assert client.closed() == 1012
-    deadline = began + PATIENCE_SECONDS
+    deadline = began + scaled(PATIENCE_SECONDS)
     while time.monotonic() < deadline:
         time.sleep(farewell["retryAfterMs"] / 1000)
         path = f"/api/ws/market?symbols=AAPL&since={client.state.since}"

@@ -13,6 +13,7 @@ from quotecast.bus.wire import encode
 from quotecast.errors import BusError
 from quotecast.market.feeds import Feed
 from support.made.market import EPOCH, INFO
+from support.runs.deadlines import scaled
 from support.servers.fault_proxy import FaultProxy
 from support.servers.sentinel_set import Server, own_servers
 
@@ -28,7 +29,7 @@ async def listening(led_to: list[Server]) -> AsyncIterator[Listening]:
     """A bus and a subscription of its own at an address that leads to the last server of the list."""
     with FaultProxy(lambda: socket.create_connection(("127.0.0.1", led_to[-1].port))) as proxy:
         bus = RedisBus(f"redis://127.0.0.1:{proxy.port}", "test")
-        async with asyncio.timeout(PATIENCE_SECONDS), bus.listen([Feed.STOCKS]) as messages:
+        async with asyncio.timeout(scaled(PATIENCE_SECONDS)), bus.listen([Feed.STOCKS]) as messages:
             assert await bus.check() == "ok"
             yield bus, messages
         await bus.close()

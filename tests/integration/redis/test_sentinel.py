@@ -51,7 +51,7 @@ async def bus(sentinels: SentinelSet) -> AsyncIterator[RedisBus]:
 
 
 async def until_held(bus: RedisBus) -> None:
-    async with asyncio.timeout(PATIENCE_SECONDS):
+    async with asyncio.timeout(scaled(PATIENCE_SECONDS)):
         while True:
             with contextlib.suppress(BusError):
                 if await bus.hold(Feed.STOCKS, "me", 60_000):
@@ -81,7 +81,7 @@ async def test_a_demoted_masters_listener_gets_an_error(sentinels: SentinelSet, 
 
 
 async def read_on(messages: AsyncIterator[object]) -> None:
-    async with asyncio.timeout(PATIENCE_SECONDS):
+    async with asyncio.timeout(scaled(PATIENCE_SECONDS)):
         async for _ in messages:
             pass
 
@@ -99,7 +99,7 @@ async def test_limits_and_cache_follow_a_demotion(sentinels: SentinelSet) -> Non
         await window.check("key", 10**6)
         await cache.read("upstream:first", Policy(fresh_seconds=60), fetch)
         await asyncio.to_thread(sentinels.failover)
-        async with asyncio.timeout(PATIENCE_SECONDS):
+        async with asyncio.timeout(scaled(PATIENCE_SECONDS)):
             while not sentinels.master.ask("KEYS", "test:{limits*}:later"):
                 await window.check("later", 10**6)
                 # A check that is decided alone waits for nothing, and the probe needs its turn.
@@ -129,14 +129,14 @@ async def test_a_hung_sentinel_delays_no_connection(
     sentinels: SentinelSet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A majority of Sentinels is enough, and so is the only one that lives."""
-    monkeypatch.setattr("quotecast.redis.sentinel.ANSWER_SECONDS", 10 * PATIENCE_SECONDS)
+    monkeypatch.setattr("quotecast.redis.sentinel.ANSWER_SECONDS", 10 * scaled(PATIENCE_SECONDS))
     one, other, _ = sentinels.sentinels
     with contextlib.ExitStack() as thawed:
         for hanging in (one, other):
             thawed.callback(hanging.thaw)
             hanging.freeze()
             bus = RedisBus(sentinels.url, "test")
-            async with asyncio.timeout(PATIENCE_SECONDS):
+            async with asyncio.timeout(scaled(PATIENCE_SECONDS)):
                 assert await bus.check() == "ok"
             await bus.close()
 
@@ -145,7 +145,7 @@ async def test_a_hung_sentinel_leaves_the_cache_shared(
     sentinels: SentinelSet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two workers make one upstream call for each key, as no connection waits for that Sentinel."""
-    monkeypatch.setattr("quotecast.redis.sentinel.ANSWER_SECONDS", 10 * PATIENCE_SECONDS)
+    monkeypatch.setattr("quotecast.redis.sentinel.ANSWER_SECONDS", 10 * scaled(PATIENCE_SECONDS))
     # A busy machine answers in this time; a connection that waits for the Sentinel does not.
     budget = scaled(1)
     prefix = secrets.token_hex(4)

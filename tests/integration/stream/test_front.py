@@ -20,6 +20,7 @@ from quotecast.stream.server import (
     listeners_of,
     listening_socket,
 )
+from support.runs.deadlines import scaled
 from support.runs.waits import until
 
 Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
@@ -28,7 +29,7 @@ HANDSHAKE = (
     b"GET /api/ws/market HTTP/1.1\r\nHost: test\r\nUpgrade: WebSocket\r\nConnection: Upgrade\r\n"
     b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
 )
-PATIENCE_SECONDS = 60
+PATIENCE_SECONDS = 15
 
 
 class Opened:
@@ -55,7 +56,7 @@ async def opened(handler: Handler) -> AsyncIterator[Opened]:
             await handler(reader, writer)
         writer.transport.abort()
 
-    async with asyncio.timeout(PATIENCE_SECONDS):
+    async with asyncio.timeout(scaled(PATIENCE_SECONDS)):
         server = await asyncio.start_server(handle, "127.0.0.1", 0)
         behind = server.sockets[0].getsockname()[1]
         door = Front(connection_factory(greet), behind)
@@ -229,7 +230,7 @@ async def test_silence_and_an_absent_server_end_a_connection(monkeypatch: pytest
     monkeypatch.undo()
     with reserved() as absent, reserved() as port:
         door_to_nowhere = Front(connection_factory(greet), absent)
-        async with door_to_nowhere.listen("127.0.0.1", port), asyncio.timeout(PATIENCE_SECONDS):
+        async with door_to_nowhere.listen("127.0.0.1", port), asyncio.timeout(scaled(PATIENCE_SECONDS)):
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
             writer.write(REQUEST)
             assert (await reader.readline()).startswith(b"HTTP/1.1 503 ")
@@ -251,7 +252,7 @@ async def test_the_kernel_gives_up_a_client_that_reads_nothing(monkeypatch: pyte
     listening = listening_socket("127.0.0.1", 0)
     server = await asyncio.get_running_loop().create_server(Endless, sock=listening)
     with socket.create_connection(listening.getsockname()):
-        async with asyncio.timeout(PATIENCE_SECONDS):
+        async with asyncio.timeout(scaled(PATIENCE_SECONDS)):
             assert isinstance(await lost, TimeoutError)
     server.close()
 

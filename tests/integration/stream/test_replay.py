@@ -25,9 +25,10 @@ from support.clients.merging_client import MergingClient
 from support.made.factories import full_mirrors
 from support.made.history import Clock, RecordedLeader, batches
 from support.made.market import pair, stock, wire_epoch
+from support.runs.deadlines import scaled
 from support.runs.waits import until_answered
 
-PATIENCE_SECONDS = 30.0
+PATIENCE_SECONDS = 15.0
 #: Recorded seconds; the recording ended a while ago.
 RECORDED = 40
 
@@ -74,7 +75,7 @@ async def _nothing(_scope: Any, _receive: Any, _send: Any) -> None:
 async def frames_of(client: ClientConnection) -> list[dict[str, Any]]:
     """Returns all frames up to the close."""
     frames = []
-    async with asyncio.timeout(PATIENCE_SECONDS):
+    async with asyncio.timeout(scaled(PATIENCE_SECONDS)):
         with contextlib.suppress(ConnectionClosed):
             while True:
                 frames.append(json.loads(await client.recv()))
@@ -109,7 +110,7 @@ async def test_what_is_replayed_equals_what_was_published(running: Running, subp
     """In every notation, with the epoch and the seq of then."""
     merged = MergingClient("ticker", subprotocol)
     async with running.connect(running.begin, subprotocols=[Subprotocol(subprotocol)]) as client:
-        async with asyncio.timeout(PATIENCE_SECONDS):
+        async with asyncio.timeout(scaled(PATIENCE_SECONDS)):
             with contextlib.suppress(ConnectionClosed):
                 while True:
                     merged.take(await client.recv())
@@ -211,6 +212,6 @@ async def test_commands_work_in_a_replay(running: Running) -> None:
     async with running.connect(running.begin + 5, "speed=0.1") as client:
         await client.send('{"action":"unsubscribe","symbols":["OLD"],"id":1}')
         await client.send('{"action":"ping","id":2}')
-        async with asyncio.timeout(PATIENCE_SECONDS):
+        async with asyncio.timeout(scaled(PATIENCE_SECONDS)):
             while json.loads(await client.recv())["type"] != "pong":
                 pass

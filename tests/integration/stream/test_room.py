@@ -24,7 +24,7 @@ pytestmark = pytest.mark.slow
 OPEN_FILES: Final = 256
 FEED: Final = "/api/ws/market?symbols=AAPL"
 REQUEST: Final = b"GET /api/crypto/quotes HTTP/1.1\r\nHost: quotecast\r\n\r\n"
-PATIENCE_SECONDS: Final = 60.0
+PATIENCE_SECONDS: Final = 15.0
 #: More connections than open files.
 MANY: Final = 300
 #: Less than granian lets a connection idle.
@@ -178,7 +178,7 @@ def asked(stack: contextlib.ExitStack, port: int) -> int:
 
 
 def status_of(client: socket.socket) -> int:
-    client.settimeout(PATIENCE_SECONDS)
+    client.settimeout(scaled(PATIENCE_SECONDS))
     return int(client.recv(4096).split(b" ", 2)[1])
 
 

@@ -6,6 +6,8 @@ import zlib
 from collections.abc import Iterator, Mapping
 from typing import Any, Self
 
+from support.runs.deadlines import scaled
+
 PATIENCE_SECONDS = 20.0
 
 
@@ -21,7 +23,7 @@ class EventStream:
         version: str = "1.1",
         before: bytes = b"",
     ) -> None:
-        self._socket = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_SECONDS)
+        self._socket = socket.create_connection(("127.0.0.1", port), timeout=scaled(PATIENCE_SECONDS))
         lines = [
             f"GET {path} HTTP/{version}",
             "Host: test",

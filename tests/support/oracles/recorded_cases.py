@@ -15,6 +15,7 @@ from websockets.sync.client import connect
 from websockets.typing import Subprotocol
 
 from support.oracles.generated_cases import written
+from support.runs.deadlines import scaled
 
 Step = dict[str, Any]
 Cursors = dict[str, str]
@@ -60,7 +61,7 @@ class Recorder:
     def _follow(self) -> None:
         with connect(self._address(), subprotocols=[self._subprotocol]) as socket:
             for _ in range(_FRAMES):
-                frame = json.loads(socket.recv(timeout=_PATIENCE_SECONDS))
+                frame = json.loads(socket.recv(timeout=scaled(_PATIENCE_SECONDS)))
                 self.steps.append({"frame": frame})
                 if frame["type"] in {"snapshot", "update", "heartbeat"}:
                     name = frame["feed"] if self.feed == "all" else self.feed

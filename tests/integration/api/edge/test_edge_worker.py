@@ -193,7 +193,7 @@ def test_no_request_hides_behind_another(running: Running) -> None:
         b"Host: a\r\nTransfer-Encoding: gzip, chunked\r\n",
         b"Host: a\r\nContent-Length: 4\r\nContent-Length: 40\r\n",
     ):
-        with socket.create_connection(("127.0.0.1", edge.port), timeout=PATIENCE_SECONDS) as line:
+        with socket.create_connection(("127.0.0.1", edge.port), timeout=scaled(PATIENCE_SECONDS)) as line:
             hidden = b"GET /api/health HTTP/1.1\r\nHost: a\r\n\r\n"
             line.sendall(b"POST /api/auth/login HTTP/1.1\r\n" + head + b"\r\n0\r\n\r\n" + hidden)
             got = b""
