@@ -1,7 +1,7 @@
 """Whether sessions of users go on, as a worker knows it for reads of quotes."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 import pytest
@@ -28,17 +28,6 @@ class Transactions:
     async def session(self, work: Callable[[Any], Awaitable[Any]]) -> Any:
         self.count += 1
         return await (self.answer() if self.answer else self._database.session(work))
-
-
-@pytest.fixture
-def clocks() -> Clocks:
-    return Clocks()
-
-
-@pytest.fixture
-async def database(accounts_url: str) -> AsyncIterator[Database]:
-    async with Database(accounts_url, pool_size=2, deadline_seconds=15) as database:
-        yield database
 
 
 @pytest.fixture

@@ -20,6 +20,9 @@ EMAIL: Final = "ayse@example.com"
 USER_ID: Final = "5f3a9c0e1b2d4f6a8c0e1b2d"
 #: The client of a test.
 ADDRESS: Final = "192.0.2.7"
+BASIC: Final = Plan(sockets=2)
+PARTNER: Final = Plan(sockets=50)
+MARKET: Final = Scope(feeds=("market",))
 
 
 class Clocks:
