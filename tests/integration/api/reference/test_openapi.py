@@ -1,20 +1,15 @@
-"""The OpenAPI document, the page that shows it, and the routes that are served agree."""
+"""The OpenAPI document and the routes that are served agree."""
 
-import re
-from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx
 import pytest
-import pytest_asyncio
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from litestar.routes import HTTPRoute
 
-from quotecast.api.answers.answers import cached_for
-from quotecast.api.middleware.middleware import Middleware
 from quotecast.api.worker.app import build_app
 from quotecast.market.feeds import Feed
-from support.made.factories import client_to, edge_of, full_mirrors, services
+from support.made.factories import full_mirrors, services
 
 PATHS = {
     "/api/market/quotes": "market",
@@ -179,23 +174,6 @@ HIDDEN = {
     # Symbols with a slash, which no company has.
     "/api/financials/company/{symbol}/{rest}/{part}",
 }
-
-
-@pytest.fixture(scope="module")
-def edge() -> Middleware:
-    return edge_of(services(full_mirrors()))
-
-
-@pytest_asyncio.fixture
-async def client(edge: Middleware) -> AsyncIterator[httpx.AsyncClient]:
-    async with client_to(edge) as client:
-        yield client
-
-
-@pytest_asyncio.fixture
-async def document(client: httpx.AsyncClient) -> dict[str, Any]:
-    document: dict[str, Any] = (await client.get("/api/openapi.json")).json()
-    return document
 
 
 def served() -> dict[tuple[str, str], Any]:
@@ -403,29 +381,6 @@ async def test_a_page_tells_how_long_the_list_is(document: dict[str, Any]) -> No
 async def test_categories_are_an_enumeration(document: dict[str, Any]) -> None:
     parameter, *_ = document["paths"]["/api/doviz/quotes"]["get"]["parameters"]
     assert parameter["schema"]["enum"] == ["gold", "silver", "precious_metals", "currency", "index"]
-
-
-async def test_the_page_works_from_this_server_alone(client: httpx.AsyncClient) -> None:
-    """The page loads only files of this server, and has no inline script."""
-    page = await client.get("/api/docs")
-    assert page.headers["content-type"] == "text/html; charset=utf-8"
-    assert "://" not in page.text
-    assert all(not body.strip() for body in re.findall(r"<script[^>]*>(.*?)</script>", page.text, re.DOTALL))
-    loaded = re.findall(r'(?:src|href)="([^"]+)"', page.text)
-    assert {"/api/docs/swagger-ui.css", "/api/docs/swagger-ui-bundle.js", "/api/docs/docs.js"} <= set(loaded)
-    for path in loaded:
-        answer = await client.get(path)
-        assert (answer.status_code, answer.headers["cache-control"]) == (200, cached_for(3600).decode())
-
-
-async def test_the_page_is_served_with_either_end(client: httpx.AsyncClient) -> None:
-    """Its links do not depend on the slash."""
-    assert (await client.get("/api/docs/")).content == (await client.get("/api/docs")).content
-
-
-@pytest.mark.parametrize("name", ["swagger-ui.js.map", "index.html", "..%2fdocs.py", "%2e%2e", "docs.py"])
-async def test_no_other_file_is_served(client: httpx.AsyncClient, name: str) -> None:
-    assert (await client.get(f"/api/docs/{name}")).status_code == 404
 
 
 async def test_a_file_may_come_as_bytes(document: dict[str, Any]) -> None:

@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from datetime import date, datetime
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -10,12 +10,9 @@ from typing import Any
 
 import httpx
 import pytest
-import pytest_asyncio
 
-from quotecast.api.middleware.middleware import Middleware
 from quotecast.asgi import code_of_status
 from quotecast.market.instruments import CATEGORIES
-from support.made.factories import client_to, edge_of, full_mirrors, services
 
 VERBS = (
     "get",
@@ -40,23 +37,6 @@ STATUSES = re.compile(
     r"problem\(request, (\d+)\)|HTTPException\(status_code=(\d+)|refusal\(protocol, (\d+)|^    (\d+): \x22",
     re.MULTILINE,
 )
-
-
-@pytest.fixture(scope="module")
-def edge() -> Middleware:
-    return edge_of(services(full_mirrors()))
-
-
-@pytest_asyncio.fixture
-async def client(edge: Middleware) -> AsyncIterator[httpx.AsyncClient]:
-    async with client_to(edge) as client:
-        yield client
-
-
-@pytest_asyncio.fixture
-async def document(client: httpx.AsyncClient) -> dict[str, Any]:
-    document: dict[str, Any] = (await client.get("/api/openapi.json")).json()
-    return document
 
 
 def operations(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
