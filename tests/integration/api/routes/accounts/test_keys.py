@@ -159,59 +159,6 @@ async def test_answers_with_secrets_are_neither_stored_nor_compressed(user: User
         assert "content-encoding" not in answer.headers
 
 
-async def test_scope_is_stored_in_one_form(user: User) -> None:
-    """Blanks, repetitions, capitals of origins and their last slash go."""
-    scope = {
-        "feeds": ["market", "crypto", "market"],
-        "symbols": [" AAPL ", "AAPL", "sector:Energy"],
-        "origins": [" HTTPS://Example.com:8443/", "https://example.com:8443"],
-        "addresses": ["192.0.2.7/24", "192.0.2.0/24", " 198.51.100.1 ", "2001:DB8::/32"],
-    }
-    made = await make(user, scope=scope)
-    assert made["scope"] == {
-        "feeds": ["market", "crypto"],
-        "symbols": ["AAPL", "sector:Energy"],
-        "origins": ["https://example.com:8443"],
-        "addresses": ["192.0.2.0/24", "198.51.100.1", "2001:db8::/32"],
-    }
-    changed = await change(user, made["id"], scope={"origins": ["http://LOCALHOST/"]})
-    assert changed.json()["scope"] == {"origins": ["http://localhost"]}
-    assert (await change(user, made["id"], scope={})).json()["scope"] == {}
-
-
-@pytest.mark.parametrize(
-    ("scope", "field"),
-    [
-        ({"symbol": ["AAPL"]}, "scope.symbol"),
-        ({"feeds": ["stocks"]}, "scope.feeds[0]"),
-        ({"symbols": ["A\nB"]}, "scope.symbols[0]"),
-        ({"symbols": ["AAPL", "  "]}, "scope.symbols"),
-        ({"symbols": ["AAPL"] * 501}, "scope.symbols"),
-        ({"origins": ["example.com"]}, "scope.origins[0]"),
-        ({"origins": ["https://example.com/page"]}, "scope.origins[0]"),
-        ({"origins": ["*"]}, "scope.origins[0]"),
-        ({"addresses": ["192.0.2.300"]}, "scope.addresses"),
-        ({"addresses": ["   "]}, "scope.addresses"),
-        ([], "scope"),
-    ],
-)
-async def test_bad_scope_is_invalid(user: User, scope: object, field: str) -> None:
-    """A misspelt bound must not widen a key, neither a new one nor a changed one."""
-    assert field_of(await user.post(KEYS, {"name": "Ticker", "scope": scope})) == (422, field)
-    made = await make(user, scope={"feeds": ["doviz"]})
-    assert field_of(await change(user, made["id"], scope=scope)) == (422, field)
-    assert (await user.get(KEYS)).json()[0]["scope"] == {"feeds": ["doviz"]}
-
-
-async def test_misspelt_bound_is_named(user: User) -> None:
-    refused = await user.post(KEYS, {"name": "Ticker", "scope": {"symbol": ["AAPL"]}})
-    assert refused.json()["errors"] == [{"field": "scope.symbol", "message": "There is no such field"}]
-    refused = await user.post(KEYS, {"name": "Ticker", "scope": {"feeds": ["stocks"]}})
-    message = "Must be one of market, crypto, doviz"
-    assert refused.json()["errors"] == [{"field": "scope.feeds[0]", "message": message}]
-    assert (await make(user, colour="red"))["name"] == "Ticker"
-
-
 @pytest.mark.parametrize("name", ["", "  ", "x" * 101, "a\nb", None, 7])
 async def test_bad_name_is_invalid(user: User, name: object) -> None:
     assert field_of(await user.post(KEYS, {"name": name})) == (422, "name")
