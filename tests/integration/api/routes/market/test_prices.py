@@ -17,7 +17,7 @@ from quotecast.errors import UpstreamError
 from quotecast.feed.mirror import Mirror
 from quotecast.market.feeds import Feed
 from quotecast.market.quotes import DovizQuote
-from support.made.factories import EPOCH, MONOTONIC, client_of, doviz, empty_mirrors, mirror_of, services
+from support.made.factories import EPOCH, MONOTONIC, client_of, doviz, mirror_of, services
 from support.made.market import pair, state_of, stock
 from support.stages.bar_service import FRIDAY, History, Stored, bar, write_closes
 
@@ -285,59 +285,6 @@ async def test_no_digit_of_a_price_is_invented(client: httpx.AsyncClient) -> Non
     for rate in found["rates"]:
         exact *= Decimal(repr(rate["rate"]))
     assert Decimal(repr(found["price"])) == round(exact, 12).normalize()
-
-
-@pytest.mark.parametrize(
-    ("query", "field"),
-    [
-        ("", "symbols"),
-        ("symbols=all", "symbols"),
-        ("symbols=" + ",".join(f"S{n}" for n in range(501)), "symbols"),
-        ("date=2026-11-13&symbols=" + ",".join(f"S{n}" for n in range(51)), "symbols"),
-        ("symbols=AAPL&currency=GBp", "currency"),
-        ("symbols=AAPL&currency=QQQ", "currency"),
-        ("symbols=AAPL&date=2026-11-22", "date"),
-        ("symbols=AAPL&date=1969-12-31", "date"),
-        ("symbols=AAPL&date=20261113", "date"),
-        ("symbols=AAPL&date=2026-02-30", "date"),
-        ("symbols=AAPL&adjusted=yes", "adjusted"),
-        ("symbols=AAPL&unit=stone", "unit"),
-        ("symbols=AAPL&fineness=25k", "fineness"),
-        ("symbols=AAPL&fineness=0", "fineness"),
-        ("symbols=AAPL&type=bond", "type"),
-        ("symbols=AAPL&format=xml", "format"),
-        ("symbols=AAPL&curency=EUR", "curency"),
-    ],
-)
-async def test_bad_parameters_are_named(client: httpx.AsyncClient, query: str, field: str) -> None:
-    assert (await refusal(client, f"{PRICES}?{query}"))[0] == field
-
-
-@pytest.mark.parametrize(
-    ("query", "problem"),
-    [
-        ("start=2026-11-21&end=2026-11-20", ("start", "Must not be after end")),
-        ("start=2010-01-01", ("start", "Must be at most 4999 days before end")),
-        ("end=2030-01-01", ("end", "Must be from 1970-01-01 to today")),
-    ],
-)
-async def test_a_history_has_bounds(client: httpx.AsyncClient, query: str, problem: tuple[str, str]) -> None:
-    assert await refusal(client, f"{PRICES}/AAPL/history?{query}") == problem
-
-
-async def test_unknown_symbols_are_not_found(client: httpx.AsyncClient) -> None:
-    for path in ("NOPE", "NOPE/history", "XPD", "NOPE/MORE/history"):
-        response = await client.get(f"{PRICES}/{path}")
-        assert (response.status_code, response.json()["detail"]) == (404, "Symbol not found"), path
-
-
-@pytest.mark.parametrize("path", [f"{PRICES}/AAPL", f"{PRICES}?symbols=AAPL"])
-async def test_feeds_without_data_or_provider_are_said(path: str) -> None:
-    async with client_of(services(empty_mirrors())) as client:
-        assert (await client.get(path)).json()["code"] == "no_data"
-    nothing = services(empty_mirrors(), providers=dict.fromkeys(Feed, "none"))
-    async with client_of(nothing) as client:
-        assert (await client.get(path)).json()["code"] == "no_provider"
 
 
 async def test_delayed_and_stale_prices_say_so(parts: Services) -> None:
