@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useState } from "preact/hooks";
 
 import type { Heatmap, StockQuote } from "quotecast-client";
 import { nameScreen } from "../address.ts";
@@ -24,8 +24,9 @@ export function Screener(memory: Memory) {
 function Stocks({ map, memory, remember }: Memory & { readonly map: Heatmap }) {
   const screen: Screen = memory;
   const address = withScreen("", memory);
-  useEffect(() => nameScreen(memory), [address]);
-  useEffect(() => () => nameScreen({}), []);
+  // With the rows that it selects, so that no load of the page comes between.
+  useLayoutEffect(() => nameScreen(memory), [address]);
+  useLayoutEffect(() => () => nameScreen({}), []);
   const tickers = useMemo(() => map.sectors.flatMap(({ stocks }) => stocks.map((each) => each.ticker)), [map]);
   const fitting = useFitting(tickers, screen);
   const rows = useMemo(
