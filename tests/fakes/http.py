@@ -26,6 +26,8 @@ class Answer(http.Answer, frozen=True):
     missing: int = 0
 
 
+#: A port at which nothing listens. That of a server that has ended may be another program's at once.
+UNUSED_PORT: Final = 1
 HTML_503: Final = Answer(b"<html>Service Unavailable</html>", 503, "text/html")
 TOO_MANY: Final = Answer(b'{"message":"too many requests"}', 429, headers={"Retry-After": "7"})
 SERVER_ERROR: Final = Answer(b'{"message":"internal"}', 500)

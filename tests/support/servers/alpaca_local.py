@@ -32,8 +32,8 @@ STOCKS: Final = [AAPL, MICROSOFT]
 class FakeSnapshots(FakeAlpaca):
     """A fake Alpaca with given snapshots, and the same daily bars of every stock."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, port: int = 0) -> None:
+        super().__init__(port)
         self.rows: dict[str, Row | None] = {"AAPL": SNAPSHOT, "MSFT": snapshot(latestTrade={"p": 231.5})}
         self.free = False
         self.calls_per_minute = PAID_CALLS

@@ -15,6 +15,7 @@ from fakes.http import (
     SERVER_ERROR,
     TOO_MANY,
     TRUNCATED,
+    UNUSED_PORT,
     Answer,
     huge,
 )
@@ -22,7 +23,15 @@ from quotecast.errors import UpstreamError
 from quotecast.market.quotes import StockQuote
 from quotecast.market.reference import Stock
 from support.made.alpaca import NOON, SNAPSHOT, snapshot
-from support.servers.alpaca_local import PATH, STOCKS, LocalAlpaca, failure, local_alpaca, prices
+from support.servers.alpaca_local import (
+    PATH,
+    STOCKS,
+    FakeSnapshots,
+    LocalAlpaca,
+    failure,
+    local_alpaca,
+    prices,
+)
 
 
 @pytest.fixture
@@ -195,10 +204,9 @@ async def test_failure_of_rest_ends_the_updates_when_nothing_is_streamed(
     assert len(alpaca.rest.requests) == 1
 
 
-async def test_nobody_listening_is_an_error() -> None:
-    async with local_alpaca() as gone:
-        pass
-    assert "ConnectError" in str(await failure(gone.provider()))
+async def test_nobody_listening_is_an_error(alpaca: LocalAlpaca) -> None:
+    alpaca.rest = FakeSnapshots(UNUSED_PORT)
+    assert "ConnectError" in str(await failure(alpaca.provider()))
 
 
 async def test_last_good_quotes_outlive_a_connection(alpaca: LocalAlpaca) -> None:

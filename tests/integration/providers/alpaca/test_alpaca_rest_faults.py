@@ -10,7 +10,7 @@ import pytest
 import structlog
 
 from fakes.alpaca import BAD_GATEWAY, TOO_MANY, FakeAlpaca
-from fakes.http import ENDLESS, HANGING, REDIRECT, SERVER_ERROR, TRUNCATED, Answer, huge
+from fakes.http import ENDLESS, HANGING, REDIRECT, SERVER_ERROR, TRUNCATED, UNUSED_PORT, Answer, huge
 from fakes.http import TOO_MANY as TOO_MANY_FOR_7_SECONDS
 from quotecast.errors import UpstreamError
 from quotecast.providers.transport import fetch
@@ -68,8 +68,8 @@ async def test_silence_has_a_deadline(fake: FakeAlpaca, what: str, monkeypatch: 
 
 @pytest.mark.parametrize("what", EVERYTHING)
 async def test_nobody_listening_is_an_error(fake: FakeAlpaca, what: str) -> None:
-    async with FakeAlpaca() as gone:
-        gone.clock = fake.clock
+    gone = FakeAlpaca(UNUSED_PORT)
+    gone.clock = fake.clock
     assert "ConnectError" in str(await failure(gone, what))
 
 

@@ -9,7 +9,17 @@ from msgspec.structs import replace
 
 from fakes.binance import BANNED, ELSEWHERE, TOO_MUCH, FakeBinance
 from fakes.binance_rows import statistics
-from fakes.http import ENDLESS, HANGING, HTML_503, REDIRECT, SERVER_ERROR, TRUNCATED, Answer, huge
+from fakes.http import (
+    ENDLESS,
+    HANGING,
+    HTML_503,
+    REDIRECT,
+    SERVER_ERROR,
+    TRUNCATED,
+    UNUSED_PORT,
+    Answer,
+    huge,
+)
 from quotecast.providers.base import Update
 from quotecast.providers.binance import client
 from quotecast.providers.transport import fetch
@@ -182,8 +192,7 @@ async def test_subscription_that_is_not_answered_is_an_error(
 
 async def test_nobody_listening_is_an_error(fake: FakeBinance) -> None:
     """REST alone makes no feed."""
-    async with FakeBinance() as gone:
-        pass
+    gone = FakeBinance(port=UNUSED_PORT)
     adapter = client.BinanceProvider(fake.url, gone.websocket_url, clock=lambda: NOW)
     assert "cannot be reached" in str(await connection_error(adapter))
 

@@ -11,12 +11,11 @@ import pytest
 import structlog
 
 from fakes.coinbase import FakeCoinbase, ScriptMessage, read_recording
-from fakes.http import HTML_503, TOO_MANY, TRUNCATED, Answer, huge
+from fakes.http import HTML_503, TOO_MANY, TRUNCATED, UNUSED_PORT, Answer, huge
 from quotecast.errors import UpstreamError
 from quotecast.market.quotes import CryptoQuote
 from quotecast.providers.base import QuoteProvider, Update
 from quotecast.providers.coinbase.client import PRODUCTS_PER_SUBSCRIBE, CoinbaseProvider
-from support.servers.reserved import port_number, reserve_port
 
 RECORDING = Path(__file__).parents[2] / "recordings" / "coinbase.ndjson"
 #: Some time after the recording.
@@ -218,10 +217,9 @@ async def test_subscription_that_is_not_answered_is_an_error(
 
 async def test_nobody_listening_is_an_error(fake: FakeCoinbase) -> None:
     """REST alone makes no feed."""
-    with reserve_port() as held:
-        gone = f"ws://127.0.0.1:{port_number(held)}"
-        adapter = CoinbaseProvider(fake.url, gone, clock=lambda: NOW)
-        assert "cannot be reached" in str(await failure(adapter))
+    gone = FakeCoinbase([], port=UNUSED_PORT)
+    adapter = CoinbaseProvider(fake.url, gone.websocket_url, clock=lambda: NOW)
+    assert "cannot be reached" in str(await failure(adapter))
 
 
 async def test_malformed_messages_are_passed_over(fake: FakeCoinbase) -> None:

@@ -9,7 +9,17 @@ import pytest
 import structlog
 
 from fakes.finnhub import TOO_MANY, FakeFinnhub
-from fakes.http import ENDLESS, HANGING, HTML_503, REDIRECT, SERVER_ERROR, TRUNCATED, Answer, huge
+from fakes.http import (
+    ENDLESS,
+    HANGING,
+    HTML_503,
+    REDIRECT,
+    SERVER_ERROR,
+    TRUNCATED,
+    UNUSED_PORT,
+    Answer,
+    huge,
+)
 from fakes.http import TOO_MANY as TOO_MANY_FOR_7_SECONDS
 from quotecast.errors import NotOffered, QuotecastError, UpstreamError
 from quotecast.providers.finnhub.client import FinnhubFinancials
@@ -81,9 +91,7 @@ async def test_silence_has_a_deadline(fake: FakeFinnhub, what: str) -> None:
 
 @pytest.mark.parametrize("what", EVERYTHING)
 async def test_nobody_listening_is_an_error(what: str) -> None:
-    async with FakeFinnhub() as gone:
-        pass
-    assert "ConnectError" in str(await failure(provider(gone), what))
+    assert "ConnectError" in str(await failure(provider(FakeFinnhub(UNUSED_PORT)), what))
 
 
 @pytest.mark.parametrize("what", EVERYTHING)

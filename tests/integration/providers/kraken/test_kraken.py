@@ -7,7 +7,7 @@ from contextlib import aclosing
 import pytest
 import structlog
 
-from fakes.http import HTML_503, REDIRECT, TOO_MANY, Answer
+from fakes.http import HTML_503, REDIRECT, TOO_MANY, UNUSED_PORT, Answer
 from fakes.kraken import FakeKraken, ticker
 from quotecast.errors import UpstreamError
 from quotecast.providers.base import Update
@@ -202,11 +202,8 @@ async def test_refused_handshake_is_an_error(
     assert [asked.path for asked in fake.requests] == ["/v2"]
 
 
-async def test_nobody_there_is_an_error(fake: FakeKraken) -> None:
-    """A port at which nobody listens."""
-    adapter = provider(fake, "BTC/USD")
-    await fake.__aexit__(None, None, None)
-    assert "cannot be reached" in str(await failure(adapter))
+async def test_nobody_listening_is_an_error() -> None:
+    assert "cannot be reached" in str(await failure(provider(FakeKraken(port=UNUSED_PORT), "BTC/USD")))
 
 
 async def test_closing_the_iterator_closes_the_connection(fake: FakeKraken) -> None:
