@@ -15,6 +15,8 @@ from quotecast.access.shared import LEASE_SECONDS, RENEW_SECONDS, TICKET_SECONDS
 from support.runs.deadlines import scaled
 from support.servers.processes import Valkey
 
+pytestmark = pytest.mark.usefixtures("patient_redis")
+
 KEY: Final = "01a1fc87e0c47a905dd5d088"
 OTHER: Final = "01a1fc87e0c47a905dd5d089"
 PLACES: Final = f"t:sockets:{KEY}"

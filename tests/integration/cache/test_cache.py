@@ -12,6 +12,8 @@ from quotecast.errors import NotOffered, SymbolNotFound, UpstreamError
 from support.runs.waits import until
 from support.stages.caching import KEY, POLICY, Clock, CountingUpstream, workers
 
+pytestmark = pytest.mark.usefixtures("patient_redis")
+
 
 @pytest.fixture
 def clock() -> Clock:

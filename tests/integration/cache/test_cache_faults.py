@@ -12,6 +12,8 @@ from support.runs.waits import until
 from support.servers.processes import Valkey
 from support.stages.caching import ENTRY, KEY, LOCK, POLICY, Clock, CountingUpstream, workers
 
+pytestmark = pytest.mark.usefixtures("patient_redis")
+
 
 @pytest.fixture
 def clock() -> Clock:

@@ -7,6 +7,8 @@ from quotecast.limits.budget import budget
 from quotecast.limits.window import Window
 from support.made.windows import PATIENCE
 
+pytestmark = pytest.mark.usefixtures("patient_redis")
+
 
 async def test_all_workers_share_one_quota(redis_url: str) -> None:
     """One call too many raises UpstreamError with the seconds until the next."""

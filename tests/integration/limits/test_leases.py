@@ -15,6 +15,8 @@ from quotecast.limits.window import FEWEST_SLOTS, LEASE, LEAST_LIMIT, MARGIN, Wi
 from support.made.windows import PATIENCE, admitted
 from support.runs.waits import until
 
+pytestmark = pytest.mark.usefixtures("patient_redis")
+
 LIMIT = 8
 WINDOW = 60 * SECOND
 WORKERS = 4

@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
 
+import pytest
 import redis
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
@@ -22,6 +23,8 @@ from quotecast.limits.fallback import SECOND
 from quotecast.limits.window import Window
 from support.made.windows import until_shared
 from support.servers.processes import Valkey
+
+pytestmark = pytest.mark.usefixtures("patient_redis")
 
 LIMIT = 3
 WINDOW = 60 * SECOND

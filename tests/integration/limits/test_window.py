@@ -15,6 +15,8 @@ from support.made.windows import PATIENCE, admitted
 from support.runs.deadlines import scaled
 from support.servers.processes import Valkey
 
+pytestmark = pytest.mark.usefixtures("patient_redis")
+
 
 def as_user(server: Valkey, prefix: str) -> str:
     """Returns the URL of a Redis user with access to one prefix only."""

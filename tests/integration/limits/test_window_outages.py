@@ -12,6 +12,8 @@ from quotecast.redis.breaker import FAILURES_TO_OPEN
 from support.made.windows import PATIENCE, admitted, until_shared
 from support.servers.processes import Valkey
 
+pytestmark = pytest.mark.usefixtures("patient_redis")
+
 
 @pytest.mark.parametrize("lost", [True, False], ids=["data lost", "no data lost"])
 async def test_outage_adds_nothing_at_its_edges(own_valkey: Valkey, *, lost: bool) -> None:

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from quotecast.limits.decision import Decision
 from quotecast.limits.fallback import SECOND, LocalWindow
 
+pytestmark = pytest.mark.usefixtures("patient_redis")
+
 MICROSECOND = 1_000
 START = 1_700_000_000 * SECOND
 STEPS_BACK = st.sampled_from([0, 0, 0, 1, 30, 59, 60, 61, 3600])

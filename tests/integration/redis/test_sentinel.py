@@ -141,6 +141,7 @@ async def test_a_hung_sentinel_delays_no_connection(
             await bus.close()
 
 
+@pytest.mark.usefixtures("patient_redis")
 async def test_a_hung_sentinel_leaves_the_cache_shared(
     sentinels: SentinelSet, monkeypatch: pytest.MonkeyPatch
 ) -> None:

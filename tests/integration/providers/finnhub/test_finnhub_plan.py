@@ -18,6 +18,8 @@ from support.made.windows import PATIENCE
 from support.servers.finnhub_local import EVERYTHING, PATHS, ask, local_finnhub, provider
 from support.stages.caching import Clock
 
+pytestmark = pytest.mark.usefixtures("patient_redis")
+
 PREMIUM: Final = ("revenue_estimates", "eps_estimates", "earnings_quality")
 FREE: Final = ("metrics", "earnings", "recommendations", "calendar")
 #: Calls per minute that stay clear of the 60 of the free plan.

@@ -3,6 +3,7 @@
 import asyncio
 from contextlib import AsyncExitStack
 
+import pytest
 import redis
 
 from quotecast.api.accounts.logins import PER_ACCOUNT, PER_CLIENT, WINDOW_SECONDS, Attempt, LoginWindow
@@ -10,6 +11,8 @@ from quotecast.errors import TooManyRequests
 from quotecast.limits.window import Window
 from support.servers.processes import Valkey
 from support.stages.account_service import SECRET
+
+pytestmark = pytest.mark.usefixtures("patient_redis")
 
 EMAIL = "ayse@example.com"
 HOME = "198.51.100.7"
