@@ -116,6 +116,24 @@ def test_every_tile_has_a_name_and_a_card(page: Page) -> None:
     assert page.evaluate(NAMELESS) == []
 
 
+def test_names_of_wide_letters_fit_their_tiles(page: Page) -> None:
+    """H and O are wider than I and L; as prices move, a tile's width comes near each name's."""
+    stocks = [
+        {"ticker": name, "name": name, "price": 1.0, "weight": 1.0, "changePercent": 0.0}
+        for name in ("HON", "DOW", "MMM", "GOOG", "OXY", "HOOD", "NOW", "QCOM", "WMB", "AVGO", "CMG", "MO")
+    ]
+    sector = {"sector": "Technology", "changePercent": 0.0, "weight": 1.0, "stocks": stocks}
+    answer = {"lastUpdate": None, "sectors": [sector | {"sector": f"Sector {number}"} for number in range(9)]}
+    page.route("**/api/market/heatmap", lambda route: route.fulfill(json=answer))
+    page.reload()
+    for width in range(1000, 1400, 10):
+        page.set_viewport_size({"width": width, "height": 900})
+        pane(page, "heatmap").locator(".tile:not(.others)").first.wait_for()
+        # The map learns its new size before the second frame.
+        page.evaluate("() => new Promise((end) => requestAnimationFrame(() => requestAnimationFrame(end)))")
+        assert page.evaluate(NAMELESS) == [], width
+
+
 def test_palette_is_remembered_and_tiles_have_a_sign(page: Page) -> None:
     """The blue and orange palette outlives a reload; tiles say the direction without their colour."""
     heatmap = pane(page, "heatmap")

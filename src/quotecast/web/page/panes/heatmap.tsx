@@ -146,6 +146,17 @@ function useMovedTiles(): Moved {
   return moved;
 }
 
+let ruler: CanvasRenderingContext2D | undefined;
+
+/** Returns the width in pixels of a text in the font of tiles' names, which differs by system. */
+function nameWidth(text: string): number {
+  if (!ruler) {
+    ruler = document.createElement("canvas").getContext("2d") as CanvasRenderingContext2D;
+    ruler.font = `bold 10px ${getComputedStyle(document.body).fontFamily}`;
+  }
+  return ruler.measureText(text).width;
+}
+
 interface Part {
   readonly box: Box;
   readonly moved: Moved;
@@ -163,7 +174,7 @@ function Sector({ box, sector, moved, isZoomed, onHover, onZoom }: SectorPart) {
   const name = sectorName(sector.sector);
   const { boxes, others } = useMemo(() => {
     const inner = { x: 0, y: heading, w: Math.max(0, box.w - 2), h: Math.max(0, box.h - heading - 2) };
-    return fitStocks(sector.stocks, inner, isZoomed ? MOST_ALONE : MOST_OF_MANY);
+    return fitStocks(sector.stocks, inner, isZoomed ? MOST_ALONE : MOST_OF_MANY, nameWidth);
   }, [sector, box, heading, isZoomed]);
   const named = sector.stocks.slice(0, sector.stocks.length - others.length);
   return (
@@ -211,7 +222,7 @@ interface TilePart extends Part {
 function Tile({ box, stock, moved, onHover }: TilePart) {
   const element = useRef<HTMLButtonElement>(null);
   const visible = useVisible();
-  const room = roomOf(box, stock.ticker);
+  const room = roomOf(box, stock.ticker, nameWidth);
   useLayoutEffect(() => {
     const button = element.current as HTMLButtonElement;
     show(button, isReplay.value ? null : stock.changePercent);

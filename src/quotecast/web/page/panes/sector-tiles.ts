@@ -1,9 +1,14 @@
 import type { HeatmapStock } from "quotecast-client";
 import { type Box, treemap } from "./treemap.ts";
 
-/** Pixels of the letters of a name, bold and of 10 pixels. */
-const [LETTER_WIDTH, WIDE_WIDTH, LETTER_HEIGHT, SIGN_HEIGHT] = [7.2, 11.2, 13, 25];
+/** Pixels of the borders of a tile, and of the least room between them and its text. */
+const EDGES = 4;
+const [NAME_HEIGHT, SIGN_HEIGHT] = [13, 25];
 const [PERCENT_WIDTH, PERCENT_HEIGHT] = [38, 26];
+
+/** Returns the width in pixels of a text in the letters of names. */
+export type Ruler = (text: string) => number;
+
 export interface Fit {
   readonly boxes: readonly Box[];
   /** The stocks that share the last box; none if each has its own. */
@@ -11,10 +16,9 @@ export interface Fit {
 }
 
 /** The text that fits a tile beside its name: the change, or a sign beside or below the name; null where the name does not fit. */
-export function roomOf({ w, h }: Box, name: string): "change" | "beside" | "below" | null {
-  const width = [...name].reduce((sum, letter) => sum + (/[MW]/.test(letter) ? WIDE_WIDTH : LETTER_WIDTH), 0);
-  const beside = w > width + LETTER_WIDTH + 2;
-  if (w <= width + 4 || h <= (beside ? LETTER_HEIGHT : SIGN_HEIGHT)) return null;
+export function roomOf({ w, h }: Box, name: string, widthOf: Ruler): "change" | "beside" | "below" | null {
+  const beside = w > widthOf(`${name}+`) + EDGES;
+  if (w <= widthOf(name) + EDGES || h <= (beside ? NAME_HEIGHT : SIGN_HEIGHT)) return null;
   if (w > PERCENT_WIDTH && h > PERCENT_HEIGHT) return "change";
   return beside ? "beside" : "below";
 }
@@ -23,14 +27,14 @@ export function roomOf({ w, h }: Box, name: string): "change" | "beside" | "belo
 export const countOf = (stocks: readonly HeatmapStock[]): string => `+${stocks.length}`;
 
 /** Returns boxes for as many of the largest stocks, `most` at most, as have room for their names, and one for the others. */
-export function fitStocks(stocks: readonly HeatmapStock[], frame: Box, most: number): Fit {
+export function fitStocks(stocks: readonly HeatmapStock[], frame: Box, most: number, widthOf: Ruler): Fit {
   for (let count = Math.min(most, stocks.length); count > 0; count -= 1) {
     const rest = stocks.slice(count);
     const weights = stocks.slice(0, count).map((each) => each.weight);
     // The others are as large as the smallest of the named: names are what the map is for.
     const boxes = treemap(rest.length ? [...weights, weights.at(-1) as number] : weights, frame);
     const names = [...stocks.slice(0, count).map((each) => each.ticker), countOf(rest)];
-    if (boxes.every((box, index) => roomOf(box, names[index] ?? ""))) return { boxes, others: rest };
+    if (boxes.every((box, index) => roomOf(box, names[index] ?? "", widthOf))) return { boxes, others: rest };
   }
   return { boxes: [frame], others: stocks };
 }
