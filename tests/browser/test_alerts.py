@@ -98,7 +98,7 @@ def test_an_alert_is_created_changed_paused_and_deleted(page: Page) -> None:
     row = pane(page).locator("tbody tr")
     expect(row).to_contain_text("above 1,000,000.00")
     expect(row).to_contain_text("to the moon")
-    expect(row.locator(".distance")).to_have_text(re.compile(r"^\+\d+\.\d\d%$"))
+    expect(row.locator(".distance")).to_have_text(re.compile(r"^\+[\d,]+\.\d\d%$"))
     row.get_by_role("button", name="Pause").click()
     expect(row).to_contain_text("Paused")
     row.get_by_role("button", name="Change").click()

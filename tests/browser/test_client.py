@@ -11,6 +11,7 @@ import pytest
 from quotecast.api.reference.asyncapi import asyncapi_document
 from support.made.factories import client_to, edge_of, full_mirrors, services
 from support.made.web_files import CLIENT, WEB
+from support.runs.deadlines import scaled
 from support.servers.service import Service
 from support.servers.terminal_service import beside
 
@@ -25,7 +26,7 @@ def test_the_clients_tests_on_node_pass(service: Service) -> None:
         env={**os.environ, "QUOTECAST_URL": service.url},
         capture_output=True,
         text=True,
-        timeout=200,
+        timeout=scaled(50),
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr

@@ -12,6 +12,7 @@ from playwright.sync_api import Page, expect
 from docs.pages import blocks
 from docs.pages import page as page_of_docs
 from support.made.web_files import CLIENT
+from support.runs.deadlines import scaled
 from support.servers.browsers import both_browsers
 from support.servers.service import Service
 from support.servers.typescript_package import installed_client
@@ -31,7 +32,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run(*command: str | Path, cwd: Path) -> str:
     """Returns the output of a program; fails if the program does."""
-    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=240, check=False)
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=scaled(60), check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

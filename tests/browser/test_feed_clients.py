@@ -12,6 +12,7 @@ from playwright.sync_api import Page
 
 from docs.pages import blocks
 from docs.pages import page as page_of_docs
+from support.runs.deadlines import scaled
 from support.servers.browsers import both_browsers
 from support.servers.service import Service
 from support.servers.typescript_package import installed_client, node_of
@@ -74,7 +75,9 @@ def test_runtimes_read_every_frame(runtime: str, project: Path, service: Service
     """`ws` on Node, and the WebSocket that Bun has."""
     script = shutil.copy(LISTENER, project)
     command = [runtime_of(project, runtime), script, feed_of(service), str(FRAMES)]
-    done = subprocess.run(command, cwd=project, capture_output=True, text=True, timeout=240, check=False)
+    done = subprocess.run(
+        command, cwd=project, capture_output=True, text=True, timeout=scaled(60), check=False
+    )
     assert done.returncode == 0, done.stderr
     extension, *frames = done.stdout.splitlines()
     check(extension, frames)

@@ -125,6 +125,7 @@ def test_panes_share_a_place_as_tabs(page: Page) -> None:
     expect(news.get_by_role("button", name="Restore News")).to_be_visible()
     page.keyboard.press("Escape")
     page.reload()
+    wait_for_price(page)
     expect(news.get_by_role("tab")).to_have_text(["Chart", "News"])
     expect(chart).to_be_hidden()
     page.get_by_role("button", name="Close News").click()

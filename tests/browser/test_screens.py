@@ -71,6 +71,7 @@ def test_a_laptop_shows_forty_five_whole_rows_of_quotes(browser: Browser, servic
         wait_for_price(page)
         for kind in ("movers", "crypto", "doviz"):
             pane(page, kind).locator("td:not(:empty)").first.wait_for()
-        rows, cut = page.evaluate(ROWS)
-    assert rows >= 45
-    assert cut == []
+        # A table learns its height after its first rows; a note stands above one until rates come.
+        page.wait_for_function(
+            f"() => {{ const [rows, cut] = ({ROWS})(); return rows >= 45 && !cut.length; }}"
+        )

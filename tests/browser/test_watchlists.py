@@ -71,7 +71,12 @@ def test_focused_row_out_of_view_keeps_the_focus(page: Page) -> None:
     page.locator("[data-kind=crypto]").scroll_into_view_if_needed()
     frame = page.locator("[data-kind=crypto] .table-frame")
     row = frame.locator("button.symbol").first
-    row.wait_for()
+    # Before their quotes come, the pairs are in alphabetical order.
+    page.wait_for_function("""() => {
+        const buttons = document.querySelectorAll("[data-kind=crypto] button.symbol");
+        const names = [...buttons].map((each) => each.textContent);
+        return names.length > 1 && names.join() !== [...names].sort().join();
+    }""")
     row.focus()
     name = focused(page)
     frame.evaluate("frame => { frame.scrollTop = frame.scrollHeight; }")

@@ -75,8 +75,12 @@ def fetched(route: Route) -> APIResponse:
 
 
 def wait_for_price(page: Page, symbol: str = "AAPL") -> None:
-    """Waits until the watchlist shows a symbol's price."""
-    cell = page.locator("[data-kind=watchlist] tbody tr", has_text=symbol).locator("td.price")
+    """Waits until the watchlist shows a symbol's price of this visit.
+
+    After a reload, a slow page shows the last visit's, and makes all panes anew when the feeds are live.
+    """
+    watchlist = page.locator("html:not([data-old]) [data-kind=watchlist]")
+    cell = watchlist.locator("tbody tr", has_text=symbol).locator("td.price")
     expect(cell).to_have_text(re.compile(r"\d"))
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from support.made.web_files import CLIENT, WEB
+from support.runs.deadlines import scaled
 
 #: Runtimes beside npm's Node, and what Node lacks.
 PACKAGES: Final = {"bun": "1.4.5", "ws": "8.23.0"}
@@ -15,7 +16,9 @@ PACKAGES: Final = {"bun": "1.4.5", "ws": "8.23.0"}
 def npm(folder: Path, *arguments: str) -> str:
     """Returns the output of npm in a folder, with the Node that builds the page; fails if npm does."""
     command = [str(WEB / "npm"), "--prefix", str(folder), *arguments]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=110, check=False)
+    done = subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, timeout=scaled(28), check=False
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
