@@ -47,10 +47,9 @@ def test_own_bars_without_postgres(whole: Whole, figures: Figures) -> None:
     whole.postgres.kill()
     try:
         again = httpx.get(f"{path}/USD?timeframe=1m", timeout=scaled(20), verify=NO_TLS)
-        assert (again.status_code, [bar["time"] for bar in again.json()][: len(copied.json())]) == (
-            200,
-            [bar["time"] for bar in copied.json()],
-        )
+        assert again.status_code == 200
+        # If a minute has ended meanwhile, the oldest bar leaves for it.
+        assert {bar["time"] for bar in copied.json()[1:]} <= {bar["time"] for bar in again.json()}
         began = time.monotonic()
         others = httpx.get(f"{path}/EUR?timeframe=4h", timeout=scaled(20), verify=NO_TLS)
         figures.at_most("bars without a copy are answered", time.monotonic() - began, 2.5)

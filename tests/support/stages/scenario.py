@@ -12,8 +12,6 @@ from support.clients.scraping import Scrape, scrape, wait_for_scrape
 from support.servers.processes import Valkey, running_valkey
 from support.servers.service import Service
 
-#: A time before every test: a scenario without an end that began then lasts for the whole test.
-PAST: Final = "2026-01-02T12:00:00Z"
 STOP_SECONDS: Final = 20.0
 SETTINGS: Final = {
     "QUOTECAST_LIMITS": "off",
@@ -21,6 +19,15 @@ SETTINGS: Final = {
     "QUOTECAST_METRICS_PORT": "-1",
     "QUOTECAST_SIMULATOR_RATE": "100",
 }
+
+
+def at(seconds: float) -> str:
+    """Returns the time in some seconds, as a scenario's start."""
+    return datetime.fromtimestamp(time.time() + seconds, UTC).isoformat(timespec="milliseconds")
+
+
+#: A time before every test: a scenario without an end that began then lasts for the whole test.
+PAST: Final = at(-86_400)
 
 
 class Metrics:
@@ -79,8 +86,3 @@ def scenario_stage(**settings: str) -> Iterator[Stage]:
 
 def _has_published(feed: str, found: Scrape) -> bool:
     return found.value("quotecast_ingest_epochs_total", feed=feed) > 0
-
-
-def at(seconds: float) -> str:
-    """Returns the time in some seconds, as a scenario's start."""
-    return datetime.fromtimestamp(time.time() + seconds, UTC).isoformat(timespec="milliseconds")
