@@ -16,6 +16,11 @@ pytestmark = pytest.mark.browser
 
 #: The legend has all colours of the tiles, which are alike: a few of each sector stand for 500.
 MOST_TILES: Final = ".tile:nth-of-type(n + 5)"
+#: The first six amounts of a column; nothing before all are numbers without a currency.
+FIRST_AMOUNTS = """(cell) => {
+    const texts = [...document.querySelectorAll(cell)].slice(0, 6).map((each) => each.textContent);
+    return texts.length === 6 && texts.every((text) => /^[\\d.]+[KMBT]?$/.test(text)) && texts;
+}"""
 PANES: Final = [
     {"id": "watchlist", "kind": "watchlist", "x": 0, "y": 0, "w": 3, "h": 8},
     {"id": "heatmap", "kind": "heatmap", "x": 3, "y": 0, "w": 5, "h": 12},
@@ -32,13 +37,6 @@ def page(browser: Browser, service: Service) -> Iterator[Page]:
     with open_page(browser, service.url, panes=PANES, timezone_id="UTC") as page:
         wait_for_price(page)
         yield page
-
-
-#: The first six amounts of a column; nothing before all are numbers without a currency.
-FIRST_AMOUNTS = """(cell) => {
-    const texts = [...document.querySelectorAll(cell)].slice(0, 6).map((each) => each.textContent);
-    return texts.length === 6 && texts.every((text) => /^[\\d.]+[KMBT]?$/.test(text)) && texts;
-}"""
 
 
 def pane(page: Page, kind: str) -> Locator:

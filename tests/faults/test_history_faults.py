@@ -46,7 +46,7 @@ def blocks_of_all(folder: Folder) -> list[Block]:
 
 
 def ingests_in(folder: Folder) -> int:
-    """Returns how many ingests have segments; each begins one every ten minutes, too."""
+    """Returns how many ingests have written segments; one ingest writes several."""
     return len({name.rpartition("-")[2] for name in folder.names(FEED)})
 
 
